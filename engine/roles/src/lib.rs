@@ -1,0 +1,1 @@
+//! netkv-roles

@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 EventKind = Literal[
-    "starting", "ready", "stopping", "stopped", "killed", "failed", "started", "control", "shift", "note"
+    "starting",
+    "ready",
+    "stopping",
+    "stopped",
+    "killed",
+    "failed",
+    "started",
+    "control",
+    "shift",
+    "note",
 ]
 """`failed` is an unexpected death; `killed` and `stopped` were asked for."""
 

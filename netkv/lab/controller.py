@@ -1,4 +1,4 @@
-"""Drives a control plane on a live switch: wall clock and P4Runtime on one side, rules on the other.
+"""Drives a control plane on a live switch: wall clock and P4Runtime here, the rules there.
 
 Rules
 -----
@@ -50,7 +50,7 @@ class Controller:
         bundle: Path,
         *,
         preload: Sequence[bytes],
-        tell: Callable[[str], None],
+        tell: Callable[[str], object],
         on_failure: Callable[[str], None],
     ) -> None:
         """`tell` hears sentences for the list of events; `on_failure` a fault that ends it."""
@@ -167,7 +167,7 @@ class _Life:
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
         written: Callable[[base.TableWrite], None],
-        tell: Callable[[str], None],
+        tell: Callable[[str], object],
     ) -> None:
         self._client = client
         self._names = client.names
@@ -219,18 +219,27 @@ class _Life:
 
     async def _decide(self) -> None:
         """Feeds events and the timer to the control plane; the only place that calls it."""
+        timed = False
         while True:
-            deadline = self._control_plane.deadline()
-            rest = None if deadline is None else max(deadline - time.monotonic_ns(), 0) / 1e9
-            event: base.Event
-            try:
-                event = await asyncio.wait_for(self._events.get(), rest)
-            except TimeoutError:
-                event = base.Timer()
+            event = await self._next_event(timed)
+            timed = isinstance(event, base.Timer)
             for action in self._control_plane.handle(time.monotonic_ns(), event):
                 self._actions.put_nowait(action)
-            # A control plane that always has something due must not starve the others.
+            # Neither many events nor a timer that is always due may starve the other tasks.
             await asyncio.sleep(0)
+
+    async def _next_event(self, timed: bool) -> base.Event:
+        """The timer if it is due and was not the last event, else what comes first."""
+        deadline = self._control_plane.deadline()
+        rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
+        if rest is not None and rest <= 0:
+            if not timed:
+                return base.Timer()
+            rest = 0.001
+        try:
+            return await asyncio.wait_for(self._events.get(), rest)
+        except TimeoutError:
+            return base.Timer()
 
     async def _carry_out(self) -> None:
         while True:

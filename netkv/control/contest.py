@@ -100,10 +100,10 @@ class Contests:
         if contest is None:
             return None
         generation = contest.waiting.pop(request)
-        if reply is not None and reply.status is Status.OK and reply.mark is not None:
-            # The key may have been brought in again since: that entry was not drawn.
-            if reply.mark.generation == generation:
-                contest.counts[generation] = reply.mark.version
+        counted = reply.mark if reply is not None and reply.status is Status.OK else None
+        # The key may have been brought in again since: that entry was not drawn.
+        if counted is not None and counted.generation == generation:
+            contest.counts[generation] = counted.version
         if contest.waiting:
             return None
         self._keys.discard(contest.candidate.key)

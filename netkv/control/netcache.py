@@ -393,7 +393,7 @@ class NetCache(NoCache):
             self._remove(record)
             self._slots.release(record.moves_to)
             self._moving.discard(record.moves_to)
-        if successor is not None and self._free_entries:
+        if successor and successor.key not in self._by_key and self._free_entries:
             yield from self._admit(now, successor, heappop(self._free_entries))
 
     def _forget(self, now: Nanoseconds, record: Record) -> Iterator[Action]:

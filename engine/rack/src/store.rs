@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
 
-use netkv_wire::Key;
+type Key = [u8; 16];
 
 /// One storage call.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! The switch node: ports as sockets around a [`netkv_dataplane::Switch`].
 //!
 //! One thread moves all frames. A round takes what waits at every port that has something (up to
-//! [`BATCH`] frames each), runs it under one lock of the switch, and sends what came out with one
+//! 64 frames each), runs it under one lock of the switch, and sends what came out with one
 //! system call a port. Under load rounds grow by themselves; idle, the thread sleeps.
 
 use std::collections::VecDeque;
@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use netkv_dataplane::{DigestMessage, Output, Switch};
 
 use crate::counters::counters;
-use crate::sys::{BATCH, Outgoing, Poller, Received, Socket};
+use crate::sys::{Outgoing, Poller, Received, Socket};
 use crate::worker::{Signals, Worker, lock};
 
 /// Frames for the control plane that wait at most; later ones are dropped and counted.
@@ -287,7 +287,7 @@ impl<'a> Loop<'a> {
         let digests = switch.take_digests();
         drop(switch);
         shared.counters.batches.add(1);
-        for (port, outgoing) in ports.iter().zip(&mut self.outgoing) {
+        for (port, outgoing) in self.ports.iter().zip(&mut self.outgoing) {
             if !outgoing.is_empty() {
                 let sent = outgoing.flush(&port.socket);
                 shared.counters.sent.add(sent.frames);

@@ -17,6 +17,7 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from finsy.proto import p4r
 
@@ -37,6 +38,13 @@ _DIGEST_DELAY_NS = 5_000_000
 _DIGEST_LIST = 64
 _DIGEST_ACK_NS = 1_000_000_000
 """After this long without acknowledgement the switch may report the same key again."""
+
+
+@runtime_checkable
+class _Caches(Protocol):
+    """A control plane that keeps keys in the switch."""
+
+    def cached_keys(self) -> list[bytes]: ...
 
 
 class Controller:
@@ -66,18 +74,20 @@ class Controller:
         self._preload = tuple(preload)
         self._tell = tell
         self._on_failure = on_failure
-        self._keys: set[bytes] = set()
+        self._alive = False
         self._task: asyncio.Task[None] | None = None
         self._lives = 0
 
     @property
     def cached(self) -> int:
-        """How many keys have an entry in the switch."""
-        return len(self._keys)
+        """How many keys are cached."""
+        return len(self.cached_keys())
 
     def cached_keys(self) -> set[bytes]:
-        """The keys that have an entry in the switch."""
-        return set(self._keys)
+        """The keys that the control plane has cached; none while the switch is away."""
+        if not self._alive or not isinstance(self.control_plane, _Caches):
+            return set()
+        return set(self.control_plane.cached_keys())
 
     def statistics(self) -> dict[str, int]:
         """What the control plane counts, and `lives`: how often the switch was set up."""
@@ -122,8 +132,7 @@ class Controller:
         try:
             await client.connect(CONNECT_TIMEOUT)
             await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
-            life = _Life(client, self.control_plane, self._note_bytes, self._written, self._tell)
-            self._keys.clear()
+            life = _Life(client, self.control_plane, self._note_bytes, self._tell)
             await life.enable_digests()
         except ControllerError as error:
             await client.close()
@@ -136,26 +145,19 @@ class Controller:
         events: list[base.Event] = [base.Started() if first else base.SwitchRestarted()]
         if first and self._preload:
             events.append(base.Preload(self._preload))
+        self._alive = True
         try:
             await life.run(events)
         except ControllerError as error:
             if not error.disconnected:
                 raise
-            self._keys.clear()
             self._tell(f"The connection to the switch was lost: {error}")
         finally:
+            self._alive = False
             await client.close()
 
     def _note_bytes(self, count: int) -> None:
         self.bytes += count
-
-    def _written(self, write: base.TableWrite) -> None:
-        """Follows which keys the switch has entries for: tables that match on nothing but a key."""
-        match write:
-            case base.InsertEntry(match={"key": int(key), **rest}) if not rest:
-                self._keys.add(key.to_bytes(16, "big"))
-            case base.DeleteEntry(match={"key": int(key), **rest}) if not rest:
-                self._keys.discard(key.to_bytes(16, "big"))
 
 
 class _Life:
@@ -166,14 +168,12 @@ class _Life:
         client: P4RuntimeClient,
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
-        written: Callable[[base.TableWrite], None],
         tell: Callable[[str], object],
     ) -> None:
         self._client = client
         self._names = client.names
         self._control_plane = control_plane
         self._note_bytes = note_bytes
-        self._written = written
         self._tell = tell
         self._events: asyncio.Queue[base.Event] = asyncio.Queue()
         self._actions: asyncio.Queue[base.Action] = asyncio.Queue()
@@ -268,18 +268,17 @@ class _Life:
         failed: dict[int, str] = {}
         try:
             await self._client.write(updates)
-        except ControllerError as error:
-            if error.disconnected:
+        except ControllerError as refused:
+            if refused.disconnected:
                 raise
-            failed = {index: str(each) for index, each in error.failed.items()}
+            failed = {index: str(each) for index, each in refused.failed.items()}
             if not failed:
                 # The Write was refused as a whole.
-                failed = dict.fromkeys(range(len(writes)), str(error))
+                failed = dict.fromkeys(range(len(writes)), str(refused))
         for index, write in enumerate(writes):
-            ok = index not in failed
-            if ok:
-                self._written(write)
-            self._events.put_nowait(base.TableWritten(write.write, ok, failed.get(index, "")))
+            error = failed.get(index, "")
+            written = base.TableWritten(write.write, index not in failed, error)
+            self._events.put_nowait(written)
 
     def _update(self, write: base.TableWrite) -> p4r.Update:
         match write:

@@ -55,9 +55,18 @@ def _nocache(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG00
 
 
 def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.entries import NetCacheOptions
     from netkv.control.netcache import NetCache
 
-    return NetCache(topology, spec)
+    if spec.lab.cache_entries == 0:
+        raise UsageError(
+            "The scheme 'netcache' needs at least 1 of 'lab.cache_entries'; "
+            "without a cache it is the scheme 'nocache'."
+        )
+    options = NetCacheOptions(
+        capacity=spec.lab.cache_entries, hot_threshold=spec.lab.hot_threshold, seed=spec.seed
+    )
+    return NetCache(topology, options)
 
 
 _SCHEMES = {

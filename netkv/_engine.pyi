@@ -314,9 +314,9 @@ class StorageBackend(Protocol):
         """Do a batch in order; ("get", key, None), ("put", key, value) or ("delete", key, None).
 
         Keys are 16 bytes; the servers of one process own different ones. Returns one result for
-        each: the value of a get (None: not found), b"" for a put, and for a delete b"" or, if there
-        was nothing, None. What was written must be durable when this returns, as far as the back
-        end promises durability at all: the replies leave right after.
+        each: the value of a get (None: not found); for put and delete anything. What was written
+        must be durable when this returns, as far as the back end promises durability at all: the
+        replies leave right after. An exception stops the node.
         """
 
 class ServerNode:

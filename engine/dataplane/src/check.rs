@@ -11,6 +11,9 @@ use crate::executor::Graph;
 /// Words that all registers of a program may take together (4 GiB).
 const REGISTER_WORDS: u64 = 1 << 29;
 
+/// Levels of an expression; executors walk it recursively.
+const EXPRESSION_DEPTH: u32 = 1_000;
+
 type Checked = Result<(), String>;
 
 /// Checks everything that executors rely on.
@@ -382,15 +385,22 @@ impl Check<'_> {
     }
 
     fn expr(&self, expr: &Expr) -> Checked {
+        self.expr_below(expr, EXPRESSION_DEPTH)
+    }
+
+    /// An expression of at most `depth` levels.
+    fn expr_below(&self, expr: &Expr, depth: u32) -> Checked {
+        ensure(depth > 0, || format!("an expression is nested deeper than {EXPRESSION_DEPTH}"))?;
+        let depth = depth - 1;
         match expr {
             Expr::Const(value) => constant(value, value.width),
             Expr::Load(place) => self.place(*place),
             Expr::LoadElement { stack, index, place } => {
-                self.expr(index)?;
+                self.expr_below(index, depth)?;
                 self.element(*stack, *place)
             }
             Expr::Unary { arg, width, op } => {
-                self.expr(arg)?;
+                self.expr_below(arg, depth)?;
                 use netkv_ir::UnaryOp::{Neg, Not};
                 ensure(*width > 0, || "an expression has no width".to_owned())?;
                 if matches!(op, Not | Neg) { same(arg.width(), *width) } else { Ok(()) }
@@ -398,8 +408,8 @@ impl Check<'_> {
             Expr::Binary { op, left, right, width } => {
                 use BinaryOp::{Eq, LeSigned, LeUnsigned, LtSigned, LtUnsigned, Ne};
                 use BinaryOp::{SarSigned, Shl, Shr};
-                self.expr(left)?;
-                self.expr(right)?;
+                self.expr_below(left, depth)?;
+                self.expr_below(right, depth)?;
                 match op {
                     Shl | Shr | SarSigned => same(left.width(), *width),
                     Eq | Ne | LtUnsigned | LeUnsigned | LtSigned | LeSigned => {
@@ -413,17 +423,19 @@ impl Check<'_> {
                 }
             }
             Expr::Mux { cond, then, otherwise } => {
-                self.expr_of(cond, 1)?;
-                self.expr(then)?;
-                self.expr_of(otherwise, then.width())
+                self.expr_below(cond, depth)?;
+                same(cond.width(), 1)?;
+                self.expr_below(then, depth)?;
+                self.expr_below(otherwise, depth)?;
+                same(otherwise.width(), then.width())
             }
             Expr::Slice { arg, high, low } => {
-                self.expr(arg)?;
+                self.expr_below(arg, depth)?;
                 slice(*high, *low, arg.width())
             }
             Expr::Concat(left, right) => {
-                self.expr(left)?;
-                self.expr(right)
+                self.expr_below(left, depth)?;
+                self.expr_below(right, depth)
             }
             Expr::PacketLength => Ok(()),
         }

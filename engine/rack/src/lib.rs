@@ -4,4 +4,11 @@
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
+pub mod clock;
+pub mod config;
+mod counters;
+pub mod server;
+pub mod store;
+pub mod switch;
 pub mod sys;
+mod worker;

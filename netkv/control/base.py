@@ -15,6 +15,9 @@ in order. Three promises bind it:
 Frames may be lost, doubled and reordered; the control plane copes with that itself.
 """
 
+# The events are an interface: each takes all there is to know, whether a scheme needs it or not.
+# ruff: noqa: ARG002
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field

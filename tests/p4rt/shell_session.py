@@ -6,6 +6,7 @@ Arguments: address, P4Info file, device config file. Prints a line for each find
 import sys
 
 import p4runtime_sh.shell as sh
+from p4runtime_sh.p4runtime import P4RuntimeWriteException
 
 address, p4info, device_config = sys.argv[1:]
 sh.setup(
@@ -48,7 +49,7 @@ try:
         print("found: group", [replica.egress_port for replica in found.replicas])
     try:
         entry.insert()
-    except sh.P4RuntimeWriteException as error:
+    except P4RuntimeWriteException as error:
         print("found: refused", str(error).replace("\n", " "))
 finally:
     # Its stream has a thread that would keep the process alive.

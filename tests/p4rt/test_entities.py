@@ -16,7 +16,8 @@ from .conftest import probe, result_of
 
 
 async def read(controller: fy.Switch, entity: Any) -> list[Any]:
-    return [each async for each in controller.read(entity)]
+    entities: Any = controller.read(entity)  # its overloads are typed as coroutines
+    return [each async for each in entities]
 
 
 def exact(ip: int, tag: int, result: int, **extra: Any) -> fy.P4TableEntry:

@@ -16,6 +16,7 @@ from netkv import _engine
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.entities import Call, Names, insert, modify
 from netkv.p4rt.errors import Code
+from netkv.p4rt.mailbox import Mailbox
 from netkv.p4rt.server import P4RuntimeServer
 
 from .conftest import Rack, probe
@@ -135,6 +136,32 @@ async def test_a_backup_that_wants_to_be_primary_is_told_why_not(
     with pytest.raises(ControllerError, match="election id 5 is used by another") as caught:
         await P4RuntimeClient(cpu_server.address, election_id=5).connect()
     assert caught.value.code is Code.INVALID_ARGUMENT
+
+
+async def test_finsy_takes_over_when_the_primary_goes_away(
+    cpu_server: P4RuntimeServer, finsy_options: fy.SwitchOptions, cpu: CpuPort
+) -> None:
+    async with fy.Switch("second", cpu_server.address, finsy_options) as second:
+        async with fy.Switch(
+            "first", cpu_server.address, finsy_options(initial_election_id=20)
+        ) as first:
+            await eventually(lambda: first.is_primary and not second.is_primary)
+            with pytest.raises(fy.P4ClientError, match="only the primary controller"):
+                await second.insert([fy.P4DigestEntry("hot_t")])
+        await eventually(lambda: second.is_primary)
+        packets = second.read_packets()
+        arriving = asyncio.ensure_future(anext(packets))
+        await asyncio.sleep(0.05)
+        cpu.waiting.put(([PACKET_IN + b"x"], []))
+        assert (await soon(arriving)).payload == b"x"
+
+
+async def test_a_controller_that_does_not_listen_costs_bounded_memory() -> None:
+    mailbox: Mailbox[int] = Mailbox(2)
+    assert [mailbox.offer(number) for number in range(3)] == [True, True, False]
+    mailbox.put(9)  # what must not be lost still fits
+    mailbox.close()
+    assert [await mailbox.get() for _ in range(4)] == [0, 1, 9, None]
 
 
 async def test_frames_too_short_for_their_header_are_counted_and_hurt_nobody(

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddrV4;
 
+use netkv_workload as workload;
 use serde::Deserialize;
 
 /// What a server node is told.
@@ -21,13 +22,32 @@ pub struct ServerConfig {
     /// Keys of the data set.
     pub keys: u64,
     /// Sizes of their values.
-    pub value_size: ValueSize,
-    /// Seed of the data set.
-    pub seed: u64,
+    value_size: ValueSize,
     /// Requests per second of each server; none: as fast as it can.
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
+}
+
+impl ServerConfig {
+    /// Sizes of values.
+    pub fn value_size(&self) -> workload::ValueSize {
+        self.value_size.into()
+    }
+
+    /// A configuration for each server of this process.
+    pub fn roles(&self, first_request: u32) -> impl Iterator<Item = netkv_roles::ServerConfig> {
+        let scheme = match self.scheme {
+            Scheme::NoCache => netkv_roles::Scheme::Plain,
+            Scheme::NetCache => netkv_roles::Scheme::NetCache,
+        };
+        self.partitions.iter().map(move |server| netkv_roles::ServerConfig {
+            first_request,
+            service_rate: self.service_rate,
+            service_queue: self.queue_limit,
+            ..netkv_roles::ServerConfig::new(*server, self.servers, scheme)
+        })
+    }
 }
 
 /// Role of a storage server's shim.
@@ -43,24 +63,16 @@ pub enum Scheme {
 /// Bytes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum ValueSize {
-    /// All the same.
-    Fixed(u16),
-    /// Drawn uniformly, both ends included.
-    Uniform {
-        /// Smallest.
-        min: u16,
-        /// Largest.
-        max: u16,
-    },
+enum ValueSize {
+    Fixed(usize),
+    Uniform { min: usize, max: usize },
 }
 
-impl ValueSize {
-    /// Smallest and largest.
-    pub fn bounds(self) -> (u16, u16) {
-        match self {
-            Self::Fixed(size) => (size, size),
-            Self::Uniform { min, max } => (min, max),
+impl From<ValueSize> for workload::ValueSize {
+    fn from(size: ValueSize) -> Self {
+        match size {
+            ValueSize::Fixed(size) => Self::Fixed(size),
+            ValueSize::Uniform { min, max } => Self::Uniform { min, max },
         }
     }
 }

@@ -7,8 +7,10 @@ use common::world::{MICROSECOND, Network, World};
 use netkv_roles::{ClientConfig, ClientCounts, MILLISECOND, Nanos, SECOND, Scheme};
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, WorkloadConfig};
 
-const MIXED: Mix =
+const WRITES: Mix =
     Mix { read: 0.45, update: 0.3, insert: 0.02, read_modify_write: 0.15, delete: 0.08 };
+const READS: Mix =
+    Mix { read: 0.85, update: 0.08, insert: 0.01, read_modify_write: 0.05, delete: 0.01 };
 
 fn seeds(default: u64) -> std::ops::Range<u64> {
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse().ok());
@@ -22,7 +24,7 @@ fn world(seed: u64, scheme: Scheme, network: Network) -> World {
     let workload = WorkloadConfig {
         popularity: Popularity::Zipf { theta: [0.0, 0.99][seed as usize % 2] },
         value_size: ValueSize::Uniform { min: 16, max: [64, 128, 150][seed as usize % 3] },
-        ..WorkloadConfig::new(3 + seed % 6, MIXED, seed)
+        ..WorkloadConfig::new(3 + seed % 6, [WRITES, READS][seed as usize / 2 % 2], seed)
     };
     let arrivals = match seed % 4 {
         0 => Arrivals::Poisson { rate: 30_000.0 },

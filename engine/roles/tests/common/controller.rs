@@ -105,10 +105,16 @@ impl Controller {
         let frame = FrameView::parse(bytes).expect("servers write frames that parse");
         let key = frame.key();
         if frame.op() == Op::Outgrown {
-            out.push(frame_of(&frame.reply(Status::Ok)));
             let generation = frame.mark().expect("OUTGROWN is marked").generation;
             let current = self.keys.get(&key).filter(|it| it.generation == generation);
-            if current.is_some_and(|it| it.stage == Stage::Cached) {
+            let stage = current.map(|it| it.stage);
+            if stage == Some(Stage::Installing) {
+                // It overtook the INSTALL reply. Not answered, so that it comes again: an
+                // OUTGROWN that is answered but not acted upon leaves a dead entry for ever.
+                return;
+            }
+            out.push(frame_of(&frame.reply(Status::Ok)));
+            if stage == Some(Stage::Cached) {
                 self.outgrown += 1;
                 self.evict(now, &key, switch, out);
             }

@@ -1,7 +1,7 @@
 """Where the files are that ship with netkv but are not Python: P4 programs, scenarios, the page.
 
-In a checkout they stand in the repository root (`p4/`, `scenarios/`, `web/`); in a wheel they stand
-inside the package under `_data/`.
+They stand in top-level folders of the repository and appear inside the package under `data/`: in a
+checkout through links, in a wheel as files.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _PACKAGE = Path(__file__).resolve().parent
 
 def path(name: Resource) -> Path:
     """The directory of a kind of resource; raises `NetkvError` if this installation lacks it."""
-    for candidate in (_PACKAGE / "_data" / name, _PACKAGE.parent / name):
-        if candidate.is_dir():
-            return candidate
+    candidate = _PACKAGE / "data" / name
+    if candidate.is_dir():
+        return candidate.resolve()
     raise NetkvError(
         f"The directory '{name}' is missing from this installation of netkv ({_PACKAGE}). "
         f"Install the wheel again, or run from a complete checkout."

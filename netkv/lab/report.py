@@ -9,7 +9,16 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 EventKind = Literal[
-    "starting", "ready", "stopping", "stopped", "killed", "failed", "started", "control", "shift", "note"
+    "starting",
+    "ready",
+    "stopping",
+    "stopped",
+    "killed",
+    "failed",
+    "started",
+    "control",
+    "shift",
+    "note",
 ]
 """`failed` is an unexpected death; `killed` and `stopped` were asked for."""
 
@@ -65,6 +74,8 @@ class RackSample:
     time: float
     """Seconds since the epoch, at the end of the interval."""
     client: ClientSample
+    phase: str
+    """What the load generator is doing: `idle`, `warmup`, `measure`, `drain`, `verify`; `down`."""
     server_load: tuple[float, ...]
     """Operations per second that each server served in the interval."""
     server_dropped: tuple[int, ...]
@@ -77,3 +88,5 @@ class RackSample:
     """Records that the controller believes cached."""
     server_statistics: tuple[dict[str, Any], ...] = ()
     """Everything each server counts, since it started."""
+    client_statistics: dict[str, Any] = field(default_factory=dict)
+    """The load generator's sample as it gave it."""

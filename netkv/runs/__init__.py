@@ -2,6 +2,6 @@
 
 from netkv.runs.records import RunHead, RunRecord
 from netkv.runs.sink import StoreSink
-from netkv.runs.store import Store, default_url, state_directory
+from netkv.runs.store import Store, default_url
 
-__all__ = ["RunHead", "RunRecord", "Store", "StoreSink", "default_url", "state_directory"]
+__all__ = ["RunHead", "RunRecord", "Store", "StoreSink", "default_url"]

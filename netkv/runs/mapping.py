@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, columns
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
@@ -59,7 +60,8 @@ def threshold(row: VerdictRow) -> Threshold:
 
 def owner(row: GroupRow) -> Owner:
     """The process that writes, or wrote, a group."""
-    return Owner(row.owner_host, row.owner_boot, row.owner_pid, row.owner_started)
+    process = Identity(row.owner_pid, row.owner_started, row.owner_boot)
+    return Owner(row.owner_host, process)
 
 
 def figures_so_far(row: RunRow) -> dict[str, Any]:

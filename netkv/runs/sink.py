@@ -68,9 +68,9 @@ class StoreSink:
                         created_at=time.time(),
                         command=self._command,
                         owner_host=owner.host,
-                        owner_boot=owner.boot,
-                        owner_pid=owner.pid,
-                        owner_started=owner.started,
+                        owner_boot=owner.process.boot,
+                        owner_pid=owner.process.pid,
+                        owner_started=owner.process.start,
                     )
                 )
                 session.flush()

@@ -10,7 +10,6 @@ import os
 import time
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from types import TracebackType
 from typing import Self
 
@@ -19,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
+from netkv.lab import state
 from netkv.runs import database, mapping
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord
@@ -26,15 +26,9 @@ from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.scenarios.results import RunEvent, RunSample, Threshold
 
 
-def state_directory() -> Path:
-    """Where netkv keeps its state: `$NETKV_HOME`, or `~/.local/state/netkv`."""
-    home = os.environ.get("NETKV_HOME")
-    return Path(home).absolute() if home else Path.home() / ".local" / "state" / "netkv"
-
-
 def default_url() -> str:
     """The store that commands use: `$NETKV_STORE`, or `runs.db` in the state directory."""
-    return os.environ.get("NETKV_STORE") or f"sqlite:///{state_directory() / 'runs.db'}"
+    return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
 
 
 class Store:

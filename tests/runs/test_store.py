@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -109,9 +110,9 @@ def test_killed_process_leaves_a_failed_run_with_its_figures_so_far(url: str) ->
 def test_process_number_that_came_back_does_not_keep_a_dead_run_alive() -> None:
     me = Owner.this_process()
     assert me.is_alive
-    assert not Owner(me.host, me.boot, me.pid, me.started - 1).is_alive
-    assert not Owner(me.host, "another-boot", me.pid, me.started).is_alive
-    assert Owner("another-host", "boot", 1, 1).is_alive, "nobody here can tell"
+    assert not Owner(me.host, replace(me.process, start=me.process.start - 1)).is_alive
+    assert not Owner(me.host, replace(me.process, boot="another")).is_alive
+    assert Owner("another-host", replace(me.process, pid=1)).is_alive, "nobody here can tell"
 
 
 def test_interrupted_run_says_so(store: Store) -> None:

@@ -54,15 +54,11 @@ def plug(spec: RackSpec) -> Cabling:
     """Chooses free addresses for a rack."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
     free = [f"127.0.0.1:{port}" for port in ports.free_ports(2 * processes + 3)]
-    cables = [
-        Cable(FIRST_SERVER_PORT + i, free[2 * i], free[2 * i + 1]) for i in range(processes)
-    ]
+    cables = [Cable(FIRST_SERVER_PORT + i, free[2 * i], free[2 * i + 1]) for i in range(processes)]
     return Cabling(
         client=Cable(CLIENT_PORT, free[-3], free[-2]),
         servers=tuple(cables),
-        partitions=tuple(
-            tuple(range(i, spec.lab.servers, processes)) for i in range(processes)
-        ),
+        partitions=tuple(tuple(range(i, spec.lab.servers, processes)) for i in range(processes)),
         p4runtime=free[-1],
     )
 

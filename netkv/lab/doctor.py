@@ -72,8 +72,6 @@ def _guarded(check: Callable[[], Check]) -> Check:
 
 def _python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
-    if sys.version_info < (3, 11):
-        return Check("python", "fail", f"Python {version}", "netkv needs Python 3.11 or newer.")
     if not sys.platform.startswith("linux"):
         return Check("python", "fail", f"Python {version} on {sys.platform}", "netkv needs Linux.")
     return Check("python", "ok", f"Python {version}")
@@ -118,7 +116,9 @@ def _loopback() -> Check:
     except OSError as error:
         return Check("loopback", "fail", f"UDP on 127.0.0.1: {error}", "Bring up 'lo'.")
     if not arrived:
-        return Check("loopback", "fail", "UDP on 127.0.0.1 changes datagrams", "Check the firewall.")
+        return Check(
+            "loopback", "fail", "UDP on 127.0.0.1 changes datagrams", "Check the firewall."
+        )
     return Check("loopback", "ok", "UDP on 127.0.0.1 works")
 
 

@@ -2,8 +2,8 @@
 
 The first line on stdin is the configuration (JSON); each further line is a command
 `{"id": n, "do": NAME, ...}` that is answered on stdout with `{"id": n, "result": ...}` or
-`{"id": n, "error": SENTENCE}`. Events are `{"event": "ready", ...}`, `{"event": "busy", "text"}` (an
-address is in use) and `{"event": "failed", "text"}`. End of file on stdin ends the process at
+`{"id": n, "error": SENTENCE}`. Events are `{"event": "ready", ...}`, `{"event": "busy", "text"}`
+(an address is in use) and `{"event": "failed", "text"}`. End of file on stdin ends the process at
 once: a node never outlives whoever started it. Logs go to stderr.
 """
 
@@ -70,7 +70,7 @@ class SwitchProcess:
         raise ValueError(f"a switch does not know the command '{command['do']}'")
 
     def failure(self) -> str | None:
-        return self._server.failure()
+        return self._server.failure
 
 
 class ServerProcess:

@@ -35,8 +35,19 @@ class NodeError(NetkvError):
     """A node could not start, died, or refused a command."""
 
 
-class BusyPort(NodeError):
+class BusyPortError(NodeError):
     """An address that the node was to bind is in use."""
+
+
+def child_environment() -> dict[str, str]:
+    """The environment in which a child finds this very netkv, installed or not."""
+    root = str(Path(package_file).resolve().parent.parent)
+    inherited = os.environ.get("PYTHONPATH")
+    return {
+        **os.environ,
+        "PYTHONPATH": root + (os.pathsep + inherited if inherited else ""),
+        "PYTHONUNBUFFERED": "1",
+    }
 
 
 class NodeProcess:
@@ -78,19 +89,10 @@ class NodeProcess:
         """Exit status of the process; negative: the signal that ended it."""
         return None if self._process is None else self._process.returncode
 
-    async def start(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
-        """Starts the process and waits until it is ready.
-
-        Raises `BusyPort` if an address is in use, else `NodeError` with what the node said.
-        """
+    async def spawn(self) -> None:
+        """Starts the process."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
-        root = str(Path(package_file).resolve().parent.parent)
-        inherited = os.environ.get("PYTHONPATH")
-        environment = {
-            **os.environ,
-            "PYTHONPATH": root + (os.pathsep + inherited if inherited else ""),
-            "PYTHONUNBUFFERED": "1",
-        }
+        environment = child_environment()
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
                 sys.executable,
@@ -108,6 +110,14 @@ class NodeProcess:
         self.identity = identity(self._process.pid)
         self._ready = asyncio.get_running_loop().create_future()
         self._reader = asyncio.create_task(self._read(), name=f"read {self.name}")
+
+    async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
+        """Gives the process its configuration and waits until it is ready.
+
+        Raises `BusyPortError` if an address is in use, else `NodeError` with what the node said;
+        then the process is gone.
+        """
+        assert self._ready is not None
         try:
             self._send(self._config)
             await asyncio.wait_for(asyncio.shield(self._ready), timeout)
@@ -172,13 +182,15 @@ class NodeProcess:
             await self._reader
 
     def _send(self, document: dict[str, Any]) -> None:
-        assert self._process is not None and self._process.stdin is not None
+        assert self._process is not None
+        assert self._process.stdin is not None
         # A pipe that is gone shows as end of file on stdout: the reader tells.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
             self._process.stdin.write(json.dumps(document).encode() + b"\n")
 
     async def _read(self) -> None:
-        assert self._process is not None and self._process.stdout is not None
+        assert self._process is not None
+        assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             try:
                 self._hear(json.loads(line))
@@ -195,7 +207,9 @@ class NodeProcess:
                 future.exception()
         if self._process.stdin is not None:
             self._process.stdin.close()
-        self._on_exit(self)
+        if self.ready:
+            # A death before that is told by `configure`.
+            self._on_exit(self)
 
     def _hear(self, message: dict[str, Any]) -> None:
         assert self._ready is not None
@@ -214,7 +228,7 @@ class NodeProcess:
         elif message["event"] in ("failed", "busy"):
             self.failure = str(message["text"])
             if not self._ready.done():
-                kind = BusyPort if message["event"] == "busy" else NodeError
+                kind = BusyPortError if message["event"] == "busy" else NodeError
                 self._ready.set_exception(kind(f"The node '{self.name}': {self.failure}"))
 
     def obituary(self) -> str:

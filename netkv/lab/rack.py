@@ -23,7 +23,7 @@ from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
 from netkv.lab.controller import Controller
-from netkv.lab.process import BusyPort, Kind, NodeError, NodeProcess
+from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import ClientSample, EventKind, RackEvent, RackSample
 from netkv.lab.spec import RackSpec
 
@@ -42,8 +42,8 @@ class Rack:
         spec: RackSpec,
         directory: Path,
         *,
-        on_event: Callable[[RackEvent], None] = lambda event: None,
-        on_processes: Callable[[dict[str, NodeProcess]], None] = lambda nodes: None,
+        on_event: Callable[[RackEvent], None] = lambda _: None,
+        on_processes: Callable[[dict[str, NodeProcess]], None] = lambda _: None,
     ) -> None:
         """`directory` takes logs and data. `on_processes` hears when nodes were started or ended.
 
@@ -91,7 +91,8 @@ class Rack:
         """
         self._tell("starting", "rack", f"Bringing up {self.scheme.title}.")
         try:
-            await self._compile()
+            if not self.program_hash:
+                await self.compile()
             await self._start_nodes()
             await self._start_controller()
         except BaseException:
@@ -140,7 +141,7 @@ class Rack:
             try:
                 await self._launch(name)
                 break
-            except BusyPort:
+            except BusyPortError:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.1)
@@ -184,7 +185,11 @@ class Rack:
         reply = await self.client({"do": "hottest", "n": min(count, self.spec.workload.keys)})
         return [bytes.fromhex(key) for key in reply["keys"]]
 
-    async def _compile(self) -> None:
+    async def compile(self) -> None:
+        """Compiles the scheme's program; `start` does it if this was not called.
+
+        Raises `NetkvError` with the compiler's report.
+        """
         from netkv import _engine
 
         self.directory.mkdir(parents=True, exist_ok=True)
@@ -206,7 +211,7 @@ class Rack:
                 await self._launch("switch")
                 await asyncio.gather(*(self._launch(name) for name in self.nodes[1:]))
                 return
-            except BusyPort as error:
+            except BusyPortError as error:
                 if attempt == _ADDRESS_TRIES:
                     raise
                 self._tell("note", "rack", f"Choosing other addresses: {error}")
@@ -253,10 +258,10 @@ class Rack:
         )
         self._nodes[name] = node
         self._before = {s: c for s, c in self._before.items() if s not in self._servers_of(name)}
-        try:
-            await node.start()
-        finally:
-            self._on_processes(self._nodes)
+        await node.spawn()
+        # Told before it is ready: whoever cleans up after a crash has to know every process.
+        self._on_processes(self._nodes)
+        await node.configure()
 
     def _servers_of(self, name: str) -> tuple[int, ...]:
         if self._cabling is None or not name.startswith("servers-"):

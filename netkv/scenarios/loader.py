@@ -79,18 +79,18 @@ def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
     """A scenario with `path=value` overrides; raises `UsageError`."""
     data = scenario.model_dump(mode="json", exclude_unset=True)
-    return _checked(data, lambda path: f"scenario '{scenario.name}'", overrides)
+    return _checked(data, lambda _: f"scenario '{scenario.name}'", overrides)
 
 
 def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
-    """A scenario with the options of one sweep point set and its sweep gone; raises `UsageError`."""
+    """A scenario with the options of one sweep point set, its sweep gone; raises `UsageError`."""
     data = scenario.model_dump(mode="json", exclude_unset=True)
     data.pop("sweep", None)
     for path, value in params.items():
         if (error := paths.assign(data, paths.parse(path), copy.deepcopy(value))) is not None:
             raise UsageError(f"sweep: {error}")
     where = ", ".join(f"{path}={value}" for path, value in params.items())
-    return _validated(data, lambda path: f"sweep point {where}")
+    return _validated(data, lambda _: f"sweep point {where}")
 
 
 def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> Scenario:
@@ -171,7 +171,7 @@ def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
     for prefix, group in _by_alternative(error, data).items():
         for item in group:
             loc = (*prefix, *item["rest"])
-            found.append((loc, _sentence(loc, item, data)))
+            found.append((loc, _sentence(loc, item)))
     return found
 
 
@@ -217,7 +217,7 @@ def _is_option(parent: tuple[str | int, ...], part: str | int) -> bool:
     return paths.check((*parent, part)) is None
 
 
-def _sentence(path: Path, item: Mapping[str, Any], data: Any) -> str:
+def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     name = dotted(path)
     text = str(item["msg"]).removeprefix("Value error, ")
     if item["type"] == "missing":

@@ -42,7 +42,7 @@ def options(candidates: list[type[Spec]]) -> set[str]:
 
 
 def noun(candidates: list[type[Spec]], path: Path) -> str:
-    """What to call the thing at a path: `a workload`, or `'workload.arrivals'` if it has no name."""
+    """What to call the thing at a path: `a workload`, or its path if it has no name."""
     if len(candidates) == 1 and candidates[0] in NOUNS:
         return NOUNS[candidates[0]]
     return f"'{dotted(path)}'"

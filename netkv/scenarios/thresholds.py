@@ -1,8 +1,10 @@
-"""`expect` lines: comparisons over results, e.g. `netcache.throughput_ops >= 2 * nocache.throughput_ops`.
+"""`expect` lines: comparisons over results.
+
+    netcache.throughput_ops >= 2 * nocache.throughput_ops
 
 A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
-and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore. Over repeats the mean
-counts, and over a sweep the line must hold at every sweep point. Counts of losses
+and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore. Over repeats the
+mean counts, and over a sweep the line must hold at every sweep point. Counts of losses
 (`acked_writes_lost`, `stale_reads`, `lost_ops`, `failed`) are sums over the repeats.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 
 from netkv.errors import UsageError, suggest
 from netkv.scenarios.results import Interval, RunResult, Summary, Threshold
+from netkv.scenarios.statistics import interval
 
 _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "throughput_ops": lambda run: run.throughput_ops,
@@ -111,8 +114,6 @@ def summarise(runs: Iterable[RunResult]) -> list[Summary]:
 
 
 def _summary(group: list[RunResult]) -> Summary:
-    from netkv.scenarios.statistics import interval
-
     done = [run for run in group if run.status == "done"]
 
     def over(metric: str) -> Interval | None:
@@ -135,7 +136,7 @@ def _summary(group: list[RunResult]) -> Summary:
     )
 
 
-class _Unknown(Exception):
+class _UnknownError(Exception):
     """A value that the runs do not give."""
 
 
@@ -159,7 +160,7 @@ def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where
     try:
         left = _value(expression.left, runs)
         right = _value(expression.right, runs)
-    except _Unknown as unknown:
+    except _UnknownError as unknown:
         detail = f"{unknown}{where}"
         return Threshold(expr=expression.text, ok=False, value=left, detail=detail)
     ok = _COMPARE[expression.compare](left, right)
@@ -178,7 +179,7 @@ def _value(node: ast.expr, runs: Mapping[str, list[RunResult]]) -> float:
             try:
                 return _BINARY[type(op)](_value(left, runs), _value(right, runs))
             except ZeroDivisionError:
-                raise _Unknown(f"'{ast.unparse(right)}' is 0") from None
+                raise _UnknownError(f"'{ast.unparse(right)}' is 0") from None
         case ast.Call(func=ast.Name(id=name), args=args):
             return float(_FUNCTIONS[name](*(_value(arg, runs) for arg in args)))
         case ast.Attribute(value=ast.Name(id=scheme), attr=metric):
@@ -189,17 +190,19 @@ def _value(node: ast.expr, runs: Mapping[str, list[RunResult]]) -> float:
 
 def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
     if not runs:
-        raise _Unknown(f"'{scheme}' did not run")
+        raise _UnknownError(f"'{scheme}' did not run")
     if metric in _SUMS:
         counts = [_SUMS[metric](run) for run in runs]
         if any(count is None for count in counts):
-            raise _Unknown(f"'{scheme}.{metric}' is unknown: a run failed before its verification")
+            raise _UnknownError(
+                f"'{scheme}.{metric}' is unknown: a run failed before its verification"
+            )
         return float(sum(count for count in counts if count is not None))
     if failed := [run for run in runs if run.status == "failed"]:
-        raise _Unknown(f"a run of '{scheme}' failed: {failed[0].reason}")
+        raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
     values = [value for run in runs if (value := _MEANS[metric](run)) is not None]
     if not values:
-        raise _Unknown(f"'{scheme}.{metric}' has no value")
+        raise _UnknownError(f"'{scheme}.{metric}' has no value")
     return sum(values) / len(values)
 
 
@@ -244,3 +247,13 @@ def _not_understood(text: str) -> str:
 
 def _identifier(scheme: str) -> str:
     return scheme.replace("-", "_")
+
+
+def schemes_in(expression: Expression) -> set[str]:
+    """The schemes that an expression speaks of, dashes written as underscores."""
+    return {
+        node.value.id
+        for side in (expression.left, expression.right)
+        for node in ast.walk(side)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }

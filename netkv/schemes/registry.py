@@ -48,7 +48,6 @@ class Scheme:
 
 def _nocache(spec: RackSpec) -> ControlPlane:
     # Imported late: listing schemes must not need the control planes and their dependencies.
-    from netkv.control.nocache import NoCache
 
     raise NotImplementedError
 

@@ -151,7 +151,8 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
     assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1}\n")
     assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1, stop: switch, rate: 5}\n")
     text = error_of(GOOD + "events:\n  - {at: 1, kill: servers-7}\n")
-    assert "no node 'servers-7'" in text and "switch, servers-0, client" in text
+    assert "no node 'servers-7'" in text
+    assert "switch, servers-0, client" in text
     assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
     assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")
     loader.loads(GOOD + "events:\n  - {at: 1, kill: switch}\n  - {at: 2, start: switch}\n", "f")
@@ -166,7 +167,8 @@ def test_sweep_over_unknown_path_or_wrong_value_is_refused() -> None:
     text = error_of(GOOD + "sweep:\n  workload.zipff: [1]\n")
     assert text.startswith("scenarios/mine.yaml:11: 'workload.zipff' is not an option")
     text = error_of(GOOD + "sweep:\n  workload.zipf: [0.9, 7]\n")
-    assert text.startswith("scenarios/mine.yaml:11: ") and "1.2" in text
+    assert text.startswith("scenarios/mine.yaml:11: ")
+    assert "1.2" in text
     assert "cannot be swept" in error_of(GOOD + "sweep:\n  schemes: [[nocache]]\n")
 
 

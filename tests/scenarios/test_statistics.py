@@ -26,12 +26,14 @@ def test_quantiles_are_those_of_the_printed_tables(degrees: int, quantile: float
 
 def test_interval_of_known_sample() -> None:
     result = interval([10.0, 12.0, 14.0])
-    assert result is not None and result.ci95 is not None
+    assert result is not None
+    assert result.ci95 is not None
     assert result.mean == 12
     assert result.ci95 == pytest.approx(4.3027 * 2 / 3**0.5, rel=1e-4)
 
 
 def test_one_value_says_nothing_about_spread() -> None:
     result = interval([3.0])
-    assert result is not None and result.ci95 is None
+    assert result is not None
+    assert result.ci95 is None
     assert interval([]) is None

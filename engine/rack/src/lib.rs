@@ -4,4 +4,9 @@
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
+pub mod config;
+mod counters;
+mod latency;
+mod station;
 pub mod sys;
+mod worker;

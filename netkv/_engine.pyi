@@ -39,7 +39,8 @@ class CompileError(Exception):
     """The P4 program is wrong. `str()` is the whole report: file, line, column, the line itself."""
 
     diagnostics: list[dict[str, Any]]
-    """For each finding: "file", "line", "column", "message", "severity"; where known "help"."""
+    """For each finding: "severity" ("error" or "warning"), "file", "line" (from 1; 0 is the whole
+    file), "column" (from 1), "message" and "source_line"."""
 
 class ControlError(Exception):
     """A control plane call was refused. `str()` is a sentence that says what would be right."""
@@ -102,8 +103,9 @@ def compile_p4(
 ) -> bytes:
     """Compile a P4_16 program for v1model into a bundle.
 
-    A bundle is the line `netkv-bundle 1` and a JSON document: "program" (the IR), "name" and
-    "source_hash" (SHA-256, hex, of all source text that went in). Raises CompileError.
+    A bundle is the line `netkv-bundle 1` and a JSON document: "program" (the IR), "name",
+    "source_hash" (32 hex digits: equal for equal programs, whatever their comments) and "warnings"
+    (like CompileError.diagnostics). Raises CompileError.
     """
 
 def compile_source(
@@ -251,7 +253,13 @@ class Switch:
         """Digests since the last call. A running SwitchNode takes them itself: use its `wait`."""
 
     def statistics(self) -> dict[str, int]:
-        """Counts since the program was loaded: "received", "sent", "dropped", ..."""
+        """Counts since the program was loaded.
+
+        "packets_in", "bytes_in", "packets_out", "bytes_out", "dropped_ingress", "dropped_egress",
+        "parser_errors", "resubmitted", "recirculated", "cloned", "replicated",
+        "unknown_clone_sessions", "unknown_multicast_groups", "digests", "digests_dropped",
+        "loops_cut", "endless_graphs", "failed_assertions".
+        """
 
 class SwitchNode:
     """Ports of a switch as UDP sockets: a datagram is a frame. One thread moves all of them."""
@@ -261,8 +269,8 @@ class SwitchNode:
     ) -> None:
         """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
 
-        Frames of anyone but the peer are counted and dropped. A port that is in use raises OSError
-        with a sentence that says which; a wrong address raises ValueError.
+        The kernel keeps everyone but the peer out. A port that is in use raises OSError with a
+        sentence that says which; a wrong address or port number raises ValueError.
         """
 
     def start(self) -> None:
@@ -284,17 +292,19 @@ class SwitchNode:
     def wait(self, timeout_s: float) -> tuple[list[bytes], list[DigestMessage]]:
         """Wait for frames at the CPU port (packet_in header in front) or digests; may return none.
 
-        Empty results mean that the time passed or that the node has stopped.
+        Empty results mean that the time passed or that the node has stopped. A node that stopped
+        by a fault raises RuntimeError.
         """
 
     def statistics(self) -> dict[str, int]:
         """Counts since start.
 
         "received", "received_bytes", "sent", "sent_bytes"; "batches"; "malformed" (datagrams that
-        are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "foreign" (not from the
-        port's peer), "unrouted" (left at a port that does not exist), "send_drops" (socket buffer
-        full or peer gone), "packet_ins", "packet_outs", "digests"; "cpu_queue_drops" and
-        "digest_drops" (nobody called `wait` in time).
+        are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (left at a
+        port that does not exist), "send_drops" (peer gone), "receive_drops" (a socket's buffer was
+        full before the switch came round), "packet_ins", "packet_outs", "digests";
+        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time). Datagrams of anyone but
+        the peer never get in.
         """
 
 class StorageBackend(Protocol):

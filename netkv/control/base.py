@@ -80,9 +80,7 @@ class TableWritten:
     error: str = ""
 
 
-Event: TypeAlias = (
-    Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten
-)
+Event: TypeAlias = Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten
 
 # -------------------------------------------------------------------------------- actions
 

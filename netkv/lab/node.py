@@ -50,14 +50,13 @@ class SwitchProcess:
         self._switch = _engine.Switch(bundle, config["seed"])
         ports = [(port, bind, peer) for port, bind, peer in config["ports"]]
         self._node = _engine.SwitchNode(self._switch, ports, config["cpu_port"])
-        self._config = config
-        self._bundle = bundle
+        self._p4runtime = str(config["p4runtime"])
 
     def start(self) -> dict[str, Any]:
-        from netkv.lab.p4runtime import serve
+        from netkv.lab.p4runtime import Served
 
-        self._server = serve(self._switch, self._node, self._bundle, self._config)
         self._node.start()
+        self._server = Served(self._switch, self._node, self._p4runtime)
         return {"p4runtime": self._server.address}
 
     def handle(self, command: dict[str, Any]) -> Any:

@@ -37,6 +37,8 @@ class LabSpec(Spec):
     """Client identities; one load-generator process has all and checks consistency over them."""
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
+    hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
+    """Reads of an uncached key within a second that make it hot, so that it may be cached."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"

@@ -156,7 +156,7 @@ def names() -> list[str]:
     """Names of the labs on disk, dead ones included."""
     try:
         return sorted(entry.name for entry in labs().iterdir() if entry.is_dir())
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return []
 
 

@@ -9,8 +9,17 @@ from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import Latency, Phase, RunEvent, RunResult, RunSample, RunStart
 
-_COLUMNS = ("time", "phase", "throughput_ops", "hit_ratio", "server_load", "lost_ops", "retries")
-_LATE_COLUMNS = ("stale_reads", "cached", "control_plane_bytes_per_s")
+_COLUMNS = (
+    "phase",
+    "throughput_ops",
+    "hit_ratio",
+    "server_load",
+    "lost_ops",
+    "retries",
+    "stale_reads",
+    "cached",
+    "control_plane_bytes_per_s",
+)
 
 
 class Collector:
@@ -25,8 +34,9 @@ class Collector:
         self._loss = {"lost": 0, "retries": 0, "stale_reads": 0, "phantom_reads": 0}
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes = 0
-        self._samples: list[RunSample] = []
-        self._events: list[RunEvent] = []
+        self._samples: list[tuple[float, RunSample]] = []
+        """With the time since the epoch: what is told while the run warms up has forecast times."""
+        self._events: list[tuple[float, RunEvent]] = []
         self.epoch = time.time() + run.warmup
         """When the measured part began, in seconds since the epoch; a forecast until it has."""
         self.predicted_hit_ratio: float | None = None
@@ -37,7 +47,7 @@ class Collector:
         told = RunEvent(
             time=event.time - self.epoch, kind=event.kind, node=event.node, text=event.text
         )
-        self._events.append(told)
+        self._events.append((event.time, told))
         return told
 
     def sample(self, phase: Phase, sample: RackSample) -> RunSample:
@@ -73,7 +83,7 @@ class Collector:
             ),
         )
         if phase in ("warmup", "measure"):
-            self._samples.append(told)
+            self._samples.append((sample.time, told))
         return told
 
     def result(self, reason: str | None) -> RunResult:
@@ -102,17 +112,20 @@ class Collector:
             control_plane_bytes_per_s=self._control_bytes / seconds if seconds else 0.0,
             latency_histogram=self._histogram.encode(),
             series=self._series(),
-            events=self._events,
+            events=[
+                event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
+            ],
             finished_at=time.time(),
         )
 
     def _series(self) -> dict[str, list[Any]]:
+        samples = [sample for _, sample in self._samples]
         columns: dict[str, list[Any]] = {
-            name: [getattr(sample, name) for sample in self._samples]
-            for name in (*_COLUMNS, *_LATE_COLUMNS)
+            name: [getattr(sample, name) for sample in samples] for name in _COLUMNS
         }
-        columns["latency_mean_us"] = [sample.latency_us.mean for sample in self._samples]
-        columns["latency_p99_us"] = [sample.latency_us.p99 for sample in self._samples]
+        columns["time"] = [when - self.epoch for when, _ in self._samples]
+        columns["latency_mean_us"] = [sample.latency_us.mean for sample in samples]
+        columns["latency_p99_us"] = [sample.latency_us.p99 for sample in samples]
         return columns
 
 

@@ -76,6 +76,7 @@ class LiveRun:
         """Everything from bringing the rack up to the verification; raises `NetkvError`."""
         self._on_phase("starting")
         await self.rack.start()
+        collector.epoch = time.time() + self._scenario.warmup
         if self._scenario.warmup > 0:
             await self._load("warmup", self._scenario.warmup, None)
         else:

@@ -120,7 +120,8 @@ class RunResult(Result):
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
     """Columns of equal length: time, phase, throughput_ops, hit_ratio, latency_mean_us,
-    latency_p99_us, server_load (a list each), lost_ops, cached, control_plane_bytes_per_s."""
+    latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, cached,
+    control_plane_bytes_per_s."""
     events: list[RunEvent] = []
     finished_at: float = 0.0
 

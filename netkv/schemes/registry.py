@@ -16,6 +16,7 @@ from netkv.errors import UsageError, suggest
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
+    from netkv.control.topology import Topology
     from netkv.lab.spec import RackSpec
 
 
@@ -37,8 +38,8 @@ class Scheme:
     """Where the scheme is described."""
     summary: str
     """One sentence for lists."""
-    control_plane: Callable[[RackSpec], ControlPlane]
-    """Makes the control plane for a rack."""
+    control_plane: Callable[[RackSpec, Topology], ControlPlane]
+    """Makes the control plane for a rack with these hosts at the switch."""
 
     @property
     def program_path(self) -> Path:
@@ -46,14 +47,26 @@ class Scheme:
         return resources.path("p4") / self.program
 
 
-def _nocache(spec: RackSpec) -> ControlPlane:
-    # Imported late: listing schemes must not need the control planes and their dependencies.
+# Control planes are imported late: listing schemes must not need them and what they need.
+def _nocache(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG001 (all alike)
+    from netkv.control.nocache import NoCache
 
-    raise NotImplementedError
+    return NoCache(topology)
 
 
-def _netcache(spec: RackSpec) -> ControlPlane:
-    raise NotImplementedError
+def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.entries import NetCacheOptions
+    from netkv.control.netcache import NetCache
+
+    if spec.lab.cache_entries == 0:
+        raise UsageError(
+            "The scheme 'netcache' needs at least 1 of 'lab.cache_entries'; "
+            "without a cache it is the scheme 'nocache'."
+        )
+    options = NetCacheOptions(
+        capacity=spec.lab.cache_entries, hot_threshold=spec.lab.hot_threshold, seed=spec.seed
+    )
+    return NetCache(topology, options)
 
 
 _SCHEMES = {

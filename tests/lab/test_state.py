@@ -15,12 +15,6 @@ from netkv.errors import NetkvError, UsageError
 from netkv.lab import state
 
 
-@pytest.fixture(autouse=True)
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
-    return tmp_path / "home"
-
-
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
@@ -69,6 +63,7 @@ def test_sweep_leaves_a_lab_that_is_supervised_alone() -> None:
     assert lab is not None
     assert lab.alive
     assert lab.spec == {"scheme": "netcache"}
+    state.remove("alive")
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"name": 3}', '{"supervisor": {}, "nodes": 1}'])

@@ -10,13 +10,14 @@ use netkv_rack::store::{MemoryStore, Store};
 use netkv_rack::switch::{PortConfig, SwitchNode as Node};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use serde::de::DeserializeOwned;
 
-use crate::control::{Switch, value_bytes};
+use crate::digests::digests_out;
 use crate::errors::io_error;
 use crate::json;
 use crate::store::PythonStore;
+use crate::switch::Switch;
 
 fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
     text.parse().map_err(|_| {
@@ -79,8 +80,8 @@ impl SwitchNode {
         py.detach(|| self.0.resume());
     }
 
-    fn packet_out(&self, frame: Vec<u8>) {
-        self.0.packet_out(frame);
+    fn packet_out(&self, frame: &[u8]) {
+        self.0.packet_out(frame.to_vec());
     }
 
     fn wait<'py>(
@@ -97,14 +98,7 @@ impl SwitchNode {
             return Err(PyRuntimeError::new_err(failure));
         }
         let packet_ins = PyList::new(py, frames.iter().map(|frame| PyBytes::new(py, frame)))?;
-        let messages = PyList::empty(py);
-        for digest in &digests {
-            let values = digest.values.iter().map(|value| PyBytes::new(py, &value_bytes(value)));
-            let id = digest.digest_id.into_pyobject(py)?.into_any();
-            let values = PyList::new(py, values)?.into_any();
-            messages.append(PyTuple::new(py, [id, values])?)?;
-        }
-        Ok((packet_ins, messages))
+        Ok((packet_ins, digests_out(py, &digests)?))
     }
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {

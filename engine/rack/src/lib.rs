@@ -8,5 +8,7 @@ pub mod config;
 mod counters;
 mod latency;
 mod station;
+pub mod store;
+pub mod switch;
 pub mod sys;
 mod worker;

@@ -1,20 +1,20 @@
 //! The switch node: ports as sockets around a [`netkv_dataplane::Switch`].
 //!
 //! One thread moves all frames. A round takes what waits at every port that has something (up to
-//! [`BATCH`] frames each), runs it under one lock of the switch, and sends what came out with one
+//! 64 frames each), runs it under one lock of the switch, and sends what came out with one
 //! system call a port. Under load rounds grow by themselves; idle, the thread sleeps.
 
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddrV4;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex};
+use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use netkv_dataplane::{DigestMessage, Output, Switch};
 
 use crate::counters::counters;
-use crate::sys::{BATCH, Outgoing, Poller, Received, Socket};
+use crate::sys::{Outgoing, Poller, Received, Socket};
 use crate::worker::{Signals, Worker, lock};
 
 /// Frames for the control plane that wait at most; later ones are dropped and counted.
@@ -27,6 +27,13 @@ const PORTS: usize = 511;
 const SHORTEST_FRAME: usize = 14;
 /// Token of the waker in the poller; ports have their index.
 const WAKER: u64 = u64::MAX;
+
+/// The data plane's clock: nanoseconds since this process first asked. One for all switches of a
+/// process, so that packets from nodes and by hand see one time.
+pub fn data_plane_time() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
 
 /// Where a port is on the fabric.
 #[derive(Debug, Clone, Copy)]
@@ -208,8 +215,6 @@ struct Loop<'a> {
     shared: &'a Shared,
     ports: &'a [Port],
     signals: &'a Signals,
-    /// The data plane's clock counts from here.
-    epoch: Instant,
     poller: Poller,
     ready: Vec<u64>,
     received: Received,
@@ -234,7 +239,6 @@ impl<'a> Loop<'a> {
             shared,
             ports,
             signals,
-            epoch: Instant::now(),
             poller,
             ready: Vec::new(),
             received: Received::default(),
@@ -266,7 +270,7 @@ impl<'a> Loop<'a> {
     /// Moves what is there now.
     fn round(&mut self) -> io::Result<()> {
         let shared = self.shared;
-        let now = self.epoch.elapsed().as_nanos() as u64;
+        let now = data_plane_time();
         let mut switch = lock(&shared.switch);
         for token in std::mem::take(&mut self.ready) {
             if token == WAKER {
@@ -283,7 +287,7 @@ impl<'a> Loop<'a> {
         let digests = switch.take_digests();
         drop(switch);
         shared.counters.batches.add(1);
-        for (port, outgoing) in ports.iter().zip(&mut self.outgoing) {
+        for (port, outgoing) in self.ports.iter().zip(&mut self.outgoing) {
             if !outgoing.is_empty() {
                 let sent = outgoing.flush(&port.socket);
                 shared.counters.sent.add(sent.frames);

@@ -13,8 +13,8 @@ from typing import Any
 
 import httpx
 import pytest
-from conftest import Served
 from recorded_runs import record, record_comparison, samples, start
+from serving import Served
 
 from netkv.api.downsample import downsample
 from netkv.runs import StoreSink

@@ -87,7 +87,7 @@ pub(crate) enum TypeKind {
     Named(Name, bool, Vec<Type>),
     Stack(Box<Type>, Box<Expr>),
     Tuple(Vec<Type>),
-    List(Box<Type>),
+    List,
     DontCare,
 }
 
@@ -101,7 +101,6 @@ pub(crate) enum Dir {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
-    pub annotations: Vec<Annotation>,
     pub dir: Dir,
     pub ty: Type,
     pub name: Name,
@@ -186,7 +185,6 @@ pub(crate) enum DeclKind {
     Package {
         name: Name,
         type_params: Vec<Name>,
-        params: Vec<Param>,
     },
     Instance {
         ty: Type,
@@ -236,7 +234,6 @@ pub(crate) enum Transition {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
-    pub annotations: Vec<Annotation>,
     pub constant: bool,
     pub name: Name,
     pub value: PropertyValue,

@@ -16,6 +16,7 @@ mod exits;
 mod fold;
 mod hir;
 mod lower;
+mod macros;
 mod p4info;
 mod parse;
 mod preprocess;

@@ -92,13 +92,11 @@ pub(crate) struct ExternDef {
     pub methods: Vec<Sig>,
 }
 
-/// A parser or control type, or a package: names and parameters only.
+/// A package, or a parser or control type: what it is for is settled by its name.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockType {
     pub name: Rc<str>,
-    pub is_parser: bool,
-    pub type_params: Vec<Rc<str>>,
-    pub params: Vec<SigParam>,
+    pub type_params: usize,
 }
 
 #[derive(Debug, Default)]

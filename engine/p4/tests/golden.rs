@@ -124,3 +124,8 @@ fn copies_of_packets_are_those_of_bmv2() {
 fn tables_choose_the_entry_that_bmv2_chooses() {
     answers_as_bmv2_does("tables");
 }
+
+#[test]
+fn constructs_that_the_recorded_programs_lack_answer_as_specified() {
+    run(&golden().join("../p4"), "features");
+}

@@ -30,7 +30,7 @@ impl Checker<'_> {
                 let format = self.format(to);
                 let wrapped = fold::wrap(value, format);
                 // -1 for an unsigned is a common way to write all ones.
-                if wrapped != *value && !(*value < BigInt::ZERO) {
+                if wrapped != *value && *value >= BigInt::ZERO {
                     let shown = self.show(to);
                     self.reporter.warning(
                         span,

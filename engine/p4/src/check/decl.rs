@@ -72,29 +72,13 @@ impl Checker<'_> {
             DeclKind::Action { name, params, body } => self.action(decl, name, params, body, true),
             DeclKind::Block(block) => match &block.body {
                 Some(body) => self.block(decl, block, body),
-                None => {
-                    let id = self.block_types.len();
-                    let made = self.block_type(
-                        &block.name,
-                        &block.type_params,
-                        &block.params,
-                        block.is_parser,
-                    );
-                    self.block_types.push(made);
-                    self.declare(&block.name, Symbol::BlockType(id));
-                }
+                // Which parser or control fits where is settled with V1Switch.
+                None => self.declare(&block.name, Symbol::BlockType),
             },
-            DeclKind::Package { name, type_params, params } => {
-                // The parameters are parser and control types, which only V1Switch's check reads.
-                let id = self.block_types.len();
-                let type_params = type_params.iter().map(|n| n.text.clone()).collect();
-                let _ = params;
-                self.block_types.push(BlockType {
-                    name: name.text.clone(),
-                    is_parser: false,
-                    type_params,
-                    params: Vec::new(),
-                });
+            DeclKind::Package { name, type_params } => {
+                let id = self.packages.len();
+                let type_params = type_params.len();
+                self.packages.push(BlockType { name: name.text.clone(), type_params });
                 self.declare(name, Symbol::Type(Ty::Package(id)));
             }
             DeclKind::Instance { ty, args, name } => {
@@ -109,22 +93,6 @@ impl Checker<'_> {
                 self.reporter.unsupported(name.span, "A value set outside of a parser");
             }
         }
-    }
-
-    fn block_type(
-        &mut self,
-        name: &Name,
-        type_params: &[Name],
-        params: &[ast::Param],
-        is_parser: bool,
-    ) -> BlockType {
-        let text = name.text.clone();
-        self.with_type_params(type_params, |c| BlockType {
-            name: text,
-            is_parser,
-            type_params: type_params.iter().map(|n| n.text.clone()).collect(),
-            params: c.sig_params(params),
-        })
     }
 
     pub(super) fn const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
@@ -260,7 +228,6 @@ impl Checker<'_> {
             locals,
             states,
             body: made,
-            span: block.name.span,
         });
         self.hir.types.block_names.push(block.name.text.clone());
         self.declare(&block.name, Symbol::Type(Ty::Block(id)));

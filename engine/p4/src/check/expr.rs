@@ -75,7 +75,7 @@ impl Checker<'_> {
                 self.undeclared(name);
                 return HExpr::wrong(span);
             }
-            Some(Symbol::Type(_) | Symbol::BlockType(_)) => "a type",
+            Some(Symbol::Type(_) | Symbol::BlockType) => "a type",
             Some(Symbol::Functions(_) | Symbol::Externs(_)) => "a function",
             Some(Symbol::Action(_)) => "an action",
             Some(Symbol::Table(_)) => "a table",

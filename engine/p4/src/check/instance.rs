@@ -10,9 +10,12 @@ use crate::diag::did_you_mean;
 use crate::hir::{Annotations, HExpr, HInstance, InstanceOf};
 use crate::types::Ty;
 
+/// Name, whether it is a parser, and its parameters.
+type Part = (&'static str, bool, &'static [(&'static str, Dir)]);
+
 /// Parts of V1Switch: what it is called, and how its parameters are given. H and M stand for the
 /// program's headers and metadata.
-const PIPELINE: &[(&str, bool, &[(&str, Dir)])] = &[
+const PIPELINE: &[Part] = &[
     (
         "parser",
         true,
@@ -133,7 +136,7 @@ impl Checker<'_> {
     }
 
     fn package(&mut self, package: usize, args: &[Arg], name: &Name) {
-        let package_name = self.block_types[package].name.clone();
+        let package_name = self.packages[package].name.clone();
         if &*package_name != "V1Switch" {
             self.reporter
                 .unsupported(name.span, &format!("Package '{package_name}' (V1Switch is)"));
@@ -206,7 +209,7 @@ impl Checker<'_> {
 
     fn check_part(
         &mut self,
-        (what, is_parser, expected): &(&str, bool, &[(&str, Dir)]),
+        (what, is_parser, expected): &Part,
         block: usize,
         span: Span,
         shared: &mut [Option<Ty>; 2],

@@ -49,7 +49,7 @@ impl Checker<'_> {
             TypeKind::Tuple(parts) => {
                 Ty::Tuple(parts.iter().map(|part| self.ty(part)).collect::<Vec<_>>().into())
             }
-            TypeKind::List(_) => {
+            TypeKind::List => {
                 self.reporter.unsupported(ty.span, "The type 'list'");
                 Ty::Unknown
             }
@@ -81,7 +81,7 @@ impl Checker<'_> {
         };
         let ty = match found {
             Some(Symbol::Type(ty)) => ty.clone(),
-            Some(Symbol::BlockType(_)) => {
+            Some(Symbol::BlockType) => {
                 self.reporter.unsupported(name.span, "A parser or control type as a type here");
                 return Ty::Unknown;
             }
@@ -97,7 +97,7 @@ impl Checker<'_> {
         let args: Vec<Ty> = args.iter().map(|a| self.ty(a)).collect();
         let expected = match &ty {
             Ty::Extern(id, _) => self.hir.types.externs[*id].type_params.len(),
-            Ty::Package(id) if !args.is_empty() => self.block_types[*id].type_params.len(),
+            Ty::Package(id) if !args.is_empty() => self.packages[*id].type_params,
             _ => 0,
         };
         if args.len() != expected {

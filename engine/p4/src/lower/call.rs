@@ -44,7 +44,7 @@ impl Lowerer<'_> {
                 let touched = Touched::of_action(hir, *id);
                 self.call_action(*id, &sources(&call.args), &touched);
             }
-            Callee::Instance(id, _) => {
+            Callee::Instance(id) => {
                 if let Some(Object::Block(instance)) = self.objects.get(id).cloned() {
                     self.call_block(&instance, call);
                 }

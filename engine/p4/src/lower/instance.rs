@@ -69,7 +69,13 @@ impl Lowerer<'_> {
         }
         self.made += 1;
         self.span = instance.span;
-        let name = Self::control_name(path, &instance.name, &instance.annotations);
+        let mut name = Self::control_name(path, &instance.name, &instance.annotations);
+        if let InstanceOf::Block(block) = &instance.of
+            && self.hir.blocks[*block].name == instance.name
+        {
+            // Named by its type, whose annotation counts then.
+            name = Self::control_name(path, &instance.name, &self.hir.blocks[*block].annotations);
+        }
         match &instance.of {
             InstanceOf::Block(block) => self.instantiate_block(*block, &instance.args, name),
             InstanceOf::Extern(of, types) => {

@@ -4,6 +4,7 @@ mod apply;
 mod assign;
 mod call;
 mod dead;
+mod equal;
 mod externs;
 mod graph;
 mod instance;

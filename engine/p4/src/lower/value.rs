@@ -325,67 +325,6 @@ impl Lowerer<'_> {
         Val::At(to)
     }
 
-    /// Width-1 equality of structs, headers, stacks and tuples.
-    fn equal(&mut self, a: &Val, b: &Val, ty: &Ty) -> Expr {
-        let hir = self.hir;
-        let base = hir.types.base(ty);
-        if hir.types.width(&base).is_some() {
-            let (a, b) = (self.load(a), self.load(b));
-            return ops::binary(BinOp::Eq, false, a, b);
-        }
-        let all = |this: &mut Self, types: &[Ty]| {
-            let mut result = constant(1, 1);
-            for (i, ty) in types.iter().enumerate() {
-                let width = hir.types.width(ty).unwrap_or(1);
-                let (x, y) = (this.member(a.clone(), i, width), this.member(b.clone(), i, width));
-                let equal = this.equal(&x, &y, ty);
-                result = ops::binary(BinOp::Both, false, result, equal);
-            }
-            result
-        };
-        match &base {
-            Ty::Struct(id) => {
-                let types: Vec<Ty> =
-                    hir.types.structs[*id].fields.iter().map(|f| f.ty.clone()).collect();
-                let fields = all(self, &types);
-                if !hir.types.is_header(&base) {
-                    return fields;
-                }
-                // Equal headers are both invalid, or both valid with equal fields.
-                let (x, y) = (self.validity(a), self.validity(b));
-                let same = ops::binary(BinOp::Eq, false, x.clone(), y);
-                let invalid = unary(UnOp::Not, x, false);
-                let content = ops::binary(BinOp::Either, false, invalid, fields);
-                ops::binary(BinOp::Both, false, same, content)
-            }
-            Ty::Tuple(types) => all(self, types),
-            Ty::Stack(element, size) => {
-                let mut result = constant(1, 1);
-                for i in 0..*size {
-                    let (x, y) = (self.stack_element(a, i), self.stack_element(b, i));
-                    let equal = self.equal(&x, &y, element);
-                    result = ops::binary(BinOp::Both, false, result, equal);
-                }
-                result
-            }
-            _ => {
-                let span = self.span;
-                self.reporter.unsupported(span, "A comparison of such values");
-                constant(1, 0)
-            }
-        }
-    }
-
-    fn stack_element(&self, stack: &Val, index: u32) -> Val {
-        match stack {
-            Val::At(LVal::Store(Store::Stack(id))) => {
-                let first = self.program.stacks[*id as usize].first;
-                Val::At(LVal::Store(Store::Header(first + index)))
-            }
-            _ => Val::InvalidHeader,
-        }
-    }
-
     /// A number that must be known when the program is compiled.
     pub(super) fn known(&mut self, expr: &HExpr) -> Option<BigInt> {
         match self.scalar(expr) {
@@ -408,7 +347,7 @@ impl Lowerer<'_> {
     }
 }
 
-fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
+pub(super) fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
     let width = arg.width();
     if let Expr::Const(value) = &arg {
         let number = fold::from_value(value, signed);

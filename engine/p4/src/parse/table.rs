@@ -28,7 +28,7 @@ impl Parser<'_> {
     }
 
     fn property(&mut self) -> Parsed<Property> {
-        let annotations = self.annotations()?;
+        self.annotations()?;
         let constant = self.eat_word("const");
         let name = self.name("a table property such as key, actions, size or default_action")?;
         self.expect("=", "after the name of a table property")?;
@@ -42,7 +42,7 @@ impl Parser<'_> {
                 PropertyValue::Expr(value)
             }
         };
-        Ok(Property { annotations, constant, name, value })
+        Ok(Property { constant, name, value })
     }
 
     /// `{ item item ... }` with an optional `;` behind.

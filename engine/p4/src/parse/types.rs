@@ -44,9 +44,9 @@ impl Parser<'_> {
             Some("list") if self.ahead(1).is("<") => {
                 self.bump();
                 self.bump();
-                let element = self.ty()?;
+                self.ty()?;
                 self.expect(">", "after the element type")?;
-                TypeKind::List(Box::new(element))
+                TypeKind::List
             }
             _ => {
                 let global = self.eat(".");

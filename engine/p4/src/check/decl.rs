@@ -128,7 +128,7 @@ impl Checker<'_> {
         self.place = place;
         self.result = outer;
         let name = &signature.name;
-        if result != Ty::Void && !super::stmt::always_returns(&made) {
+        if !matches!(result, Ty::Void | Ty::Unknown) && !super::stmt::always_returns(&made) {
             let shown = self.show(&result);
             self.error(
                 name.span,

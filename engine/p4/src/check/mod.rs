@@ -23,6 +23,7 @@ use netkv_ir::Span;
 use crate::ast::{self, Name};
 use crate::diag::{Reporter, did_you_mean};
 use crate::hir::{HExpr, HInstance, HParam, Hir, Id};
+use crate::parse::KEYWORDS;
 use crate::types::{BlockType, Sig, Ty};
 
 /// What a name stands for.
@@ -157,6 +158,7 @@ impl Checker<'_> {
     /// Reports a name that nothing declares.
     fn undeclared(&mut self, name: &Name) {
         let candidates = self.scopes.iter().flat_map(|scope| scope.keys()).map(|k| &**k);
+        let candidates = candidates.chain(KEYWORDS.iter().copied());
         let hint = did_you_mean(&name.text, candidates);
         let message = format!("'{}' is not declared.{hint}", name.text);
         self.error(name.span, message);

@@ -141,23 +141,67 @@ pub(crate) struct Decl {
 
 #[derive(Debug, Clone)]
 pub(crate) enum DeclKind {
-    Const { ty: Type, name: Name, value: Expr },
-    Var { ty: Type, name: Name, init: Option<Expr> },
-    Typedef { ty: Type, name: Name, fresh: bool },
-    Struct { kind: StructKind, name: Name, type_params: Vec<Name>, fields: Vec<Field> },
-    Enum { name: Name, repr: Option<Type>, members: Vec<(Name, Option<Expr>)> },
+    Const {
+        ty: Type,
+        name: Name,
+        value: Expr,
+    },
+    Var {
+        ty: Type,
+        name: Name,
+        init: Option<Expr>,
+    },
+    Typedef {
+        ty: Type,
+        name: Name,
+        fresh: bool,
+    },
+    Struct {
+        kind: StructKind,
+        name: Name,
+        type_params: Vec<Name>,
+        fields: Vec<Field>,
+    },
+    Enum {
+        name: Name,
+        repr: Option<Type>,
+        members: Vec<(Name, Option<Expr>)>,
+    },
     Errors(Vec<Name>),
     MatchKinds(Vec<Name>),
-    Extern { name: Name, type_params: Vec<Name>, methods: Vec<Signature> },
+    Extern {
+        name: Name,
+        type_params: Vec<Name>,
+        methods: Vec<Signature>,
+    },
     ExternFunction(Signature),
     Function(Signature, Vec<Stmt>),
-    Action { name: Name, params: Vec<Param>, body: Vec<Stmt> },
+    Action {
+        name: Name,
+        params: Vec<Param>,
+        body: Vec<Stmt>,
+    },
     /// A parser or control; no body when it is only a type.
     Block(BlockDecl),
-    Package { name: Name, type_params: Vec<Name>, params: Vec<Param> },
-    Instance { ty: Type, args: Vec<Arg>, name: Name },
-    Table { name: Name, properties: Vec<Property> },
-    ValueSet { ty: Type, size: Expr, name: Name },
+    Package {
+        name: Name,
+        type_params: Vec<Name>,
+        params: Vec<Param>,
+    },
+    Instance {
+        ty: Type,
+        args: Vec<Arg>,
+        name: Name,
+    },
+    Table {
+        name: Name,
+        properties: Vec<Property>,
+    },
+    ValueSet {
+        ty: Type,
+        size: Expr,
+        name: Name,
+    },
 }
 
 #[derive(Debug, Clone)]

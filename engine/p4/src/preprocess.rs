@@ -170,8 +170,7 @@ impl Preprocessor<'_> {
             _ => {
                 let hint = did_you_mean(word, DIRECTIVES.iter().copied());
                 let text = head.describe();
-                self.reporter
-                    .error(span, format!("{text} is not a preprocessor directive.{hint}"));
+                self.reporter.error(span, format!("{text} is not a preprocessor directive.{hint}"));
             }
         }
     }
@@ -254,7 +253,8 @@ impl Preprocessor<'_> {
                         self.file(&p.to_string_lossy(), &text);
                     }
                     Some((Err(error), p)) => {
-                        self.reporter.error(span, format!("{} cannot be read: {error}.", p.display()));
+                        self.reporter
+                            .error(span, format!("{} cannot be read: {error}.", p.display()));
                     }
                     None => {
                         let places: Vec<String> =
@@ -280,7 +280,8 @@ impl Preprocessor<'_> {
         let mut params = None;
         if body.first().is_some_and(|t| t.is("(") && !t.space) {
             let Some(close) = body.iter().position(|t| t.is(")")) else {
-                self.reporter.error(span, format!("Expected ')' after the parameters of '{name}'."));
+                self.reporter
+                    .error(span, format!("Expected ')' after the parameters of '{name}'."));
                 return;
             };
             params = Some(body[1..close].iter().filter_map(Token::ident).cloned().collect());

@@ -200,9 +200,7 @@ impl Types {
 
     /// As the source would name it.
     pub fn show(&self, ty: &Ty) -> String {
-        let list = |parts: &[Ty]| {
-            parts.iter().map(|t| self.show(t)).collect::<Vec<_>>().join(", ")
-        };
+        let list = |parts: &[Ty]| parts.iter().map(|t| self.show(t)).collect::<Vec<_>>().join(", ");
         match ty {
             Ty::Unknown => "unknown".into(),
             Ty::Void => "void".into(),

@@ -19,9 +19,17 @@ const RENAMED: &[(&str, &str)] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn call(&mut self, callee: &Expr, types: &[ast::Type], args: &[Arg], span: Span) -> HExpr {
+    pub(super) fn call(
+        &mut self,
+        callee: &Expr,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         match &callee.kind {
-            ExprKind::Ident(name) | ExprKind::Global(name) => self.call_named(name, types, args, span),
+            ExprKind::Ident(name) | ExprKind::Global(name) => {
+                self.call_named(name, types, args, span)
+            }
             ExprKind::Member(base, method) => self.call_member(base, method, types, args, span),
             _ => self.wrong(span, "Only functions, actions and methods can be called."),
         }
@@ -35,14 +43,16 @@ impl Checker<'_> {
                     let least = params.iter().filter(|p| p.default.is_none()).count();
                     (least..=params.len()).contains(&args.len())
                 };
-                let id = overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
+                let id =
+                    overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
                 let result = self.hir.functions[id].result.clone();
                 let params = self.hir.functions[id].params.clone();
                 self.finish(Callee::Function(id), &params, result, args, span, &name.text)
             }
             Some(Symbol::Action(id)) => {
                 if self.place == Place::Function || self.place == Place::Parser {
-                    return self.wrong(span, "An action can only be called in a control or an action.");
+                    return self
+                        .wrong(span, "An action can only be called in a control or an action.");
                 }
                 let params = self.hir.actions[id].params.clone();
                 self.finish(Callee::Action(id), &params, Ty::Void, args, span, &name.text)
@@ -60,7 +70,10 @@ impl Checker<'_> {
             Some(Symbol::Type(Ty::Unknown)) => HExpr::wrong(span),
             None => {
                 if let Some((_, new)) = RENAMED.iter().find(|(old, _)| **old == *name.text) {
-                    return self.wrong(span, format!("'{}' is not supported yet; '{new}' does the same.", name.text));
+                    return self.wrong(
+                        span,
+                        format!("'{}' is not supported yet; '{new}' does the same.", name.text),
+                    );
                 }
                 self.undeclared(name);
                 HExpr::wrong(span)
@@ -88,7 +101,14 @@ impl Checker<'_> {
         HExpr::constant(1, Ty::Bool, span)
     }
 
-    fn call_member(&mut self, base: &Expr, method: &Name, types: &[ast::Type], args: &[Arg], span: Span) -> HExpr {
+    fn call_member(
+        &mut self,
+        base: &Expr,
+        method: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if let ExprKind::Ident(name) | ExprKind::Global(name) = &base.kind {
             match self.lookup(&name.text).cloned() {
                 Some(Symbol::Table(id)) => return self.apply_table(id, method, args, span),
@@ -119,23 +139,36 @@ impl Checker<'_> {
 
     fn apply_table(&mut self, id: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
         if &*method.text != "apply" {
-            return self.wrong(method.span, format!("A table has the method 'apply', not '{}'.", method.text));
+            return self.wrong(
+                method.span,
+                format!("A table has the method 'apply', not '{}'.", method.text),
+            );
         }
         if let Some(arg) = args.first() {
             return self.wrong(arg.expr.span, "'apply' of a table takes no arguments.");
         }
         if self.place != Place::Control {
-            return self.wrong(span, "A table can only be applied in the 'apply' block of a control.");
+            return self
+                .wrong(span, "A table can only be applied in the 'apply' block of a control.");
         }
-        let call = Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
+        let call =
+            Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
         HExpr { kind: HKind::Call(Box::new(call)), ty: Ty::Applied, span }
     }
 
     /// `Type.apply(...)`: an instance without a name of its own.
-    fn apply_type(&mut self, block: usize, name: &Name, method: &Name, args: &[Arg], span: Span) -> HExpr {
+    fn apply_type(
+        &mut self,
+        block: usize,
+        name: &Name,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if !self.direct.contains_key(&block) {
             let text = name.text.clone();
-            let made = self.make_instance(&Ty::Block(block), &[], text, Annotations::default(), span);
+            let made =
+                self.make_instance(&Ty::Block(block), &[], text, Annotations::default(), span);
             let Some(made) = made else { return HExpr::wrong(span) };
             self.direct.insert(block, made);
         }
@@ -143,9 +176,19 @@ impl Checker<'_> {
         self.apply_block(id, block, method, args, span)
     }
 
-    fn apply_block(&mut self, id: u32, block: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
+    fn apply_block(
+        &mut self,
+        id: u32,
+        block: usize,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if &*method.text != "apply" {
-            return self.wrong(method.span, format!("Parsers and controls have the method 'apply', not '{}'.", method.text));
+            return self.wrong(
+                method.span,
+                format!("Parsers and controls have the method 'apply', not '{}'.", method.text),
+            );
         }
         let found = &self.hir.blocks[block];
         let place = if found.is_parser { Place::Parser } else { Place::Control };
@@ -206,7 +249,8 @@ impl Checker<'_> {
         span: Span,
     ) -> HExpr {
         let Some(sig) = overloads.iter().find(|s| s.params.len() == args.len()).cloned() else {
-            let counts: Vec<String> = overloads.iter().map(|s| s.params.len().to_string()).collect();
+            let counts: Vec<String> =
+                overloads.iter().map(|s| s.params.len().to_string()).collect();
             let message = format!(
                 "'{}' takes {} arguments, but {} are given.",
                 overloads[0].name,
@@ -331,7 +375,10 @@ impl Checker<'_> {
                     Some(index) => index,
                     None => {
                         let hint = did_you_mean(&name.text, names.iter().map(|n| &**n));
-                        self.error(name.span, format!("{callee} has no parameter '{}'.{hint}", name.text));
+                        self.error(
+                            name.span,
+                            format!("{callee} has no parameter '{}'.{hint}", name.text),
+                        );
                         return None;
                     }
                 },
@@ -344,11 +391,18 @@ impl Checker<'_> {
             match order.get_mut(index) {
                 Some(slot @ None) => *slot = Some(i),
                 Some(Some(_)) => {
-                    self.error(arg.expr.span, format!("Parameter '{}' is given twice.", names[index]));
+                    self.error(
+                        arg.expr.span,
+                        format!("Parameter '{}' is given twice.", names[index]),
+                    );
                     return None;
                 }
                 None => {
-                    let message = format!("{callee} takes {} arguments, but {} are given.", names.len(), args.len());
+                    let message = format!(
+                        "{callee} takes {} arguments, but {} are given.",
+                        names.len(),
+                        args.len()
+                    );
                     self.error(span, message);
                     return None;
                 }
@@ -409,16 +463,28 @@ impl Checker<'_> {
             text => {
                 let shown = self.show(&object.ty);
                 let known: &[&str] = match (is_header, is_stack) {
-                    (true, _) => &["isValid", "setValid", "setInvalid", "minSizeInBits", "minSizeInBytes"],
+                    (true, _) => {
+                        &["isValid", "setValid", "setInvalid", "minSizeInBits", "minSizeInBytes"]
+                    }
                     (_, true) => &["push_front", "pop_front"],
                     _ => &[],
                 };
                 let hint = did_you_mean(text, known.iter().copied());
-                return self.wrong(method.span, format!("A value of type {shown} has no method '{text}'.{hint}"));
+                return self.wrong(
+                    method.span,
+                    format!("A value of type {shown} has no method '{text}'.{hint}"),
+                );
             }
         };
         if args.len() != expected {
-            return self.wrong(span, format!("'{}' takes {expected} arguments, but {} are given.", method.text, args.len()));
+            return self.wrong(
+                span,
+                format!(
+                    "'{}' takes {expected} arguments, but {} are given.",
+                    method.text,
+                    args.len()
+                ),
+            );
         }
         let call = Call { callee, type_args: Vec::new(), args: Vec::new(), span };
         HExpr { kind: HKind::Call(Box::new(call)), ty: result, span }

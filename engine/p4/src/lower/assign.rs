@@ -24,7 +24,10 @@ impl Lowerer<'_> {
                     self.op(Op::CopyHeader { to: *to, from: *from });
                 }
             }
-            (LVal::Store(Store::Varbit(to, length)), Val::At(LVal::Store(Store::Varbit(from, from_length)))) => {
+            (
+                LVal::Store(Store::Varbit(to, length)),
+                Val::At(LVal::Store(Store::Varbit(from, from_length))),
+            ) => {
                 self.op(Op::Assign { to: *to, value: Expr::Load(*from) });
                 let width = 32;
                 let value = Expr::Load(Place { word: *from_length, width });

@@ -180,7 +180,8 @@ impl Lowerer<'_> {
                 let element = types.first()?;
                 let Some(width) = self.hir.types.width(element) else {
                     let shown = self.hir.types.show(element);
-                    self.reporter.unsupported(instance.span, &format!("A register of type {shown}"));
+                    self.reporter
+                        .unsupported(instance.span, &format!("A register of type {shown}"));
                     return None;
                 };
                 self.program.registers.push(Register { identity, width, size });
@@ -215,7 +216,8 @@ impl Lowerer<'_> {
                 Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))
             }
             ("action_selector", [algorithm, size, _width]) => {
-                let (selector, size) = (Some(self.algorithm(algorithm)), u64::from(self.known_u32(size)));
+                let (selector, size) =
+                    (Some(self.algorithm(algorithm)), u64::from(self.known_u32(size)));
                 let profile = ActionProfile { identity, size, selector, tables: Vec::new() };
                 self.program.action_profiles.push(profile);
                 Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))

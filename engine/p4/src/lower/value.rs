@@ -133,11 +133,9 @@ impl Lowerer<'_> {
     pub(super) fn load_place(&mut self, place: &LVal) -> Expr {
         match place {
             LVal::Store(Store::Scalar(place) | Store::Varbit(place, _)) => Expr::Load(*place),
-            LVal::ElementField(stack, index, place) => Expr::LoadElement {
-                stack: *stack,
-                index: Box::new(index.clone()),
-                place: *place,
-            },
+            LVal::ElementField(stack, index, place) => {
+                Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
+            }
             LVal::Slice(of, high, low) => ops::slice(self.load_place(of), *high, *low),
             LVal::Store(_) | LVal::Element(..) => constant(1, 0),
         }
@@ -175,7 +173,8 @@ impl Lowerer<'_> {
                 match u32::try_from(&at) {
                     Ok(at) if at < size => Val::At(LVal::Store(Store::Header(first + at))),
                     _ => {
-                        let message = format!("Index {at} is out of range: the stack has {size} elements.");
+                        let message =
+                            format!("Index {at} is out of range: the stack has {size} elements.");
                         self.reporter.error(index.span, message);
                         Val::InvalidHeader
                     }
@@ -302,7 +301,13 @@ impl Lowerer<'_> {
         if hir.types.width(ty).is_some() && !acts {
             let (a, b) = (self.scalar(then), self.scalar(otherwise));
             return Val::Scalar(match &cond {
-                Expr::Const(value) => if value.words[0] == 1 { a } else { b },
+                Expr::Const(value) => {
+                    if value.words[0] == 1 {
+                        a
+                    } else {
+                        b
+                    }
+                }
                 _ => Expr::Mux { cond: Box::new(cond), then: Box::new(a), otherwise: Box::new(b) },
             });
         }
@@ -340,7 +345,8 @@ impl Lowerer<'_> {
         };
         match &base {
             Ty::Struct(id) => {
-                let types: Vec<Ty> = hir.types.structs[*id].fields.iter().map(|f| f.ty.clone()).collect();
+                let types: Vec<Ty> =
+                    hir.types.structs[*id].fields.iter().map(|f| f.ty.clone()).collect();
                 let fields = all(self, &types);
                 if !hir.types.is_header(&base) {
                     return fields;
@@ -383,7 +389,9 @@ impl Lowerer<'_> {
     /// A number that must be known when the program is compiled.
     pub(super) fn known(&mut self, expr: &HExpr) -> Option<BigInt> {
         match self.scalar(expr) {
-            Expr::Const(value) => Some(fold::from_value(&value, self.hir.types.is_signed(&expr.ty))),
+            Expr::Const(value) => {
+                Some(fold::from_value(&value, self.hir.types.is_signed(&expr.ty)))
+            }
             _ => {
                 self.reporter.error(expr.span, "This must be a constant.");
                 None
@@ -404,7 +412,10 @@ fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
     let width = arg.width();
     if let Expr::Const(value) = &arg {
         let number = fold::from_value(value, signed);
-        return Expr::Const(fold::to_value(&fold::unary(op, &number, Some((width, signed))), width));
+        return Expr::Const(fold::to_value(
+            &fold::unary(op, &number, Some((width, signed))),
+            width,
+        ));
     }
     let op = match op {
         UnOp::Not | UnOp::Complement => UnaryOp::Not,

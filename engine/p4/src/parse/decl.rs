@@ -81,7 +81,8 @@ impl Parser<'_> {
         if let (TypeKind::Named(name, ..), false) = (&ty.kind, self.peek().ident().is_some()) {
             let hint = did_you_mean(&name.text, KEYWORDS.iter().copied());
             let text = name.text.clone();
-            return self.error(span, format!("Expected a declaration, but '{text}' starts none.{hint}"));
+            return self
+                .error(span, format!("Expected a declaration, but '{text}' starts none.{hint}"));
         }
         self.variable(annotations, ty)
     }

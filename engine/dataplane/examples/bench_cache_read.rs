@@ -126,5 +126,8 @@ fn main() {
     });
     println!("cache read hits: {packets:.0} packets/s on one core ({:.0} ns each)", 1e9 / packets);
     println!("                 {wall:.0} packets/s of wall time");
-    println!("memcpy echo:     {echo:.0} packets/s on one core, {:.1} times as many", echo / packets);
+    println!(
+        "memcpy echo:     {echo:.0} packets/s on one core, {:.1} times as many",
+        echo / packets
+    );
 }

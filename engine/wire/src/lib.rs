@@ -1,1 +1,86 @@
-//! netkv-wire
+//! Wire format of netkv: what a frame on the fabric looks like, and nothing else.
+//!
+//! A frame is Ethernet (14 bytes), IPv4 (20, no options), UDP (8), the `kv` header (28), a `mark`
+//! header (9) if [`flags::MARKED`] is set, and the value in chunks of 16 bytes. All fields are
+//! big-endian. This crate is the only place where opcodes, layouts and addresses are written
+//! down in Rust; the P4 headers are tested against it byte by byte (`docs/wire-format.md`).
+//!
+//! Nothing here allocates, except for the growth of the buffer that a frame is appended to.
+
+#![forbid(unsafe_code)]
+
+mod address;
+mod chunks;
+mod op;
+mod partition;
+mod view;
+mod write;
+
+pub use address::{CONTROLLER_IP, CONTROLLER_SENDER, FIRST_SERVER_SENDER, MAX_CLIENTS, SERVICE_IP};
+pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, server_ip};
+pub use chunks::{capacity, chunks_for, padded};
+pub use op::{Op, Status, flags};
+pub use partition::{crc32, partition, partition_range};
+pub use view::{FrameView, Malformed};
+pub use write::{Message, write_frame};
+
+/// A key: always 16 bytes.
+pub type Key = [u8; 16];
+
+/// UDP port of netkv. Frames are recognised by their destination port; both are set to it.
+pub const NETKV_PORT: u16 = 5008;
+/// Version of the layout, first byte of the `kv` header.
+pub const FORMAT: u8 = 1;
+/// Bytes of the Ethernet header.
+pub const ETHERNET_LEN: usize = 14;
+/// Bytes of the IPv4 header (never with options).
+pub const IPV4_LEN: usize = 20;
+/// Bytes of the UDP header.
+pub const UDP_LEN: usize = 8;
+/// Bytes of the `kv` header.
+pub const KV_LEN: usize = 28;
+/// Bytes of the `mark` header.
+pub const MARK_LEN: usize = 9;
+/// Where the `kv` header starts in a frame.
+pub const KV_OFFSET: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN;
+/// Bytes of a chunk, the unit in which a switch stores values.
+pub const CHUNK: usize = 16;
+/// Largest value that a switch caches, in bytes: 8 arrays of one chunk.
+pub const MAX_CACHED_VALUE: usize = 128;
+/// Largest value that the system stores, in bytes.
+pub const MAX_VALUE: usize = 1024;
+/// Largest frame that netkv sends, in bytes.
+pub const MAX_FRAME: usize = KV_OFFSET + KV_LEN + MARK_LEN + MAX_VALUE;
+
+/// The `mark` header: what a switch says about a cached key, or a server to the switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// Which insertion of the entry: given by the controller, never reused, never 0.
+    pub generation: u32,
+    /// Number of writes that passed the switch for this entry; compare with [`is_newer`].
+    pub version: u32,
+    /// Value arrays of the entry: bit `i` (least significant is 0) stands for array `i`.
+    pub bitmap: u8,
+}
+
+/// Whether `a` comes after `b` in serial-number arithmetic, so that a counter may wrap.
+///
+/// True if the distance from `b` up to `a` is between 1 and 2^31 - 1.
+pub fn is_newer(a: u32, b: u32) -> bool {
+    (a.wrapping_sub(b) as i32) > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_newer;
+
+    #[test]
+    fn versions_keep_their_order_across_the_wrap() {
+        assert!(is_newer(1, 0));
+        assert!(!is_newer(0, 0));
+        assert!(!is_newer(0, 1));
+        assert!(is_newer(0, u32::MAX));
+        assert!(is_newer(5, u32::MAX - 5));
+        assert!(!is_newer(u32::MAX - 5, 5));
+    }
+}

@@ -1,0 +1,220 @@
+//! Reading frames without copying them.
+
+use std::fmt;
+
+use crate::write::ones_complement_sum;
+use crate::{
+    ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, Message,
+    NETKV_PORT, Op, Status, UDP_LEN, capacity, flags,
+};
+
+/// Why a frame is not one of netkv's. Frames like that are counted and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// The frame ends before its headers do.
+    CutShort {
+        /// Bytes that the headers (and the value) take.
+        needed: usize,
+        /// Bytes that there are.
+        found: usize,
+    },
+    /// Not IPv4 without options or fragments, carrying UDP.
+    NotUdp,
+    /// The IPv4 checksum is wrong.
+    Checksum,
+    /// The length fields of IPv4 and UDP contradict each other.
+    Lengths,
+    /// Not the UDP port of netkv.
+    Port(u16),
+    /// Another version of the layout.
+    Format(u8),
+    /// No such operation.
+    Op(u8),
+    /// No such status.
+    Status(u8),
+    /// An UPDATE whose value does not fit its bitmap, or that has no mark.
+    Update,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::CutShort { needed, found } => {
+                write!(f, "the frame has {found} bytes, but its headers say {needed}")
+            }
+            Self::NotUdp => write!(f, "the frame is not UDP over plain IPv4 (no options)"),
+            Self::Checksum => write!(f, "the IPv4 header checksum is wrong"),
+            Self::Lengths => write!(f, "the lengths in the IPv4 and UDP headers do not agree"),
+            Self::Port(port) => {
+                write!(f, "the frame goes to UDP port {port}; netkv listens on {NETKV_PORT}")
+            }
+            Self::Format(found) => {
+                write!(f, "layout version {found} is unknown; this is version {FORMAT}")
+            }
+            Self::Op(code) => write!(f, "there is no operation 0x{code:02x}"),
+            Self::Status(code) => write!(f, "there is no status {code}"),
+            Self::Update => {
+                write!(f, "an update must be marked and its value must fill its bitmap")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// A frame that has been checked, in place.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameView<'a> {
+    /// From the `kv` header to the end of the UDP payload.
+    kv: &'a [u8],
+    source: Ip,
+    destination: Ip,
+    op: Op,
+    status: Status,
+    /// Start and end of the value within `kv`.
+    value: (usize, usize),
+}
+
+impl<'a> FrameView<'a> {
+    /// Checks every header of `frame`. Ethernet padding behind the IP packet is ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] says what is wrong; no input panics.
+    pub fn parse(frame: &'a [u8]) -> Result<Self, Malformed> {
+        let found = frame.len();
+        let cut_short = |needed| Malformed::CutShort { needed, found };
+        if found < KV_OFFSET + KV_LEN {
+            return Err(cut_short(KV_OFFSET + KV_LEN));
+        }
+        let (source, destination, end) = check_outer(frame)?;
+        let kv = &frame[KV_OFFSET..end];
+        if kv.len() < KV_LEN {
+            return Err(Malformed::CutShort { needed: KV_OFFSET + KV_LEN, found: end });
+        }
+        if kv[0] != FORMAT {
+            return Err(Malformed::Format(kv[0]));
+        }
+        let op = Op::from_code(kv[1]).ok_or(Malformed::Op(kv[1]))?;
+        let status = Status::from_code(kv[3]).ok_or(Malformed::Status(kv[3]))?;
+        let marked = kv[2] & flags::MARKED != 0;
+        let value_start = KV_LEN + if marked { MARK_LEN } else { 0 };
+        let length = usize::from(u16::from_be_bytes([kv[4], kv[5]]));
+        let value_len = if op.carries_value() { length } else { 0 };
+        let value = (value_start, value_start + value_len);
+        if kv.len() < value.1 {
+            return Err(Malformed::CutShort { needed: KV_OFFSET + value.1, found: end });
+        }
+        if op == Op::Update {
+            let room = if marked { capacity(kv[value_start - 1]) } else { 0 };
+            if !marked || length > room || kv.len() < value_start + room {
+                return Err(Malformed::Update);
+            }
+        }
+        Ok(Self { kv, source, destination, op, status, value })
+    }
+
+    /// Source address.
+    pub fn source(&self) -> Ip {
+        self.source
+    }
+
+    /// Destination address.
+    pub fn destination(&self) -> Ip {
+        self.destination
+    }
+
+    /// Operation.
+    pub fn op(&self) -> Op {
+        self.op
+    }
+
+    /// How the request ended.
+    pub fn status(&self) -> Status {
+        self.status
+    }
+
+    /// Whether a switch answered.
+    pub fn cache_hit(&self) -> bool {
+        self.kv[2] & flags::CACHE_HIT != 0
+    }
+
+    /// The `length` field: true length of the value in bytes.
+    pub fn length(&self) -> u16 {
+        u16::from_be_bytes([self.kv[4], self.kv[5]])
+    }
+
+    /// Who asked.
+    pub fn sender(&self) -> u16 {
+        u16::from_be_bytes([self.kv[6], self.kv[7]])
+    }
+
+    /// The sender's request number.
+    pub fn request(&self) -> u32 {
+        u32::from_be_bytes([self.kv[8], self.kv[9], self.kv[10], self.kv[11]])
+    }
+
+    /// The key.
+    pub fn key(&self) -> Key {
+        let mut key = [0; 16];
+        key.copy_from_slice(&self.kv[12..28]);
+        key
+    }
+
+    /// The `mark` header, if there is one.
+    pub fn mark(&self) -> Option<Mark> {
+        if self.kv[2] & flags::MARKED == 0 {
+            return None;
+        }
+        let word = |at: usize| {
+            u32::from_be_bytes([self.kv[at], self.kv[at + 1], self.kv[at + 2], self.kv[at + 3]])
+        };
+        Some(Mark { generation: word(28), version: word(32), bitmap: self.kv[36] })
+    }
+
+    /// The value without padding; empty if the operation carries none.
+    pub fn value(&self) -> &'a [u8] {
+        &self.kv[self.value.0..self.value.1]
+    }
+
+    /// The reply to this request: addresses swapped, sender, request and key echoed, no mark.
+    pub fn reply(&self, status: Status) -> Message<'static> {
+        Message::request(
+            self.destination,
+            self.source,
+            self.op.reply(),
+            self.sender(),
+            self.request(),
+            self.key(),
+        )
+        .with_status(status)
+    }
+}
+
+/// Checks Ethernet, IPv4 and UDP; gives the addresses and where the UDP payload ends.
+fn check_outer(frame: &[u8]) -> Result<(Ip, Ip, usize), Malformed> {
+    let ip = &frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
+    let udp = &frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
+    let fragmented = ip[6] & 0x3f != 0 || ip[7] != 0;
+    if frame[12..14] != [0x08, 0x00] || ip[0] != 0x45 || ip[9] != 17 || fragmented {
+        return Err(Malformed::NotUdp);
+    }
+    if ones_complement_sum(ip) != 0xffff {
+        return Err(Malformed::Checksum);
+    }
+    let port = u16::from_be_bytes([udp[2], udp[3]]);
+    if port != NETKV_PORT {
+        return Err(Malformed::Port(port));
+    }
+    let ip_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));
+    let udp_len = usize::from(u16::from_be_bytes([udp[4], udp[5]]));
+    if ip_len != IPV4_LEN + udp_len || udp_len < UDP_LEN {
+        return Err(Malformed::Lengths);
+    }
+    let end = ETHERNET_LEN + ip_len;
+    if frame.len() < end {
+        return Err(Malformed::CutShort { needed: end, found: frame.len() });
+    }
+    let address = |at: usize| [ip[at], ip[at + 1], ip[at + 2], ip[at + 3]];
+    Ok((address(12), address(16), end))
+}

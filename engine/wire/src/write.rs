@@ -1,0 +1,144 @@
+//! Writing whole frames.
+
+use crate::{
+    ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, NETKV_PORT, Op,
+    Status, UDP_LEN, flags, mac_of, padded,
+};
+
+/// Everything that a frame says. Build one with [`Message::request`] or
+/// [`FrameView::reply`](crate::FrameView::reply) and change what differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Message<'a> {
+    /// Source address; the source MAC follows from it.
+    pub source: Ip,
+    /// Destination address; the destination MAC follows from it.
+    pub destination: Ip,
+    /// Operation.
+    pub op: Op,
+    /// Whether a switch answered (`CACHE_HIT`). The flag `MARKED` follows from `mark`.
+    pub cache_hit: bool,
+    /// How the request ended; `Ok` in requests.
+    pub status: Status,
+    /// True length of the value in bytes. Differs from `value.len()` in an ADMIT reply only.
+    pub length: u16,
+    /// Who asked.
+    pub sender: u16,
+    /// The sender's request number.
+    pub request: u32,
+    /// The key.
+    pub key: Key,
+    /// The `mark` header, if there is one.
+    pub mark: Option<Mark>,
+    /// Value without padding.
+    pub value: &'a [u8],
+    /// Least bytes of the value field, padding included: an UPDATE fills its whole bitmap.
+    pub room: usize,
+}
+
+impl<'a> Message<'a> {
+    /// A request without value or mark.
+    pub const fn request(
+        source: Ip,
+        destination: Ip,
+        op: Op,
+        sender: u16,
+        request: u32,
+        key: Key,
+    ) -> Self {
+        Self {
+            source,
+            destination,
+            op,
+            cache_hit: false,
+            status: Status::Ok,
+            length: 0,
+            sender,
+            request,
+            key,
+            mark: None,
+            value: &[],
+            room: 0,
+        }
+    }
+
+    /// The same with this value (at most 65,535 bytes) and its length.
+    pub const fn with_value(mut self, value: &'a [u8]) -> Self {
+        self.value = value;
+        self.length = value.len() as u16;
+        self
+    }
+
+    /// The same with a `mark` header.
+    pub const fn with_mark(mut self, mark: Mark) -> Self {
+        self.mark = Some(mark);
+        self
+    }
+
+    /// The same with this status.
+    pub const fn with_status(mut self, status: Status) -> Self {
+        self.status = status;
+        self
+    }
+}
+
+/// Appends `message` as a whole frame to `out` and returns its number of bytes.
+///
+/// The IPv4 checksum is right; the UDP checksum is 0 (none).
+pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
+    let mark_len = if message.mark.is_some() { MARK_LEN } else { 0 };
+    let value_len = padded(message.value.len().max(message.room));
+    let udp_len = UDP_LEN + KV_LEN + mark_len + value_len;
+    let start = out.len();
+    out.resize(start + ETHERNET_LEN + IPV4_LEN + udp_len, 0);
+    let frame = &mut out[start..];
+
+    frame[0..6].copy_from_slice(&mac_of(message.destination));
+    frame[6..12].copy_from_slice(&mac_of(message.source));
+    frame[12..14].copy_from_slice(&[0x08, 0x00]);
+
+    let ip = &mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
+    ip[0] = 0x45;
+    ip[2..4].copy_from_slice(&((IPV4_LEN + udp_len) as u16).to_be_bytes());
+    ip[8] = 64;
+    ip[9] = 17;
+    ip[12..16].copy_from_slice(&message.source);
+    ip[16..20].copy_from_slice(&message.destination);
+    let checksum = !ones_complement_sum(ip);
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+    let udp = &mut frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
+    udp[0..2].copy_from_slice(&NETKV_PORT.to_be_bytes());
+    udp[2..4].copy_from_slice(&NETKV_PORT.to_be_bytes());
+    udp[4..6].copy_from_slice(&(udp_len as u16).to_be_bytes());
+
+    let kv = &mut frame[KV_OFFSET..];
+    kv[0] = FORMAT;
+    kv[1] = message.op.code();
+    kv[2] = if message.mark.is_some() { flags::MARKED } else { 0 }
+        | if message.cache_hit { flags::CACHE_HIT } else { 0 };
+    kv[3] = message.status.code();
+    kv[4..6].copy_from_slice(&message.length.to_be_bytes());
+    kv[6..8].copy_from_slice(&message.sender.to_be_bytes());
+    kv[8..12].copy_from_slice(&message.request.to_be_bytes());
+    kv[12..28].copy_from_slice(&message.key);
+    if let Some(mark) = message.mark {
+        kv[28..32].copy_from_slice(&mark.generation.to_be_bytes());
+        kv[32..36].copy_from_slice(&mark.version.to_be_bytes());
+        kv[36] = mark.bitmap;
+    }
+    let value = &mut kv[KV_LEN + mark_len..];
+    value[..message.value.len()].copy_from_slice(message.value);
+    out.len() - start
+}
+
+/// One's complement sum of 16-bit words (RFC 1071), not inverted.
+pub(crate) fn ones_complement_sum(bytes: &[u8]) -> u16 {
+    let mut sum: u32 = bytes
+        .chunks(2)
+        .map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)))
+        .sum();
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    sum as u16
+}

@@ -1,0 +1,169 @@
+//! Frames against bytes that were written out by hand from `docs/wire-format.md`.
+
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, MAX_FRAME, Malformed, Mark, Message, Op,
+    SERVICE_IP, Status, client_ip, sender_of_server, server_ip, write_frame,
+};
+
+const KEY: Key = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+
+fn frame(message: &Message<'_>) -> Vec<u8> {
+    let mut out = Vec::new();
+    assert_eq!(write_frame(&mut out, message), out.len());
+    out
+}
+
+fn get() -> Message<'static> {
+    Message::request(client_ip(1), SERVICE_IP, Op::Get, 1, 0x0102_0304, KEY)
+}
+
+#[rustfmt::skip]
+const GET_BYTES: [u8; 70] = [
+    // Ethernet: to 02:00 + 10.0.0.100, from 02:00 + 10.1.0.1, IPv4
+    0x02, 0x00, 0x0a, 0x00, 0x00, 0x64, 0x02, 0x00, 0x0a, 0x01, 0x00, 0x01, 0x08, 0x00,
+    // IPv4: version and header length, type of service, total length 56, id, fragment
+    0x45, 0x00, 0x00, 0x38, 0x00, 0x00, 0x00, 0x00,
+    // time to live 64, UDP, checksum: 4500+0038+4011+0a01+0001+0a00+0064 = 99af, inverted 6650
+    0x40, 0x11, 0x66, 0x50, 0x0a, 0x01, 0x00, 0x01, 0x0a, 0x00, 0x00, 0x64,
+    // UDP: 5008 to 5008, length 36, no checksum
+    0x13, 0x90, 0x13, 0x90, 0x00, 0x24, 0x00, 0x00,
+    // kv: format 1, GET, no flags, ok, length 0, sender 1, request
+    0x01, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x01, 0x02, 0x03, 0x04,
+    // key
+    0x00, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0d, 0x0e, 0x0f,
+];
+
+#[test]
+fn a_get_is_these_bytes() {
+    assert_eq!(frame(&get()), GET_BYTES);
+    let view = FrameView::parse(&GET_BYTES).unwrap();
+    assert_eq!((view.op(), view.status(), view.length()), (Op::Get, Status::Ok, 0));
+    assert_eq!((view.sender(), view.request(), view.key()), (1, 0x0102_0304, KEY));
+    assert_eq!((view.source(), view.destination()), (client_ip(1), SERVICE_IP));
+    assert_eq!((view.mark(), view.value(), view.cache_hit()), (None, &[][..], false));
+}
+
+#[test]
+fn a_put_carries_its_value_in_chunks() {
+    let put = Message { op: Op::Put, ..get() }.with_value(b"seventeen bytes!!");
+    let bytes = frame(&put);
+    assert_eq!(bytes.len(), 70 + 32);
+    assert_eq!(bytes[16..18], [0, 56 + 32], "IPv4 length counts the padding");
+    assert_eq!(bytes[38..40], [0, 36 + 32], "UDP length counts the padding");
+    assert_eq!(bytes[43..48], [0x02, 0x00, 0x00, 0x00, 0x11], "PUT, no flags, ok, length 17");
+    assert_eq!(&bytes[70..87], b"seventeen bytes!!");
+    assert_eq!(bytes[87..], [0; 15]);
+    assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"seventeen bytes!!");
+}
+
+#[test]
+fn an_update_fills_its_whole_bitmap() {
+    let mark = Mark { generation: 0x0a0b_0c0d, version: 7, bitmap: 0b1010_0010 };
+    let source = server_ip(2);
+    let mut update = Message::request(source, SERVICE_IP, Op::Update, sender_of_server(2), 9, KEY);
+    update = Message { room: 48, ..update.with_mark(mark).with_value(b"short") };
+    let bytes = frame(&update);
+    assert_eq!(bytes.len(), 70 + 9 + 48);
+    assert_eq!(bytes[43..54], [0x10, 0x01, 0x00, 0x00, 0x05, 0x80, 0x02, 0, 0, 0, 9]);
+    assert_eq!(bytes[70..79], [0x0a, 0x0b, 0x0c, 0x0d, 0, 0, 0, 7, 0xa2]);
+    assert_eq!(&bytes[79..84], b"short");
+    let view = FrameView::parse(&bytes).unwrap();
+    assert_eq!((view.mark(), view.value()), (Some(mark), &b"short"[..]));
+}
+
+#[test]
+fn an_admit_reply_tells_a_length_without_a_value() {
+    let admit = Message::request(CONTROLLER_IP, server_ip(0), Op::Admit, CONTROLLER_SENDER, 5, KEY);
+    let asked = frame(&admit);
+    let reply = Message { length: 99, ..FrameView::parse(&asked).unwrap().reply(Status::Ok) };
+    let bytes = frame(&reply);
+    assert_eq!(bytes.len(), 70);
+    let view = FrameView::parse(&bytes).unwrap();
+    assert_eq!((view.op(), view.length(), view.value()), (Op::AdmitReply, 99, &[][..]));
+    assert_eq!((view.source(), view.destination()), (server_ip(0), CONTROLLER_IP));
+    assert_eq!((view.sender(), view.request()), (CONTROLLER_SENDER, 5));
+}
+
+#[test]
+fn a_hit_is_told_from_a_reply_of_the_server() {
+    let hit = Message { op: Op::GetReply, cache_hit: true, ..get() }.with_value(&[7; 128]);
+    let bytes = frame(&hit);
+    assert_eq!(bytes[44], 0x02);
+    assert!(FrameView::parse(&bytes).unwrap().cache_hit());
+}
+
+#[test]
+fn padding_beyond_the_value_and_beyond_the_packet_is_tolerated() {
+    let put = Message { op: Op::Put, room: 128, ..get() }.with_value(&[5; 20]);
+    let mut bytes = frame(&put);
+    bytes.extend_from_slice(&[0xee; 30]);
+    assert_eq!(FrameView::parse(&bytes).unwrap().value(), [5; 20]);
+}
+
+#[test]
+fn the_largest_frame_is_as_long_as_buffers_must_be() {
+    let mark = Mark { generation: 1, version: 1, bitmap: 0xff };
+    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 1024]).with_mark(mark);
+    assert_eq!(frame(&put).len(), MAX_FRAME);
+}
+
+#[test]
+fn every_broken_header_is_named() {
+    let broken = |at: usize, value: u8| {
+        let mut bytes = GET_BYTES;
+        bytes[at] = value;
+        if (14..34).contains(&at) && at != 24 && at != 25 {
+            // Keep the checksum right, so that the field itself is what is refused.
+            bytes[24..26].copy_from_slice(&[0, 0]);
+            let mut sum: u32 =
+                bytes[14..34].chunks(2).map(|w| u32::from(w[0]) * 256 + u32::from(w[1])).sum();
+            sum = (sum & 0xffff) + (sum >> 16);
+            bytes[24..26].copy_from_slice(&(!(sum as u16)).to_be_bytes());
+        }
+        FrameView::parse(&bytes).map(|_| ()).unwrap_err()
+    };
+    assert_eq!(broken(12, 0x86), Malformed::NotUdp);
+    assert_eq!(broken(14, 0x46), Malformed::NotUdp);
+    assert_eq!(broken(20, 0x20), Malformed::NotUdp);
+    assert_eq!(broken(23, 6), Malformed::NotUdp);
+    assert_eq!(broken(25, 0x52), Malformed::Checksum);
+    assert_eq!(broken(37, 0x91), Malformed::Port(5009));
+    assert_eq!(broken(17, 0x39), Malformed::Lengths);
+    assert_eq!(broken(39, 0x23), Malformed::Lengths);
+    assert_eq!(broken(42, 2), Malformed::Format(2));
+    assert_eq!(broken(43, 0x77), Malformed::Op(0x77));
+    assert_eq!(broken(45, 9), Malformed::Status(9));
+    assert_eq!(broken(44, 1), Malformed::CutShort { needed: 79, found: 70 });
+    let put = frame(&Message { op: Op::Put, ..get() }.with_value(&[1; 30]));
+    let mut lying = put.clone();
+    lying[47] = 33;
+    let error = FrameView::parse(&lying).map(|_| ()).unwrap_err();
+    assert_eq!(error, Malformed::CutShort { needed: 103, found: 102 });
+    assert_eq!(error.to_string(), "the frame has 102 bytes, but its headers say 103");
+    let update = frame(&Message { op: Op::Update, ..get() });
+    assert_eq!(FrameView::parse(&update).map(|_| ()).unwrap_err(), Malformed::Update);
+}
+
+#[test]
+fn no_cut_or_random_frame_crashes_a_reader() {
+    let mark = Mark { generation: 1, version: 1, bitmap: 3 };
+    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_mark(mark);
+    let whole = frame(&put);
+    for end in 0..whole.len() {
+        assert!(FrameView::parse(&whole[..end]).is_err(), "cut at {end}");
+    }
+    let mut state = 0x1234_5678_9abc_def0u64;
+    for _ in 0..100_000 {
+        let mut bytes = whole.clone();
+        for _ in 0..3 {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            let at = (state >> 8) as usize % bytes.len();
+            bytes[at] = state as u8;
+        }
+        if let Ok(view) = FrameView::parse(&bytes) {
+            let _ = (view.value(), view.mark(), view.key());
+        }
+    }
+}

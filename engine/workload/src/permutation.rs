@@ -1,0 +1,93 @@
+//! A seeded bijection of 0 to n - 1 without a table: a Feistel network, cycle-walked.
+
+use crate::mix64;
+
+const ROUNDS: usize = 4;
+
+/// Scrambles numbers below `size`, both ways.
+#[derive(Debug, Clone)]
+pub struct Permutation {
+    size: u64,
+    half_bits: u32,
+    keys: [u64; ROUNDS],
+}
+
+impl Permutation {
+    /// The permutation of 0 to `size - 1` that belongs to `seed`.
+    pub fn new(size: u64, seed: u64) -> Self {
+        let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
+        let keys = std::array::from_fn(|round| mix64(seed ^ mix64(round as u64 + 1)));
+        Self { size, half_bits: bits.div_ceil(2).max(1), keys }
+    }
+
+    /// Where `number` (below `size`) goes.
+    pub fn apply(&self, number: u64) -> u64 {
+        debug_assert!(number < self.size);
+        // The network permutes up to 4 times as many numbers; walking on until one is in range
+        // stays on the cycle of `number`, so it ends and is a bijection.
+        let mut number = number;
+        loop {
+            number = self.encrypt(number);
+            if number < self.size {
+                return number;
+            }
+        }
+    }
+
+    /// The number that goes to `image` (below `size`).
+    pub fn invert(&self, image: u64) -> u64 {
+        debug_assert!(image < self.size);
+        let mut image = image;
+        loop {
+            image = self.decrypt(image);
+            if image < self.size {
+                return image;
+            }
+        }
+    }
+
+    fn encrypt(&self, number: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (number >> self.half_bits, number & mask);
+        for key in self.keys {
+            (left, right) = (right, left ^ (mix64(right ^ key) & mask));
+        }
+        left << self.half_bits | right
+    }
+
+    fn decrypt(&self, number: u64) -> u64 {
+        let mask = (1 << self.half_bits) - 1;
+        let (mut left, mut right) = (number >> self.half_bits, number & mask);
+        for key in self.keys.iter().rev() {
+            (left, right) = (right ^ (mix64(left ^ key) & mask), left);
+        }
+        left << self.half_bits | right
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_is_hit_once_and_comes_back() {
+        for size in [1u64, 2, 3, 4, 5, 17, 64, 65, 1000, 4097] {
+            let permutation = Permutation::new(size, 99);
+            let mut seen = vec![false; size as usize];
+            for number in 0..size {
+                let image = permutation.apply(number);
+                assert!(!std::mem::replace(&mut seen[image as usize], true));
+                assert_eq!(permutation.invert(image), number);
+            }
+        }
+    }
+
+    #[test]
+    fn neighbours_are_scattered_and_seeds_differ() {
+        let size = 100_000_000;
+        let (a, b) = (Permutation::new(size, 1), Permutation::new(size, 2));
+        let mean: f64 = (0..1000).map(|n| a.apply(n) as f64).sum::<f64>() / 1000.0;
+        assert!((mean / size as f64 - 0.5).abs() < 0.05, "mean {mean}");
+        assert!((0..1000).filter(|&n| a.apply(n) == b.apply(n)).count() < 3);
+    }
+}

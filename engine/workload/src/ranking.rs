@@ -1,0 +1,231 @@
+//! Which key has which rank, while popularity shifts.
+//!
+//! Position `p` of the base order is key id `permutation(p)`. Rank `r` lies at position
+//! `swapped((r + offset) mod keys)`: hot-in and hot-out rotate the whole order, so they only
+//! change the offset; random replacement swaps single positions, kept in a sparse map. Both
+//! compose in any order and the keyspace is never held in memory.
+
+use std::collections::HashMap;
+
+use crate::{Permutation, Random};
+
+/// A change of which keys are popular (NetCache paper, section on dynamics).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shift {
+    /// The `keys` coldest keys become the hottest; all others move down.
+    HotIn {
+        /// How many keys.
+        keys: u64,
+    },
+    /// The `keys` hottest keys become the coldest; all others move up.
+    HotOut {
+        /// How many keys.
+        keys: u64,
+    },
+    /// `keys` of the `top` hottest keys change places with keys that were not among them.
+    Random {
+        /// How many keys.
+        keys: u64,
+        /// Among how many of the hottest.
+        top: u64,
+    },
+}
+
+/// The order of the keys by popularity.
+#[derive(Debug, Clone)]
+pub struct Ranking {
+    keys: u64,
+    permutation: Permutation,
+    offset: u64,
+    swapped: HashMap<u64, u64>,
+    unswapped: HashMap<u64, u64>,
+    random: Random,
+}
+
+impl Ranking {
+    /// The order of `keys` keys that belongs to `seed`.
+    pub fn new(keys: u64, seed: u64) -> Self {
+        Self {
+            keys,
+            permutation: Permutation::new(keys, seed),
+            offset: 0,
+            swapped: HashMap::new(),
+            unswapped: HashMap::new(),
+            random: Random::new(seed, 0x5417),
+        }
+    }
+
+    /// Id of the key with this rank (0 is the hottest).
+    pub fn key_at(&self, rank: u64) -> u64 {
+        let place = (rank + self.offset) % self.keys;
+        self.permutation.apply(*self.swapped.get(&place).unwrap_or(&place))
+    }
+
+    /// Rank of the key with this id.
+    pub fn rank_of(&self, id: u64) -> u64 {
+        let position = self.permutation.invert(id);
+        let place = *self.unswapped.get(&position).unwrap_or(&position);
+        (place + self.keys - self.offset) % self.keys
+    }
+
+    /// Changes the order. The same shifts in the same order give the same ranking on every
+    /// generator with this seed.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the shift moves more keys than there are.
+    pub fn shift(&mut self, shift: Shift) -> Result<(), String> {
+        match shift {
+            Shift::HotIn { keys } => {
+                self.check(keys)?;
+                self.offset = (self.offset + self.keys - keys) % self.keys;
+            }
+            Shift::HotOut { keys } => {
+                self.check(keys)?;
+                self.offset = (self.offset + keys) % self.keys;
+            }
+            Shift::Random { keys, top } => self.replace(keys, top)?,
+        }
+        Ok(())
+    }
+
+    fn check(&self, keys: u64) -> Result<(), String> {
+        if keys > self.keys {
+            return Err(format!(
+                "a shift of {keys} keys needs a keyspace of at least as many; it has {}",
+                self.keys
+            ));
+        }
+        Ok(())
+    }
+
+    fn replace(&mut self, keys: u64, top: u64) -> Result<(), String> {
+        if keys > top || keys > self.keys.saturating_sub(top) {
+            return Err(format!(
+                "a random shift replaces {keys} of the {top} hottest keys by others; that takes \
+                 at least {keys} hot and {keys} other keys, and there are {} keys",
+                self.keys
+            ));
+        }
+        // Floyd's way of drawing distinct numbers: a repeat takes the largest one instead.
+        let mut distinct = |end: u64| {
+            let mut drawn = Vec::with_capacity(keys as usize);
+            let mut seen = std::collections::HashSet::new();
+            for largest in end - keys..end {
+                let number = self.random.below(largest + 1);
+                let number = if seen.insert(number) { number } else { largest };
+                seen.insert(number);
+                drawn.push(number);
+            }
+            drawn
+        };
+        let hot = distinct(top);
+        let cold = distinct(self.keys - top);
+        for (hot, cold) in hot.into_iter().zip(cold) {
+            self.swap_ranks(hot, top + cold);
+        }
+        Ok(())
+    }
+
+    fn swap_ranks(&mut self, a: u64, b: u64) {
+        let a = (a + self.offset) % self.keys;
+        let b = (b + self.offset) % self.keys;
+        let (at_a, at_b) =
+            (*self.swapped.get(&a).unwrap_or(&a), *self.swapped.get(&b).unwrap_or(&b));
+        self.place(a, at_b);
+        self.place(b, at_a);
+    }
+
+    /// Puts `position` at `place`; what is where it belongs takes no memory.
+    fn place(&mut self, place: u64, position: u64) {
+        if place == position {
+            self.swapped.remove(&place);
+            self.unswapped.remove(&position);
+        } else {
+            self.swapped.insert(place, position);
+            self.unswapped.insert(position, place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn order(ranking: &Ranking) -> Vec<u64> {
+        (0..ranking.keys).map(|rank| ranking.key_at(rank)).collect()
+    }
+
+    #[test]
+    fn hot_in_puts_the_coldest_keys_on_top_and_moves_the_others_down() {
+        let mut ranking = Ranking::new(100, 5);
+        let before = order(&ranking);
+        ranking.shift(Shift::HotIn { keys: 7 }).unwrap();
+        let after = order(&ranking);
+        assert_eq!(after[..7], before[93..]);
+        assert_eq!(after[7..], before[..93]);
+    }
+
+    #[test]
+    fn hot_out_puts_the_hottest_keys_at_the_bottom_and_moves_the_others_up() {
+        let mut ranking = Ranking::new(100, 5);
+        let before = order(&ranking);
+        ranking.shift(Shift::HotOut { keys: 7 }).unwrap();
+        let after = order(&ranking);
+        assert_eq!(after[93..], before[..7]);
+        assert_eq!(after[..93], before[7..]);
+    }
+
+    #[test]
+    fn random_replaces_exactly_so_many_of_the_top_and_leaves_the_other_ranks() {
+        let mut ranking = Ranking::new(1000, 5);
+        let before = order(&ranking);
+        ranking.shift(Shift::Random { keys: 20, top: 100 }).unwrap();
+        let after = order(&ranking);
+        let gone = before[..100].iter().filter(|key| !after[..100].contains(key)).count();
+        let moved = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+        assert_eq!((gone, moved), (20, 40));
+    }
+
+    #[test]
+    fn shifts_compose_in_any_order_and_every_key_keeps_exactly_one_rank() {
+        let mut ranking = Ranking::new(500, 8);
+        let mut model = order(&ranking);
+        let mut random = Random::new(1, 1);
+        for _ in 0..200 {
+            let keys = random.below(20) + 1;
+            match random.below(3) {
+                0 => {
+                    ranking.shift(Shift::HotIn { keys }).unwrap();
+                    model.rotate_right(keys as usize);
+                }
+                1 => {
+                    ranking.shift(Shift::HotOut { keys }).unwrap();
+                    model.rotate_left(keys as usize);
+                }
+                _ => {
+                    ranking.shift(Shift::Random { keys, top: 50 }).unwrap();
+                    let mut all = order(&ranking);
+                    let stayed = all.iter().zip(&model).filter(|(a, b)| a == b).count();
+                    assert_eq!(stayed as u64, 500 - 2 * keys);
+                    model = all.clone();
+                    all.sort_unstable();
+                    assert!(all.iter().enumerate().all(|(at, &id)| at as u64 == id));
+                }
+            }
+            assert_eq!(order(&ranking), model);
+            for rank in [0, 1, 77, 499] {
+                assert_eq!(ranking.rank_of(ranking.key_at(rank)), rank);
+            }
+        }
+        assert!(ranking.swapped.len() <= 500);
+    }
+
+    #[test]
+    fn a_shift_of_more_keys_than_there_are_is_refused_with_a_reason() {
+        let mut ranking = Ranking::new(100, 5);
+        assert!(ranking.shift(Shift::HotIn { keys: 101 }).unwrap_err().contains("101 keys"));
+        assert!(ranking.shift(Shift::Random { keys: 60, top: 50 }).is_err());
+        assert!(ranking.shift(Shift::Random { keys: 60, top: 90 }).is_err());
+    }
+}

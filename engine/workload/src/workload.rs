@@ -1,0 +1,334 @@
+//! The generator: operations from a configuration and a seed.
+
+use std::collections::BTreeSet;
+
+use crate::keys::{Key, key_id, key_of};
+use crate::{Mix, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
+
+/// Most keys that a workload may start with.
+pub const MAX_KEYS: u64 = 100_000_000;
+
+/// How popular keys are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Popularity {
+    /// All alike.
+    Uniform,
+    /// Zipf's law over scrambled ranks; `theta` from 0 to 1.2.
+    Zipf {
+        /// The exponent.
+        theta: f64,
+    },
+    /// Zipf's law over age: the key inserted last is the hottest (YCSB D).
+    Latest {
+        /// The exponent.
+        theta: f64,
+    },
+}
+
+/// What a workload is. Generators of one rack share everything but `stream`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WorkloadConfig {
+    /// Keys that exist at the start: ids 0 to `keys - 1`.
+    pub keys: u64,
+    /// How popular they are.
+    pub popularity: Popularity,
+    /// Which operations.
+    pub mix: Mix,
+    /// How large values are.
+    pub value_size: ValueSize,
+    /// Decides which keys are hot, and all shifts.
+    pub seed: u64,
+    /// Which generator this is, from 0: its own random numbers, and its own share of the ids
+    /// that inserts create.
+    pub stream: u64,
+    /// How many generators there are (at least 1).
+    pub streams: u64,
+}
+
+impl WorkloadConfig {
+    /// Zipf 0.99 over `keys` keys with values of 128 bytes, one generator.
+    pub const fn new(keys: u64, mix: Mix, seed: u64) -> Self {
+        Self {
+            keys,
+            popularity: Popularity::Zipf { theta: 0.99 },
+            mix,
+            value_size: ValueSize::Fixed(128),
+            seed,
+            stream: 0,
+            streams: 1,
+        }
+    }
+}
+
+/// One operation to carry out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operation {
+    /// What to do.
+    pub kind: OpKind,
+    /// Id of the key.
+    pub id: u64,
+    /// The key.
+    pub key: Key,
+    /// Bytes of the value to write; 0 for reads and deletes.
+    pub size: usize,
+}
+
+/// Draws operations. See the crate's head comment.
+#[derive(Debug, Clone)]
+pub struct Workload {
+    config: WorkloadConfig,
+    zipf: Zipf,
+    ranking: Ranking,
+    random: Random,
+    /// Inserts handed out by this generator.
+    inserts: u64,
+    /// All inserts below this number have been settled; read-latest reads up to there.
+    frontier: u64,
+    /// Settled inserts above the frontier.
+    settled: BTreeSet<u64>,
+}
+
+impl Workload {
+    /// A generator for `config`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says which setting is impossible and what is possible.
+    pub fn new(config: WorkloadConfig) -> Result<Self, String> {
+        if config.keys == 0 || config.keys > MAX_KEYS {
+            return Err(format!("a workload has from 1 to {MAX_KEYS} keys, not {}", config.keys));
+        }
+        let theta = match config.popularity {
+            Popularity::Uniform => 0.0,
+            Popularity::Zipf { theta } | Popularity::Latest { theta } => theta,
+        };
+        if !(0.0..=1.2).contains(&theta) {
+            return Err(format!("the exponent of Zipf's law lies from 0 to 1.2, not {theta}"));
+        }
+        if config.stream >= config.streams {
+            return Err(format!(
+                "generator {} does not exist; with {} generators they count from 0",
+                config.stream, config.streams
+            ));
+        }
+        config.mix.check()?;
+        config.value_size.check()?;
+        Ok(Self {
+            config,
+            zipf: Zipf::new(config.keys, theta),
+            ranking: Ranking::new(config.keys, config.seed),
+            random: Random::new(config.seed, config.stream + 1),
+            inserts: 0,
+            frontier: 0,
+            settled: BTreeSet::new(),
+        })
+    }
+
+    /// What this workload is.
+    pub fn config(&self) -> &WorkloadConfig {
+        &self.config
+    }
+
+    /// The generator's random numbers, for arrivals.
+    pub fn random(&mut self) -> &mut Random {
+        &mut self.random
+    }
+
+    /// Draws the next operation.
+    pub fn draw(&mut self) -> Operation {
+        let kind = self.config.mix.draw(&mut self.random);
+        let id = if kind == OpKind::Insert {
+            let id = self.insert_id(self.inserts);
+            self.inserts += 1;
+            id
+        } else {
+            let rank = self.zipf.draw(&mut self.random);
+            self.id_at(rank)
+        };
+        let size = match kind {
+            OpKind::Read | OpKind::Delete => 0,
+            _ => self.config.value_size.draw(&mut self.random),
+        };
+        Operation { kind, id, key: key_of(id), size }
+    }
+
+    /// An insert is over: read-latest may read key `id` from now on.
+    pub fn settle_insert(&mut self, id: u64) {
+        let Some(offset) = id.checked_sub(self.config.keys + self.config.stream) else { return };
+        self.settled.insert(offset / self.config.streams);
+        while self.settled.remove(&self.frontier) {
+            self.frontier += 1;
+        }
+        if matches!(self.config.popularity, Popularity::Latest { .. }) {
+            self.zipf.resize(self.config.keys + self.frontier);
+        }
+    }
+
+    /// Changes which keys are popular.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the shift does not fit the keyspace, or popularity follows age.
+    pub fn shift(&mut self, shift: Shift) -> Result<(), String> {
+        if matches!(self.config.popularity, Popularity::Latest { .. }) {
+            return Err("popularity cannot be shifted where it follows age (read-latest); \
+                        use zipf or uniform"
+                .to_owned());
+        }
+        self.ranking.shift(shift)
+    }
+
+    /// Key with this popularity rank now (0 is the hottest).
+    pub fn key_at(&self, rank: u64) -> Key {
+        key_of(self.id_at(rank))
+    }
+
+    /// The `count` hottest keys now, hottest first; fewer if there are fewer.
+    pub fn hottest(&self, count: u64) -> impl Iterator<Item = Key> {
+        (0..count.min(self.zipf.ranks())).map(|rank| self.key_at(rank))
+    }
+
+    /// Probability that an operation that is no insert asks for the key with this rank.
+    pub fn probability(&self, rank: u64) -> f64 {
+        self.zipf.probability(rank)
+    }
+
+    /// Probability that an operation that is no insert asks for one of the `top` hottest keys:
+    /// the hit ratio of a perfect cache of `top` keys.
+    pub fn mass(&self, top: u64) -> f64 {
+        self.zipf.mass(top)
+    }
+
+    /// Probability that an operation that is no insert asks for `key` now; 0 for keys that are
+    /// not of the keyspace. Summed over the cached keys it predicts the hit ratio.
+    pub fn probability_of(&self, key: &Key) -> f64 {
+        let Some(id) = key_id(key) else { return 0.0 };
+        match self.config.popularity {
+            Popularity::Latest { .. } => self
+                .place_of(id)
+                .map_or(0.0, |place| self.zipf.probability(self.zipf.ranks() - 1 - place)),
+            _ if id < self.config.keys => self.zipf.probability(self.ranking.rank_of(id)),
+            _ => 0.0,
+        }
+    }
+
+    fn insert_id(&self, number: u64) -> u64 {
+        self.config.keys + number * self.config.streams + self.config.stream
+    }
+
+    fn id_at(&self, rank: u64) -> u64 {
+        if !matches!(self.config.popularity, Popularity::Latest { .. }) {
+            return self.ranking.key_at(rank);
+        }
+        let place = self.zipf.ranks() - 1 - rank;
+        match place.checked_sub(self.config.keys) {
+            Some(number) => self.insert_id(number),
+            None => place,
+        }
+    }
+
+    /// Place of `id` in the order of age that this generator knows.
+    fn place_of(&self, id: u64) -> Option<u64> {
+        if id < self.config.keys {
+            return Some(id);
+        }
+        let offset = id.checked_sub(self.config.keys + self.config.stream)?;
+        let number = offset / self.config.streams;
+        (offset % self.config.streams == 0 && number < self.frontier)
+            .then_some(self.config.keys + number)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(popularity: Popularity, mix: Mix) -> Workload {
+        Workload::new(WorkloadConfig { popularity, ..WorkloadConfig::new(1000, mix, 42) }).unwrap()
+    }
+
+    #[test]
+    fn the_same_seed_gives_the_same_operations_and_streams_agree_on_hot_keys() {
+        let config = WorkloadConfig { streams: 2, ..WorkloadConfig::new(1000, Mix::YCSB_A, 1) };
+        let draw = |config| {
+            let mut workload = Workload::new(config).unwrap();
+            (0..50).map(|_| workload.draw()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(config), draw(config));
+        let other = WorkloadConfig { stream: 1, ..config };
+        assert_ne!(draw(config), draw(other));
+        let hottest = |config| Workload::new(config).unwrap().hottest(20).collect::<Vec<_>>();
+        assert_eq!(hottest(config), hottest(other));
+    }
+
+    #[test]
+    fn the_cached_top_gets_the_predicted_share_also_after_shifts() {
+        let mut workload = workload(Popularity::Zipf { theta: 0.99 }, Mix::YCSB_C);
+        for _ in 0..3 {
+            let top: std::collections::HashSet<Key> = workload.hottest(50).collect();
+            let predicted = workload.mass(50);
+            let summed: f64 = top.iter().map(|key| workload.probability_of(key)).sum();
+            assert!((predicted - summed).abs() < 1e-9);
+            let hits = (0..100_000).filter(|_| top.contains(&workload.draw().key)).count();
+            let found = hits as f64 / 1e5;
+            assert!((found - predicted).abs() < 0.007, "{found} of {predicted}");
+            workload.shift(Shift::HotIn { keys: 20 }).unwrap();
+            workload.shift(Shift::Random { keys: 30, top: 100 }).unwrap();
+        }
+    }
+
+    #[test]
+    fn read_latest_prefers_what_was_inserted_last_and_never_reads_ahead() {
+        let mut workload = workload(Popularity::Latest { theta: 0.99 }, Mix::YCSB_D);
+        let mut pending = Vec::new();
+        let mut newest = 999;
+        let mut hottest = 0;
+        for _ in 0..20_000 {
+            let operation = workload.draw();
+            match operation.kind {
+                OpKind::Insert => pending.push(operation.id),
+                _ => {
+                    assert!(operation.id <= newest, "key {} is not there yet", operation.id);
+                    hottest += u32::from(operation.id == newest);
+                }
+            }
+            // Inserts are settled three at a time and out of order.
+            if pending.len() == 3 {
+                newest = pending[2];
+                for id in [pending[1], pending[2], pending[0]] {
+                    workload.settle_insert(id);
+                }
+                pending.clear();
+            }
+        }
+        assert!(newest > 1800);
+        assert!(hottest > 1900, "the newest key was read {hottest} times of 19,000");
+        assert!(workload.probability_of(&key_of(newest)) > workload.probability_of(&key_of(0)));
+    }
+
+    #[test]
+    fn inserts_of_several_generators_never_collide() {
+        let mut seen = std::collections::HashSet::new();
+        for stream in 0..3 {
+            let config =
+                WorkloadConfig { stream, streams: 3, ..WorkloadConfig::new(10, Mix::INSERT, 1) };
+            let mut workload = Workload::new(config).unwrap();
+            for _ in 0..100 {
+                let id = workload.draw().id;
+                assert!(id >= 10 && seen.insert(id));
+            }
+        }
+    }
+
+    #[test]
+    fn impossible_settings_are_refused_with_what_is_possible() {
+        let good = WorkloadConfig::new(1000, Mix::YCSB_A, 1);
+        let refuse = |config| Workload::new(config).unwrap_err();
+        assert!(refuse(WorkloadConfig { keys: 0, ..good }).contains("1 to 100000000"));
+        let popularity = Popularity::Zipf { theta: 1.3 };
+        assert!(refuse(WorkloadConfig { popularity, ..good }).contains("0 to 1.2"));
+        assert!(refuse(WorkloadConfig { stream: 1, ..good }).contains("generator 1"));
+        let mut latest = workload(Popularity::Latest { theta: 0.5 }, Mix::YCSB_D);
+        assert!(latest.shift(Shift::HotIn { keys: 1 }).unwrap_err().contains("read-latest"));
+    }
+}

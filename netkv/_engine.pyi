@@ -104,7 +104,7 @@ class CloneSession(TypedDict):
 def compile_p4(
     path: str,
     include_dirs: Sequence[str] = (),
-    defines: Mapping[str, str | None] = {},
+    defines: Mapping[str, str | None] | None = None,
 ) -> bytes:
     """Compile a P4_16 program for v1model into a bundle.
 
@@ -117,7 +117,7 @@ def compile_source(
     name: str,
     source: str,
     include_dirs: Sequence[str] = (),
-    defines: Mapping[str, str | None] = {},
+    defines: Mapping[str, str | None] | None = None,
 ) -> bytes:
     """Compile source text; `name` is what errors call it."""
 

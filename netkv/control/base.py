@@ -102,7 +102,7 @@ MatchValue: TypeAlias = int | Range
 
 @dataclass(frozen=True, slots=True)
 class InsertEntry:
-    """Insert a table entry. Names are the full ones of P4Info (`Ingress.lookup.cache`).
+    """Insert a table entry. Names are the full ones of P4Info (`NetkvIngress.lookup.cache`).
 
     `priority` is 0 for exact tables; ranges need one above 0 (larger wins, as in P4Runtime).
     """

@@ -43,8 +43,8 @@ from netkv.control.outstanding import Outstanding
 from netkv.control.slots import Slots
 from netkv.control.topology import KEY_BYTES, Topology
 
-LOOKUP = "Ingress.lookup.cache"
-SAMPLING = "Ingress.sampling.settings"
+LOOKUP = "NetkvIngress.lookup.cache"
+SAMPLING = "NetkvIngress.sampling.settings"
 TRIES = 8  # of a message to a server: some 3 seconds
 LAST_EPOCH = 0xFFFF
 
@@ -102,7 +102,7 @@ class NetCache(NoCache):
         yield SetDefault(
             write=self._next_write(),
             table=SAMPLING,
-            action="Ingress.sampling.configure",
+            action="NetkvIngress.sampling.configure",
             params={
                 "sample_below": round(self.options.sample_rate * 65_536),
                 "hot_threshold": self.options.hot_threshold,
@@ -304,7 +304,7 @@ class NetCache(NoCache):
             write=self._next_write(),
             table=LOOKUP,
             match={"key": int.from_bytes(record.key)},
-            action="Ingress.lookup.cached",
+            action="NetkvIngress.lookup.cached",
             params={
                 "entry": record.entry,
                 "index": record.slot.row,

@@ -1,4 +1,4 @@
-"""What a rack and its load look like, as data: the models that scenarios, the CLI and the lab share.
+"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab.
 
 Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
 option must never be silently ignored.
@@ -34,9 +34,11 @@ class LabSpec(Spec):
     queue_limit: Annotated[int, Field(ge=1)] = 256
     """Requests that wait at a rate-limited server before further ones are dropped."""
     clients: Annotated[int, Field(ge=1, le=64)] = 1
-    """Client identities; all live in one load-generator process, which checks consistency over all of them."""
+    """Client identities; one load-generator process has all and checks consistency over them."""
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
+    hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
+    """Reads of an uncached key within a second that make it hot, so that it may be cached."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"

@@ -32,7 +32,7 @@ from netkv.control.base import (
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 
-LOOKUP = "Ingress.lookup.cache"
+LOOKUP = "NetkvIngress.lookup.cache"
 
 
 @dataclass

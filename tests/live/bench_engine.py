@@ -1,4 +1,4 @@
-"""Operations a second of a whole rack in one process: `python -m tests.live.bench_engine --help`."""
+"""Operations a second of a whole rack in one process."""
 
 from __future__ import annotations
 

@@ -14,16 +14,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from netkv._engine import (
-    ClientNode,
-    ServerNode,
-    StorageBackend,
-    Switch,
-    SwitchNode,
-    compile_p4,
-)
+from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4
+
+if TYPE_CHECKING:
+    from netkv._engine import StorageBackend
 
 PROGRAMS = Path(__file__).parents[2] / "p4"
 CPU_PORT = 510

@@ -53,7 +53,7 @@ fn reference(op: BinaryOp, a: u128, b: u128, width: u32) -> u128 {
         Mul => a.wrapping_mul(b),
         Div => a.checked_div(b).unwrap_or(0),
         Mod => a.checked_rem(b).unwrap_or(0),
-        SatAddUnsigned => a.checked_add(b).unwrap_or(u128::MAX).min(mask(width)),
+        SatAddUnsigned => a.saturating_add(b).min(mask(width)),
         SatSubUnsigned => a.saturating_sub(b),
         SatAddSigned => clamp(x.checked_add(y), if x < 0 { least } else { most }),
         SatSubSigned => clamp(x.checked_sub(y), if x < 0 { least } else { most }),

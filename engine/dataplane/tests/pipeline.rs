@@ -161,8 +161,8 @@ fn the_program_sees_the_callers_time_in_microseconds() {
     build.program.deparser = straight(vec![Op::Emit(q), Op::Emit(times)]);
     let mut switch = build.switch();
     let mut output = Output::new();
-    switch.process(0x1_2345_6789_000, 0, &[1], &mut output);
-    let micros = (0x1_2345_6789_000u64 / 1000).to_be_bytes();
+    switch.process(0x1234_5678_9000, 0, &[1], &mut output);
+    let micros = (0x1234_5678_9000_u64 / 1000).to_be_bytes();
     let frame = output.frames().next().unwrap().1.to_vec();
     assert_eq!(frame[1..7], micros[2..]);
     assert_eq!(frame[7..13], micros[2..]);

@@ -46,10 +46,7 @@ pub fn engine_of(bundle: &[u8], options: SwitchOptions) -> PyResult<Switch> {
         .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
 }
 
-fn options(
-    include_dirs: Vec<PathBuf>,
-    defines: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Options> {
+fn options(include_dirs: Vec<PathBuf>, defines: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let mut macros = Vec::new();
     for (name, value) in defines.into_iter().flatten() {
         macros.push((name.extract()?, value.extract()?));

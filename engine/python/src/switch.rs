@@ -28,8 +28,8 @@ pub struct Switch {
 /// Name of the gRPC status.
 fn status(error: &ControlError) -> &'static str {
     use netkv_dataplane::ControlCode::{
-        AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, OutOfRange,
-        PermissionDenied, ResourceExhausted, Unimplemented,
+        AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
+        ResourceExhausted, Unimplemented,
     };
     match error.code {
         NotFound => "NOT_FOUND",
@@ -88,11 +88,7 @@ impl Switch {
     fn new(py: Python<'_>, bundle: &[u8], seed: u64) -> PyResult<Self> {
         let options = SwitchOptions { seed };
         let engine = py.detach(|| engine_of(bundle, options))?;
-        Ok(Self {
-            engine: Arc::new(Mutex::new(engine)),
-            options,
-            group_sizes: Mutex::default(),
-        })
+        Ok(Self { engine: Arc::new(Mutex::new(engine)), options, group_sizes: Mutex::default() })
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {

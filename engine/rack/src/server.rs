@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::counters;
-use crate::store::{Batch, DataSet, Store};
+use crate::store::{Batch, DataSet, MemoryStore, Store};
 use crate::sys::{Outgoing, Poller, Received, Socket};
 use crate::worker::{Signals, Worker, lock};
 
@@ -84,6 +84,11 @@ impl ServerNode {
             socket: Mutex::new(Some(Arc::new(socket))),
             worker: Worker::new()?,
         })
+    }
+
+    /// An empty store in memory for this node's data set.
+    pub fn memory_store(&self) -> MemoryStore {
+        MemoryStore::new(self.config.keys, self.config.value_size())
     }
 
     /// Loads the data set into the store, then starts to serve.

@@ -16,7 +16,7 @@ Conventions of the control plane calls (`Switch`):
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, TypedDict
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, type_check_only
 
 Match: TypeAlias = (
     tuple[int, Literal["exact", "optional"], bytes]
@@ -48,6 +48,7 @@ class ControlError(Exception):
     code: str
     """Name of the gRPC status, e.g. "NOT_FOUND"."""
 
+@type_check_only
 class StfResult(TypedDict):
     """What `run_stf` found."""
 
@@ -58,6 +59,7 @@ class StfResult(TypedDict):
     mismatches: list[str]
     """A sentence for each difference; empty when the test passed."""
 
+@type_check_only
 class TableEntry(TypedDict):
     """An entry as the calls of `Switch` take it."""
 
@@ -71,6 +73,7 @@ class TableEntry(TypedDict):
     counter: tuple[int, int] | None
     """Packets and bytes of the direct counter, if the table has one."""
 
+@type_check_only
 class Member(TypedDict):
     """A member of an action profile."""
 
@@ -79,6 +82,7 @@ class Member(TypedDict):
     action_id: int
     params: list[bytes]
 
+@type_check_only
 class Group(TypedDict):
     """A group of an action selector."""
 
@@ -88,6 +92,7 @@ class Group(TypedDict):
     """Member id and weight."""
     max_size: int
 
+@type_check_only
 class CloneSession(TypedDict):
     """Where clones of a session go."""
 
@@ -307,6 +312,7 @@ class SwitchNode:
         the peer never get in.
         """
 
+@type_check_only
 class StorageBackend(Protocol):
     """What `ServerNode.start` takes as `store`. All calls come from the node's one thread."""
 
@@ -314,9 +320,9 @@ class StorageBackend(Protocol):
         """Do a batch in order; ("get", key, None), ("put", key, value) or ("delete", key, None).
 
         Keys are 16 bytes; the servers of one process own different ones. Returns one result for
-        each: the value of a get (None: not found), b"" for a put, and for a delete b"" or, if there
-        was nothing, None. What was written must be durable when this returns, as far as the back
-        end promises durability at all: the replies leave right after.
+        each: the value of a get (None: not found); for put and delete anything. What was written
+        must be durable when this returns, as far as the back end promises durability at all: the
+        replies leave right after. An exception stops the node.
         """
 
 class ServerNode:

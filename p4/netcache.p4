@@ -73,7 +73,7 @@ bool is_write(in bit<8> op) {
 #include "include/egress.p4"
 #include "include/deparser.p4"
 
-control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     Check()        check;
     Lookup()       lookup;
     Sampling()     sampling;
@@ -134,5 +134,5 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     }
 }
 
-V1Switch(NetkvParser(), VerifyChecksums(), Ingress(), Egress(), UpdateChecksums(),
+V1Switch(NetkvParser(), VerifyChecksums(), NetkvIngress(), NetkvEgress(), UpdateChecksums(),
          NetkvDeparser()) main;

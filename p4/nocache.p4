@@ -29,7 +29,7 @@ struct metadata_t {
 #include "include/egress.p4"
 #include "include/deparser.p4"
 
-control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     Check()        check;
     Partition()    partition;
     Route()        route;
@@ -55,5 +55,5 @@ control Ingress(inout headers_t hdr, inout metadata_t meta, inout standard_metad
     }
 }
 
-V1Switch(NetkvParser(), VerifyChecksums(), Ingress(), Egress(), UpdateChecksums(),
+V1Switch(NetkvParser(), VerifyChecksums(), NetkvIngress(), NetkvEgress(), UpdateChecksums(),
          NetkvDeparser()) main;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from rocksdict import Options, Rdict, WriteBatch, WriteOptions
 
@@ -43,10 +44,9 @@ class RocksDB:
     def execute(self, batch: Sequence[Operation]) -> list[bytes | None]:
         """Do a batch in order; returns when its writes are on disk.
 
-        Returns the value of each get (None: not found), b"" for each put, and for each delete b""
-        or, if there was nothing to delete, None.
+        Returns the value of each get (None: not found), and None for each put and delete.
         """
-        stored = self._read({key for kind, key, _ in batch if kind != "put"})
+        stored = self._read({key for kind, key, _ in batch if kind == "get"})
         writes = WriteBatch(raw_mode=True)
         results: list[bytes | None] = []
         for kind, key, value in batch:
@@ -57,11 +57,11 @@ class RocksDB:
                     raise ValueError(f"The put of key {key.hex()} has no value.")
                 writes.put(key, value)
                 stored[key] = value
-                results.append(b"")
+                results.append(None)
             elif kind == "delete":
-                results.append(None if stored.get(key) is None else b"")
                 writes.delete(key)
                 stored[key] = None
+                results.append(None)
             else:
                 raise ValueError(f"'{kind}' is no storage operation: get, put or delete.")
         if len(writes):
@@ -76,5 +76,6 @@ class RocksDB:
         """The values of `keys` before the batch, by one multi-get."""
         if not keys:
             return {}
-        ordered = list(keys)
-        return dict(zip(ordered, self._database.get(ordered), strict=True))
+        ordered: list[Any] = list(keys)
+        values: list[bytes | None] = self._database.get(ordered) or []
+        return dict(zip(ordered, values, strict=True))

@@ -15,6 +15,9 @@ in order. Three promises bind it:
 Frames may be lost, doubled and reordered; the control plane copes with that itself.
 """
 
+# The events are an interface: each takes all there is to know, whether a scheme needs it or not.
+# ruff: noqa: ARG002
+
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -99,7 +102,7 @@ MatchValue: TypeAlias = int | Range
 
 @dataclass(frozen=True, slots=True)
 class InsertEntry:
-    """Insert a table entry. Names are the full ones of P4Info (`Ingress.lookup.cache`).
+    """Insert a table entry. Names are the full ones of P4Info (`NetkvIngress.lookup.cache`).
 
     `priority` is 0 for exact tables; ranges need one above 0 (larger wins, as in P4Runtime).
     """

@@ -69,7 +69,7 @@ class Status(IntEnum):
     REJECTED = 6
 
 
-class MalformedFrame(ValueError):
+class MalformedFrameError(ValueError):
     """A frame that is none of netkv's, or is cut short; the text says what is wrong with it."""
 
 
@@ -151,25 +151,27 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
 
 
 def decode(frame: bytes) -> Datagram:
-    """The message in an Ethernet frame. Raises MalformedFrame."""
+    """The message in an Ethernet frame. Raises MalformedFrameError."""
     head = _ETHERNET.size + _IPV4.size + _UDP.size + _KV.size
     if len(frame) < head:
-        raise MalformedFrame(f"A frame of {len(frame)} bytes: netkv's headers take {head}.")
+        raise MalformedFrameError(f"A frame of {len(frame)} bytes: netkv's headers take {head}.")
     if _ETHERNET.unpack_from(frame)[2] != _ETHERTYPE_IPV4:
-        raise MalformedFrame("Not an IPv4 frame.")
+        raise MalformedFrameError("Not an IPv4 frame.")
     ipv4 = frame[_ETHERNET.size : _ETHERNET.size + _IPV4.size]
     version_ihl, _, total, _, fragment, _, protocol, _, source, destination = _IPV4.unpack(ipv4)
     if version_ihl != 0x45 or fragment & 0x3FFF or protocol != _PROTOCOL_UDP:
-        raise MalformedFrame("Not a whole UDP datagram in IPv4 without options.")
+        raise MalformedFrameError("Not a whole UDP datagram in IPv4 without options.")
     if ipv4_checksum(ipv4) != 0:
-        raise MalformedFrame("The IPv4 checksum is wrong.")
+        raise MalformedFrameError("The IPv4 checksum is wrong.")
     if _ETHERNET.size + total > len(frame):
-        raise MalformedFrame(f"Cut short: {_ETHERNET.size + total} bytes, {len(frame)} arrived.")
+        raise MalformedFrameError(
+            f"Cut short: {_ETHERNET.size + total} bytes, {len(frame)} arrived."
+        )
     _, port, length, _ = _UDP.unpack_from(frame, _ETHERNET.size + _IPV4.size)
     if port != NETKV_PORT:
-        raise MalformedFrame(f"For UDP port {port}; netkv's is {NETKV_PORT}.")
+        raise MalformedFrameError(f"For UDP port {port}; netkv's is {NETKV_PORT}.")
     if length + _IPV4.size != total or total < head - _ETHERNET.size:
-        raise MalformedFrame(f"The lengths disagree: IPv4 {total}, UDP {length}.")
+        raise MalformedFrameError(f"The lengths disagree: IPv4 {total}, UDP {length}.")
     end = _ETHERNET.size + total
     return Datagram(source, destination, _decode_kv(frame[head - _KV.size : end]))
 
@@ -186,12 +188,12 @@ def ipv4_checksum(header: bytes) -> int:
 def _decode_kv(payload: bytes) -> Message:
     layout, op, flags, status, length, sender, request, key = _KV.unpack_from(payload)
     if layout != FORMAT:
-        raise MalformedFrame(f"Layout {layout} is unknown; this is version {FORMAT}.")
+        raise MalformedFrameError(f"Layout {layout} is unknown; this is version {FORMAT}.")
     rest = payload[_KV.size :]
     mark = None
     if flags & FLAG_MARKED:
         if len(rest) < _MARK.size:
-            raise MalformedFrame("Cut short within the mark.")
+            raise MalformedFrameError("Cut short within the mark.")
         mark = Mark(*_MARK.unpack_from(rest))
         rest = rest[_MARK.size :]
     try:
@@ -207,4 +209,4 @@ def _decode_kv(payload: bytes) -> Message:
             cache_hit=bool(flags & FLAG_CACHE_HIT),
         )
     except ValueError as unknown:
-        raise MalformedFrame(f"Not known: {unknown}.") from unknown
+        raise MalformedFrameError(f"Not known: {unknown}.") from unknown

@@ -30,7 +30,7 @@ from netkv.control.messages import (
     CHUNK_BYTES,
     CONTROLLER_SENDER,
     MAX_CACHED_BYTES,
-    MalformedFrame,
+    MalformedFrameError,
     Mark,
     Message,
     Op,
@@ -43,8 +43,8 @@ from netkv.control.outstanding import Outstanding
 from netkv.control.slots import Slots
 from netkv.control.topology import KEY_BYTES, Topology
 
-LOOKUP = "Ingress.lookup.cache"
-SAMPLING = "Ingress.sampling.settings"
+LOOKUP = "NetkvIngress.lookup.cache"
+SAMPLING = "NetkvIngress.sampling.settings"
 TRIES = 8  # of a message to a server: some 3 seconds
 LAST_EPOCH = 0xFFFF
 
@@ -102,7 +102,7 @@ class NetCache(NoCache):
         yield SetDefault(
             write=self._next_write(),
             table=SAMPLING,
-            action="Ingress.sampling.configure",
+            action="NetkvIngress.sampling.configure",
             params={
                 "sample_below": round(self.options.sample_rate * 65_536),
                 "hot_threshold": self.options.hot_threshold,
@@ -198,13 +198,13 @@ class NetCache(NoCache):
         """A reply to one of our messages, or a server that says a value no longer fits."""
         try:
             datagram = decode(packet.frame)
-        except MalformedFrame:
+        except MalformedFrameError:
             self._counts["malformed_frames"] += 1
             return
         message = datagram.message
         if message.op is Op.OUTGROWN:
             yield SendFrame(encode(message.reply(mark=message.mark), destination=datagram.source))
-            yield from self._on_outgrown(now, message)
+            yield from self._on_outgrown(message)
             return
         request = None
         if message.sender == CONTROLLER_SENDER:
@@ -232,7 +232,7 @@ class NetCache(NoCache):
     ) -> Iterator[Action]:
         """`request` has been answered, or given up (None)."""
         if request.op is Op.STATS:
-            yield from self._on_stats(now, request.request, reply)
+            yield from self._on_stats(request.request, reply)
             return
         if request.mark is None or request.op not in (Op.ADMIT, Op.INSTALL):
             return  # nothing waits for EPOCH and EVICTED
@@ -242,7 +242,7 @@ class NetCache(NoCache):
         if request.op is Op.ADMIT:
             yield from self._admitted(now, record, reply)
         else:
-            yield from self._installed(now, record, reply)
+            yield from self._installed(record, reply)
 
     # ------------------------------------------------------------------------------ in
 
@@ -304,7 +304,7 @@ class NetCache(NoCache):
             write=self._next_write(),
             table=LOOKUP,
             match={"key": int.from_bytes(record.key)},
-            action="Ingress.lookup.cached",
+            action="NetkvIngress.lookup.cached",
             params={
                 "entry": record.entry,
                 "index": record.slot.row,
@@ -324,9 +324,7 @@ class NetCache(NoCache):
         record.state = State.INSTALLING
         yield from self._ask(now, record, Op.INSTALL)
 
-    def _installed(
-        self, now: Nanoseconds, record: Record, reply: Message | None
-    ) -> Iterator[Action]:
+    def _installed(self, record: Record, reply: Message | None) -> Iterator[Action]:
         """The entry is valid, or the server cannot fill it."""
         if reply is None or reply.status is not Status.OK:
             self._give_up(record.candidate, "not_installed")
@@ -410,7 +408,7 @@ class NetCache(NoCache):
         self._busy.discard(record.generation)
         self._moving.discard(record.generation)
 
-    def _on_outgrown(self, now: Nanoseconds, message: Message) -> Iterator[Action]:
+    def _on_outgrown(self, message: Message) -> Iterator[Action]:
         """A value no longer fits its entry, or the key was deleted."""
         record = self._by_key.get(message.key)
         if record is None or (message.mark and message.mark.generation != record.generation):
@@ -435,7 +433,7 @@ class NetCache(NoCache):
         for message in drawn:
             yield SendFrame(encode(message))
 
-    def _on_stats(self, now: Nanoseconds, request: int, reply: Message | None) -> Iterator[Action]:
+    def _on_stats(self, request: int, reply: Message | None) -> Iterator[Action]:
         """A counter of a contest; with the last one the coldest entry goes, or the candidate."""
         contest = self._contests.answer(request, reply)
         if contest is None:

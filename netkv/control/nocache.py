@@ -1,5 +1,8 @@
 """NoCache: requests go to the owner of their key. The control plane fills two tables, once."""
 
+# Handlers take what the interface gives, needed or not.
+# ruff: noqa: ARG002
+
 from collections.abc import Iterator
 from typing import ClassVar
 
@@ -15,8 +18,8 @@ from netkv.control.base import (
 )
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
 
-PARTITION = "Ingress.partition.owner"
-ROUTE = "Ingress.route.ipv4"
+PARTITION = "NetkvIngress.partition.owner"
+ROUTE = "NetkvIngress.route.ipv4"
 
 
 class NoCache(ControlPlane):
@@ -46,7 +49,7 @@ class NoCache(ControlPlane):
                 write=self._next_write(),
                 table=PARTITION,
                 match={"hash": Range(partition.low, partition.high)},
-                action="Ingress.partition.to_owner",
+                action="NetkvIngress.partition.to_owner",
                 params={"mac": partition.owner.mac, "address": partition.owner.ip},
                 priority=1,
             )
@@ -57,7 +60,7 @@ class NoCache(ControlPlane):
                 write=self._next_write(),
                 table=ROUTE,
                 match={"dst": ip},
-                action="Ingress.route.forward",
+                action="NetkvIngress.route.forward",
                 params={"port": port},
             )
 

@@ -8,12 +8,12 @@ suffice in all, `plan_move` says which values to move to make a row free enough.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from heapq import heappop, heappush
-from itertools import islice
+from heapq import heappop, heappush, nsmallest
 from typing import Generic, TypeVar
 
 ARRAYS = 8
 MAX_ROWS = 65_536
+ROWS_TRIED = 16  # of each number of free cells, when values are to be moved
 _ALL = (1 << ARRAYS) - 1
 
 Owner = TypeVar("Owner", bound=Hashable)
@@ -100,21 +100,19 @@ class Slots(Generic[Owner]):
     def plan_move(self, chunks: int) -> tuple[Owner, ...]:
         """Owners that must move out of their row, so that it has room for `chunks` more cells.
 
-        The row whose values to move are smallest in all is chosen; each of them has room
-        elsewhere. Empty if there is room already, or if no moves help.
+        Moved in this order, each by `allocate(…, not_in=its row)`, they all find room. Of the rows
+        looked at, the one is chosen from which the fewest cells move. Empty if there is room
+        already, or if no moves help.
         """
         _check_chunks(chunks)
         if self._first_row(chunks) is not None:
             return ()
         best: tuple[int, tuple[Owner, ...]] | None = None
         for free in range(chunks - 1, 0, -1):
-            row = self._pools[free].first()
-            if row is None:
-                continue
-            leaving = self._leaving(row, chunks - free)
-            if leaving and self._fit_elsewhere(row, leaving):
+            for row in self._pools[free].lowest(ROWS_TRIED):
+                leaving = self._leaving(row, chunks - free)
                 moved = sum(self._slots[owner].chunks for owner in leaving)
-                if best is None or moved < best[0]:
+                if (best is None or moved < best[0]) and self._fit_elsewhere(row, leaving):
                     best = (moved, leaving)
         return best[1] if best else ()
 
@@ -128,17 +126,17 @@ class Slots(Generic[Owner]):
         return min(candidates, default=None)
 
     def _take(self, owner: Owner, row: int, chunks: int) -> Slot:
-        used = self._used.get(row, 0)
-        bitmap = 0
-        for array in range(ARRAYS):
-            if bitmap.bit_count() < chunks and not used >> array & 1:
-                bitmap |= 1 << array
-        slot = Slot(row, bitmap)
+        slot = Slot(row, self._free_bits(row, chunks))
         self._slots[owner] = slot
         self._cells += chunks
         self._owners.setdefault(row, {})[owner] = slot
-        self._set_used(row, used | bitmap)
+        self._set_used(row, self._used.get(row, 0) | slot.bitmap)
         return slot
+
+    def _free_bits(self, row: int, chunks: int) -> int:
+        """The lowest free arrays of a row that has room."""
+        free = [1 << i for i in range(ARRAYS) if not self._used.get(row, 0) >> i & 1]
+        return sum(free[:chunks])
 
     def _set_used(self, row: int, used: int) -> None:
         if row == self._untouched:
@@ -149,29 +147,28 @@ class Slots(Generic[Owner]):
         self._pools[ARRAYS - used.bit_count()].add(row)
 
     def _leaving(self, row: int, cells: int) -> tuple[Owner, ...]:
-        """Owners of `row`, the smallest slots first, which together free `cells` cells."""
+        """The smallest values of `row` which together free `cells` cells, largest first."""
         leaving: list[Owner] = []
         for owner, slot in sorted(self._owners[row].items(), key=lambda item: item[1].chunks):
             if cells <= 0:
                 break
             leaving.append(owner)
             cells -= slot.chunks
-        return tuple(leaving)
+        return tuple(reversed(leaving))
 
     def _fit_elsewhere(self, row: int, leaving: tuple[Owner, ...]) -> bool:
-        """Whether all of them find room in other rows, largest first."""
-        spare: list[int] = []
-        for free in range(1, ARRAYS + 1):
-            others = self._pools[free].some(len(leaving), without=row)
-            spare.extend(free for _ in others)
-        for chunks in sorted((self._slots[owner].chunks for owner in leaving), reverse=True):
-            fitting = [free for free in spare if free >= chunks]
-            if not fitting:
-                return False
-            tightest = min(fitting)
-            spare.remove(tightest)
-            spare.append(tightest - chunks)
-        return True
+        """Whether all of them find room in other rows: tried out, and undone."""
+        undo: list[tuple[int, int]] = []
+        for owner in leaving:
+            chunks = self._slots[owner].chunks
+            other = self._first_row(chunks, not_in=row)
+            if other is None:
+                break
+            undo.append((other, self._used[other]))
+            self._set_used(other, self._used[other] | self._free_bits(other, chunks))
+        for other, used in reversed(undo):
+            self._set_used(other, used)
+        return len(undo) == len(leaving)
 
 
 class _Pool:
@@ -200,9 +197,9 @@ class _Pool:
             return min((row for row in self._rows if row != without), default=None)
         return self._heap[0]
 
-    def some(self, count: int, without: int) -> list[int]:
-        """Up to `count` rows of the pool, whichever."""
-        return list(islice((row for row in self._rows if row != without), count))
+    def lowest(self, count: int) -> list[int]:
+        """The `count` lowest rows of the pool, or all."""
+        return nsmallest(count, self._rows)
 
 
 def _check_chunks(chunks: int) -> None:

@@ -25,8 +25,8 @@ from netkv.p4rt.mailbox import Mailbox
 if TYPE_CHECKING:
     from finsy.proto.p4.v1.p4runtime_pb2_grpc import P4RuntimeAsyncStub
 
-BATCH = 1000
-"""Updates per Write: the errors of all of them fit into the metadata of a reply."""
+BATCH = 200
+"""Updates per Write: an error of 250 bytes for each of them fits into the metadata of a reply."""
 
 QUEUE_LIMIT = 65_536
 """Packet-ins and digest lists that wait to be taken; further ones are dropped and counted."""

@@ -129,6 +129,7 @@ class Pipelines:
             raise invalid("the request has no config")
         config = request.config
         bundle = await self._bundle(config.p4_device_config)
+        p4info.read_bundle(bundle)
         try:
             switch = self._make_switch(bundle)
         except ValueError as error:

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import logging
 import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Never
+from typing import Never
 
 from finsy.proto import p4r, p4r_grpc
 from grpc import aio
@@ -24,8 +25,7 @@ from netkv.p4rt.pipeline import Pipelines
 from netkv.p4rt.stream import Session, Streams
 from netkv.p4rt.target import PacketPort
 
-if TYPE_CHECKING:
-    from netkv._engine import DigestMessage
+_LOG = logging.getLogger(__name__)
 
 MESSAGE_LIMIT = 256 << 20
 """Bytes of one request: a bundle of a large program, or a batch of 100,000 updates."""
@@ -123,19 +123,23 @@ class P4RuntimeServer:
     async def _pump_packets(self, port: PacketPort, thread: ThreadPoolExecutor) -> None:
         loop = asyncio.get_running_loop()
         while True:
+            now = time.monotonic_ns()
             deadline = self.streams.deadline
             timeout = WAIT_S
             if deadline is not None:
-                timeout = min(WAIT_S, max(0.0, (deadline - time.monotonic_ns()) / 1e9))
-            frames: list[bytes]
-            digests: list[DigestMessage]
-            frames, digests = await loop.run_in_executor(thread, port.wait, timeout)
-            if frames:
+                timeout = min(WAIT_S, max(0.0, (deadline - now) / 1e9))
+            try:
+                frames, digests = await loop.run_in_executor(thread, port.wait, timeout)
                 self.streams.on_packets(frames)
-            if digests:
                 self.streams.on_digests(digests)
-            else:
-                self.streams.poll()
+            except Exception:
+                # One bad packet must not silence the switch for good.
+                _LOG.exception("packets or digests of the switch were lost")
+                frames, digests = [], []
+            idle = not frames and not digests
+            if idle and time.monotonic_ns() - now < timeout * 5e8:
+                # A stopped node does not wait, and it may be started again.
+                await asyncio.sleep(timeout)
 
 
 class _Service(p4r_grpc.P4RuntimeServicer):

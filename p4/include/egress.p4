@@ -2,7 +2,7 @@
 #ifndef NETKV_EGRESS_P4
 #define NETKV_EGRESS_P4
 
-control Egress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+control NetkvEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     apply { }
 }
 

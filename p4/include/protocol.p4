@@ -41,7 +41,7 @@ const bit<16> MARK_BYTES = 9;
 const bit<16> CHUNK_BYTES = 16;
 const bit<32> PACKET_OUT_BYTES = 2;
 
-/* Why a frame is dropped: index of the counter Ingress.drop.reasons. */
+/* Why a frame is dropped: index of the counter NetkvIngress.drop.reasons. */
 const bit<8> KEEP = 0;
 const bit<8> DROP_MALFORMED = 1;
 const bit<8> DROP_NOT_IPV4 = 2;

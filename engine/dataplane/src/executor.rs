@@ -65,7 +65,7 @@ impl Graph {
 }
 
 /// Runs graphs of one program.
-pub trait Executor: Send {
+pub trait Executor: Send + Sync {
     /// Runs a graph to its end. With a recorder, every step is written down; an executor that
     /// cannot do that is not asked to (the interpreter traces for all).
     fn run(

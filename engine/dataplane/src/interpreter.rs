@@ -179,12 +179,15 @@ impl Interpreter {
         );
         packet.state.scratch.truncate(at);
         let target = &apply.targets[applied.index as usize];
-        for ((word, words), value) in target.params.iter().zip(&applied.action.params) {
-            if *words == 1 {
-                packet.state.words[*word as usize] = value.words[0];
+        let mut data = &*applied.action.words;
+        for (word, words) in &target.params {
+            let (value, rest) = data.split_at(*words as usize);
+            data = rest;
+            if let [value] = value {
+                packet.state.words[*word as usize] = *value;
             } else {
                 let place = *word as usize..(*word + *words) as usize;
-                packet.state.words[place].copy_from_slice(&value.words);
+                packet.state.words[place].copy_from_slice(value);
             }
         }
         packet.state.words[apply.hit as usize] = u64::from(applied.hit);

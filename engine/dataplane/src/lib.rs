@@ -17,6 +17,7 @@
 
 #![forbid(unsafe_code)]
 
+mod arithmetic;
 mod bits;
 mod check;
 mod control;

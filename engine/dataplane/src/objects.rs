@@ -95,9 +95,12 @@ impl Objects {
         let table = &mut self.tables[table as usize];
         let found = table.lookup(key);
         if let Some(id) = found {
-            let entry = table.entry_mut(id);
-            entry.counter.count(bytes);
-            entry.last_hit_ns = now_ns;
+            if table.direct_counter {
+                table.entry_mut(id).counter.count(bytes);
+            }
+            if table.idle_timeout {
+                table.entry_mut(id).last_hit_ns = now_ns;
+            }
             if let Some(meter) = table.direct_meter {
                 let unit = self.meters[meter as usize].unit;
                 let colour = table.entry_mut(id).meter.execute(unit, bytes, now_ns);

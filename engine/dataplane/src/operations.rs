@@ -66,11 +66,13 @@ impl Interpreter {
             Step::RegisterRead { register, index, to, words } => {
                 let index = index.eval(&mut packet.state);
                 if let Some(value) = objects.registers[*register as usize].get(index) {
-                    if let [value] = value {
-                        packet.state.words[*to as usize] = *value;
-                    } else {
-                        let place = *to as usize..(*to + *words) as usize;
-                        packet.state.words[place].copy_from_slice(value);
+                    let place = *to as usize..(*to + *words) as usize;
+                    match (value, &mut packet.state.words[place]) {
+                        ([value], [place]) => *place = *value,
+                        ([low, high], [place_low, place_high]) => {
+                            (*place_low, *place_high) = (*low, *high);
+                        }
+                        (value, place) => place.copy_from_slice(value),
                     }
                 }
             }

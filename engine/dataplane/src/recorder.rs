@@ -295,7 +295,7 @@ impl Recorder {
         let params = action
             .params
             .iter()
-            .zip(&chosen.params)
+            .zip(chosen.params(&at.program))
             .map(|(param, value)| Named { name: param.name.clone(), value: value.to_string() })
             .collect();
         let entry = entry.map(|id| {

@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use netkv_dataplane::{Switch, SwitchOptions, stf};
 use netkv_ir::Program;
 use netkv_p4::{Compiled, Diagnostics, Options};
 use pyo3::exceptions::PyValueError;
@@ -20,7 +21,7 @@ use crate::json;
 const HEAD: &[u8] = b"netkv-bundle 1\n";
 
 /// The program in a bundle; ValueError if it is none.
-pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
+fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     #[derive(serde::Deserialize)]
     struct Content {
         program: Program,
@@ -39,10 +40,13 @@ pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     }
 }
 
-fn options(
-    include_dirs: Vec<PathBuf>,
-    defines: Option<&Bound<'_, PyDict>>,
-) -> PyResult<Options> {
+/// A fresh switch that runs the program in a bundle; ValueError if it cannot.
+pub fn engine_of(bundle: &[u8], options: SwitchOptions) -> PyResult<Switch> {
+    Switch::new(program_of(bundle)?, options)
+        .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
+}
+
+fn options(include_dirs: Vec<PathBuf>, defines: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
     let mut macros = Vec::new();
     for (name, value) in defines.into_iter().flatten() {
         macros.push((name.extract()?, value.extract()?));
@@ -110,17 +114,14 @@ pub fn run_stf<'py>(
     text: &str,
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let program = program_of(bundle)?;
-    let result = py.detach(|| netkv_dataplane::stf::run(program, text, name));
-    match result {
-        Ok(report) => {
-            let report = json!({
-                "packets": report.packets,
-                "expected": report.expected,
-                "mismatches": report.mismatches,
-            });
-            json::to_python(py, &report)
-        }
-        Err(error) => Err(PyValueError::new_err(error.to_string())),
-    }
+    let mut switch = engine_of(bundle, SwitchOptions::default())?;
+    let report = py
+        .detach(|| stf::run(&mut switch, text, name))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let report = json!({
+        "packets": report.packets,
+        "expected": report.expectations,
+        "mismatches": report.mismatches.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    json::to_python(py, &report)
 }

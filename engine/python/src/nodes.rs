@@ -6,7 +6,7 @@ use std::time::Duration;
 use netkv_rack::client::ClientNode as Client;
 use netkv_rack::config::{ClientConfig, ServerConfig};
 use netkv_rack::server::ServerNode as Server;
-use netkv_rack::store::{MemoryStore, Store};
+use netkv_rack::store::Store;
 use netkv_rack::switch::{PortConfig, SwitchNode as Node};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -125,7 +125,7 @@ impl ServerNode {
     #[pyo3(signature = (store = None))]
     fn start(&self, py: Python<'_>, store: Option<Py<PyAny>>) -> PyResult<()> {
         let store: Box<dyn Store> = match store {
-            None => Box::new(MemoryStore::default()),
+            None => Box::new(self.0.memory_store()),
             Some(backend) => Box::new(PythonStore::new(py, backend)?),
         };
         py.detach(|| self.0.start(store)).map_err(|error| io_error(&error))

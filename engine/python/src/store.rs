@@ -1,6 +1,7 @@
 //! A storage back end written in Python, called once per batch.
 
-use netkv_rack::store::{Operation, Store};
+use netkv_rack::store::{Batch, DataSet, Store};
+use netkv_roles::{StoreOp, StoreResult};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -25,38 +26,36 @@ impl PythonStore {
     fn call(
         &self,
         py: Python<'_>,
-        batch: &[Operation],
-        results: &mut Vec<Option<Vec<u8>>>,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
     ) -> PyResult<()> {
         let arguments = PyList::empty(py);
-        for operation in batch {
-            let (kind, key, value) = match operation {
-                Operation::Get(key) => (pyo3::intern!(py, "get"), key, None),
-                Operation::Put(key, value) => (pyo3::intern!(py, "put"), key, Some(value)),
-                Operation::Delete(key) => (pyo3::intern!(py, "delete"), key, None),
+        for call in batch.calls() {
+            let (kind, value) = match call.op {
+                StoreOp::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
+                StoreOp::Put => (pyo3::intern!(py, "put"), PyBytes::new(py, call.value).into_any()),
+                StoreOp::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
             };
-            let value = match value {
-                Some(value) => PyBytes::new(py, value).into_any(),
-                None => py.None().into_bound(py),
-            };
-            let call = [kind.clone().into_any(), PyBytes::new(py, key).into_any(), value];
+            let call = [kind.clone().into_any(), PyBytes::new(py, &call.key).into_any(), value];
             arguments.append(PyTuple::new(py, call)?)?;
         }
-        let answers = self.execute.bind(py).call1((arguments,))?;
-        let before = results.len();
-        for answer in answers.try_iter()? {
-            let answer = answer?;
-            results.push(match answer.is_none() {
-                true => None,
-                false => Some(answer.cast::<PyBytes>()?.as_bytes().to_vec()),
-            });
-        }
-        let found = results.len() - before;
-        if found != batch.len() {
+        let results = self.execute.bind(py).call1((arguments,))?;
+        if results.len()? != batch.len() {
             return Err(PyTypeError::new_err(format!(
-                "execute(batch) returned {found} results for {} operations",
+                "execute(batch) returned {} results for {} operations",
+                results.len()?,
                 batch.len()
             )));
+        }
+        for (index, (result, call)) in results.try_iter()?.zip(batch.calls()).enumerate() {
+            let result = result?;
+            match call.op {
+                StoreOp::Get if result.is_none() => done(index, StoreResult::NotFound),
+                StoreOp::Get => {
+                    done(index, StoreResult::Value(result.cast::<PyBytes>()?.as_bytes()));
+                }
+                StoreOp::Put | StoreOp::Delete => done(index, StoreResult::Done),
+            }
         }
         Ok(())
     }
@@ -65,10 +64,17 @@ impl PythonStore {
 impl Store for PythonStore {
     fn execute(
         &mut self,
-        batch: &[Operation],
-        results: &mut Vec<Option<Vec<u8>>>,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
     ) -> Result<(), String> {
-        Python::attach(|py| self.call(py, batch, results))
+        if batch.is_empty() {
+            return Ok(());
+        }
+        Python::attach(|py| self.call(py, batch, done))
             .map_err(|error| format!("the storage back end has failed: {error}"))
+    }
+
+    fn load(&mut self, data: &DataSet) -> Result<(), String> {
+        data.load_into(self)
     }
 }

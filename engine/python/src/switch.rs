@@ -4,13 +4,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netkv_dataplane::{ControlError, Output, SwitchOptions};
 use netkv_ir::Program;
-use netkv_rack::switch::data_plane_time;
-use pyo3::exceptions::PyValueError;
+use netkv_rack::clock;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::Value;
 
-use crate::bundle::program_of;
+use crate::bundle::engine_of;
 use crate::digests::digests_out;
 use crate::errors::control_error;
 use crate::groups::GroupSizes;
@@ -26,17 +25,11 @@ pub struct Switch {
     pub(crate) group_sizes: Mutex<GroupSizes>,
 }
 
-fn engine_of(bundle: &[u8], options: SwitchOptions) -> PyResult<Engine> {
-    let program = program_of(bundle)?;
-    Engine::new(program, options)
-        .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
-}
-
 /// Name of the gRPC status.
 fn status(error: &ControlError) -> &'static str {
     use netkv_dataplane::ControlCode::{
-        AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, OutOfRange,
-        PermissionDenied, ResourceExhausted, Unimplemented,
+        AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
+        ResourceExhausted, Unimplemented,
     };
     match error.code {
         NotFound => "NOT_FOUND",
@@ -95,11 +88,7 @@ impl Switch {
     fn new(py: Python<'_>, bundle: &[u8], seed: u64) -> PyResult<Self> {
         let options = SwitchOptions { seed };
         let engine = py.detach(|| engine_of(bundle, options))?;
-        Ok(Self {
-            engine: Arc::new(Mutex::new(engine)),
-            options,
-            group_sizes: Mutex::default(),
-        })
+        Ok(Self { engine: Arc::new(Mutex::new(engine)), options, group_sizes: Mutex::default() })
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
@@ -118,7 +107,7 @@ impl Switch {
     ) -> PyResult<Bound<'py, PyList>> {
         let output = self.with(py, |engine| {
             let mut output = Output::new();
-            engine.process(data_plane_time(), port, frame, &mut output);
+            engine.process(clock::now(), port, frame, &mut output);
             output
         });
         frames_out(py, &output)
@@ -132,7 +121,7 @@ impl Switch {
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>, String)> {
         let (output, trace) = self.with(py, |engine| {
             let mut output = Output::new();
-            let trace = engine.trace(data_plane_time(), port, frame, &mut output);
+            let trace = engine.trace(clock::now(), port, frame, &mut output);
             (output, trace)
         });
         let document = serde_json::to_value(&trace).unwrap_or(Value::Null);

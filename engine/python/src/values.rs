@@ -94,10 +94,7 @@ fn match_of(
 }
 
 /// Matches as Python wants them.
-pub fn matches_out<'py>(
-    py: Python<'py>,
-    matches: &[(u32, Match)],
-) -> PyResult<Bound<'py, PyList>> {
+pub fn matches_out<'py>(py: Python<'py>, matches: &[(u32, Match)]) -> PyResult<Bound<'py, PyList>> {
     let bytes = |value: &Value| PyBytes::new(py, &bytes_of(value));
     let list = PyList::empty(py);
     for (field, one) in matches {
@@ -134,9 +131,7 @@ pub fn params_of(
         .iter()
         .enumerate()
         .map(|(at, bytes)| match declared.get(at) {
-            Some(param) => {
-                value_of(py, param.width, bytes, &format!("Parameter '{}'", param.name))
-            }
+            Some(param) => value_of(py, param.width, bytes, &format!("Parameter '{}'", param.name)),
             None => Ok(Value::from_bytes(bytes.len() as u32 * 8, bytes)),
         })
         .collect()

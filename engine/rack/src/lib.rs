@@ -4,10 +4,13 @@
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
+pub mod client;
+pub mod clock;
+mod command;
 pub mod config;
 mod counters;
-mod latency;
-mod station;
+mod sample;
+pub mod server;
 pub mod store;
 pub mod switch;
 pub mod sys;

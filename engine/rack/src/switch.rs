@@ -8,11 +8,12 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddrV4;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Condvar, Mutex, OnceLock};
+use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
 use netkv_dataplane::{DigestMessage, Output, Switch};
 
+use crate::clock;
 use crate::counters::counters;
 use crate::sys::{Outgoing, Poller, Received, Socket};
 use crate::worker::{Signals, Worker, lock};
@@ -27,13 +28,6 @@ const PORTS: usize = 511;
 const SHORTEST_FRAME: usize = 14;
 /// Token of the waker in the poller; ports have their index.
 const WAKER: u64 = u64::MAX;
-
-/// The data plane's clock: nanoseconds since this process first asked. One for all switches of a
-/// process, so that packets from nodes and by hand see one time.
-pub fn data_plane_time() -> u64 {
-    static START: OnceLock<Instant> = OnceLock::new();
-    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
 
 /// Where a port is on the fabric.
 #[derive(Debug, Clone, Copy)]
@@ -270,7 +264,7 @@ impl<'a> Loop<'a> {
     /// Moves what is there now.
     fn round(&mut self) -> io::Result<()> {
         let shared = self.shared;
-        let now = data_plane_time();
+        let now = clock::now();
         let mut switch = lock(&shared.switch);
         for token in std::mem::take(&mut self.ready) {
             if token == WAKER {

@@ -46,7 +46,7 @@ pub(super) fn resolve(
             )));
         }
     }
-    Ok(Resolved { action: index, params: params.to_vec() })
+    Ok(Resolved::new(index, params))
 }
 
 /// An action that this table may run in this role.
@@ -153,7 +153,7 @@ impl Switch {
     fn check_in_table(&self, table: usize, member: &Resolved) -> Result<(), ControlError> {
         let ir = &self.program.tables[table];
         let id = self.program.actions[member.action as usize].identity.id;
-        resolve_in(&self.program, ir, Role::Entry, id, &member.params).map(|_| ())
+        resolve_in(&self.program, ir, Role::Entry, id, &member.params(&self.program)).map(|_| ())
     }
 
     /// An entry's action as the control plane sees it.
@@ -161,7 +161,7 @@ impl Switch {
         let id = |action: &Resolved| self.program.actions[action.action as usize].identity.id;
         match kind {
             EntryKind::Direct(action) => {
-                EntryAction::Direct { action_id: id(action), params: action.params.clone() }
+                EntryAction::Direct { action_id: id(action), params: action.params(&self.program) }
             }
             EntryKind::Member(member) => EntryAction::Member(*member),
             EntryKind::Group(group) => EntryAction::Group(*group),
@@ -170,7 +170,7 @@ impl Switch {
                     .iter()
                     .map(|(action, weight)| WeightedAction {
                         action_id: id(action),
-                        params: action.params.clone(),
+                        params: action.params(&self.program),
                         weight: *weight,
                     })
                     .collect(),

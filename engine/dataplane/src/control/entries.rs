@@ -224,7 +224,7 @@ impl Switch {
     pub fn get_default(&self, table_id: u32) -> Result<(u32, Vec<Value>), ControlError> {
         let default = &self.objects.tables[self.table_index(table_id)?].default;
         let id = self.program.actions[default.action as usize].identity.id;
-        Ok((id, default.params.clone()))
+        Ok((id, default.params(&self.program)))
     }
 
     /// Sets the default action back to what the program says.
@@ -237,7 +237,7 @@ impl Switch {
         let ir = &self.program.tables[table];
         let call = &ir.default_action;
         let action = ir.actions[call.action as usize].action;
-        self.objects.tables[table].default = Resolved { action, params: call.data.clone() };
+        self.objects.tables[table].default = Resolved::new(action, &call.data);
         Ok(())
     }
 

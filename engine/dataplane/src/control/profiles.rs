@@ -134,7 +134,7 @@ impl Switch {
     ) -> Result<Vec<(u32, u32, Vec<Value>)>, ControlError> {
         let members = &self.objects.profiles[self.profile_index(profile_id)?].members;
         let id = |action: &Resolved| self.program.actions[action.action as usize].identity.id;
-        Ok(members.iter().map(|(at, a)| (*at, id(a), a.params.clone())).collect())
+        Ok(members.iter().map(|(at, a)| (*at, id(a), a.params(&self.program))).collect())
     }
 
     fn check_group(&self, at: usize, members: &[GroupMember]) -> Result<(), ControlError> {

@@ -1,6 +1,6 @@
 //! One entry of a table.
 
-use netkv_ir::{ActionId, Match, Value};
+use netkv_ir::{ActionId, Match, Program, Value};
 
 use crate::counters::CounterData;
 use crate::meters::Meter;
@@ -9,8 +9,28 @@ use crate::meters::Meter;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Resolved {
     pub(crate) action: ActionId,
-    /// One per control-plane parameter, of the parameter's width.
-    pub(crate) params: Vec<Value>,
+    /// Words of the control-plane parameters, one after the other: a packet copies them as they
+    /// are, without following a pointer per parameter.
+    pub(crate) words: Box<[u64]>,
+}
+
+impl Resolved {
+    /// An action of the program with values of its parameters' widths.
+    pub(crate) fn new(action: ActionId, params: &[Value]) -> Self {
+        Self { action, words: params.iter().flat_map(|value| value.words.clone()).collect() }
+    }
+
+    /// The parameters as values.
+    pub(crate) fn params(&self, program: &Program) -> Vec<Value> {
+        let mut words = self.words.iter().copied();
+        let params = program.actions[self.action as usize].params.iter();
+        params
+            .map(|param| Value {
+                width: param.width,
+                words: words.by_ref().take(param.width.div_ceil(64) as usize).collect(),
+            })
+            .collect()
+    }
 }
 
 /// What an entry runs.

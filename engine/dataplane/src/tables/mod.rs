@@ -34,6 +34,8 @@ pub(crate) struct Table {
     pub(crate) keys: Vec<TableKey>,
     pub(crate) default: Resolved,
     pub(crate) direct_meter: Option<u32>,
+    pub(crate) direct_counter: bool,
+    pub(crate) idle_timeout: bool,
     /// Index of the action profile.
     pub(crate) profile: Option<usize>,
     pub(crate) selector: Option<HashAlgorithm>,
@@ -53,9 +55,8 @@ impl Table {
         let kind = kind_of(&keys).map_err(|text| {
             ProgramError::new(format!("Table '{}': {text}.", table.identity.name))
         })?;
-        let action_of = |call: &netkv_ir::ActionCall| Resolved {
-            action: table.actions[call.action as usize].action,
-            params: call.data.clone(),
+        let action_of = |call: &netkv_ir::ActionCall| {
+            Resolved::new(table.actions[call.action as usize].action, &call.data)
         };
         let profile = table.action_profile.map(|index| index as usize);
         let mut result = Self {
@@ -64,6 +65,8 @@ impl Table {
             keys,
             default: action_of(&table.default_action),
             direct_meter: table.direct_meter,
+            direct_counter: table.direct_counter.is_some(),
+            idle_timeout: table.idle_timeout,
             profile,
             selector: profile.and_then(|index| program.action_profiles[index].selector),
             action_index: (0..)

@@ -276,3 +276,5 @@ pub fn send(switch: &mut Switch, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)>
     switch.process(0, port, frame, &mut output);
     output.frames().map(|(port, frame)| (port, frame.to_vec())).collect()
 }
+
+pub mod router;

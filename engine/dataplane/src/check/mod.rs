@@ -1,18 +1,15 @@
 //! Checks a program once, so that no packet can make an executor step outside of it.
 
-use netkv_ir::{
-    BinaryOp, Block, Expr, HashInput, Match, MatchKind, Op, Pattern, Place, Program, Table,
-    Terminator, Value,
-};
+mod expressions;
+mod operations;
+
+use netkv_ir::{Block, Expr, Match, MatchKind, Pattern, Place, Program, Table, Terminator, Value};
 
 use crate::error::ProgramError;
 use crate::executor::Graph;
 
 /// Words that all registers of a program may take together (4 GiB).
 const REGISTER_WORDS: u64 = 1 << 29;
-
-/// Levels of an expression; executors walk it recursively.
-const EXPRESSION_DEPTH: u32 = 1_000;
 
 type Checked = Result<(), String>;
 
@@ -247,198 +244,6 @@ impl Check<'_> {
             }
             Pattern::ValueSet(_) => Err("a value set is not the only pattern of its case".into()),
         })
-    }
-
-    fn op(&self, op: &Op) -> Checked {
-        let program = self.program;
-        match op {
-            Op::Assign { to, value } => {
-                self.place(*to)?;
-                self.expr_of(value, to.width)
-            }
-            Op::AssignSlice { to, high, low, value } => {
-                self.place(*to)?;
-                slice(*high, *low, to.width)?;
-                self.expr_of(value, high - low + 1)
-            }
-            Op::StoreElement { stack, index, place, value } => {
-                self.element(*stack, *place)?;
-                self.expr(index)?;
-                self.expr_of(value, place.width)
-            }
-            Op::CopyHeader { to, from } => {
-                index(&program.headers, *to, "header")?;
-                index(&program.headers, *from, "header").map(|_| ())
-            }
-            Op::CopyWords { to, from, words } => {
-                self.words(*to, *words)?;
-                self.words(*from, *words)
-            }
-            Op::ZeroWords { to, words } => self.words(*to, *words),
-            Op::SetValid(header)
-            | Op::SetInvalid(header)
-            | Op::Extract(header)
-            | Op::Emit(header) => index(&program.headers, *header, "header").map(|_| ()),
-            Op::SetValidElement { stack, index: at, .. } => {
-                index(&program.stacks, *stack, "stack")?;
-                self.expr(at)
-            }
-            Op::PushFront { stack, .. }
-            | Op::PopFront { stack, .. }
-            | Op::ExtractNext(stack)
-            | Op::CheckStackLast(stack)
-            | Op::EmitStack(stack) => index(&program.stacks, *stack, "stack").map(|_| ()),
-            Op::ExtractVarbit { header, bits } => {
-                index(&program.headers, *header, "header")?;
-                self.expr(bits)
-            }
-            Op::Lookahead { to, skip, need } => {
-                self.place(*to)?;
-                let end = skip.checked_add(to.width);
-                ensure(end.is_some_and(|end| end <= *need), || {
-                    "a lookahead reads more than it checks for".to_owned()
-                })
-            }
-            Op::Advance(expr) | Op::Truncate(expr) => self.expr(expr),
-            Op::Verify { cond, error } => {
-                self.expr_of(cond, 1)?;
-                self.small(error)
-            }
-            Op::RegisterRead { register, index: at, to } => {
-                self.place(*to)?;
-                self.expr(at)?;
-                same(index(&program.registers, *register, "register")?.width, to.width)
-            }
-            Op::RegisterWrite { register, index: at, value } => {
-                self.expr(at)?;
-                self.expr_of(value, index(&program.registers, *register, "register")?.width)
-            }
-            Op::Count { counter, index: at } => {
-                index(&program.counters, *counter, "counter")?;
-                self.expr(at)
-            }
-            Op::ExecuteMeter { meter, index: at, to } => {
-                index(&program.meters, *meter, "meter")?;
-                self.expr(at)?;
-                self.place(*to)
-            }
-            Op::ReadDirectMeter { meter, to } => {
-                index(&program.meters, *meter, "meter")?;
-                self.place(*to)
-            }
-            Op::Hash { to, base, data, max, .. } => {
-                self.place(*to)?;
-                self.expr(base)?;
-                self.expr(max)?;
-                self.hash(data)
-            }
-            Op::Random { to, low, high } => {
-                self.place(*to)?;
-                self.expr(low)?;
-                self.expr(high)
-            }
-            Op::VerifyChecksum { cond, data, checksum, .. } => {
-                self.expr_of(cond, 1)?;
-                self.expr(checksum)?;
-                self.hash(data)
-            }
-            Op::UpdateChecksum { cond, data, to, header, .. } => {
-                self.expr_of(cond, 1)?;
-                self.place(*to)?;
-                if let Some(header) = header {
-                    index(&program.headers, *header, "header")?;
-                }
-                self.hash(data)
-            }
-            Op::Clone { session, .. } => self.expr(session),
-            Op::Digest { digest, values } => {
-                let digest = index(&program.digests, *digest, "digest")?;
-                ensure(digest.members.len() == values.len(), || {
-                    format!("digest '{}' has other members", digest.identity.name)
-                })?;
-                let pairs = values.iter().zip(&digest.members);
-                pairs.into_iter().try_for_each(|(value, member)| self.expr_of(value, member.width))
-            }
-            Op::Log { args, .. } => args.iter().try_for_each(|arg| self.expr(arg)),
-            Op::Assert(cond) => self.expr_of(cond, 1),
-            Op::Reject | Op::MarkToDrop | Op::Resubmit { .. } | Op::Recirculate { .. } => Ok(()),
-        }
-    }
-
-    fn hash(&self, data: &[HashInput]) -> Checked {
-        data.iter().try_for_each(|input| {
-            self.expr(&input.value)?;
-            input.varbit_length.map_or(Ok(()), |word| self.words(word, 1))?;
-            let header = input.header.map(|id| index(&self.program.headers, id, "header"));
-            header.transpose().map(|_| ())
-        })
-    }
-
-    fn expr_of(&self, expr: &Expr, width: u32) -> Checked {
-        self.expr(expr)?;
-        same(expr.width(), width)
-    }
-
-    fn small(&self, expr: &Expr) -> Checked {
-        self.expr(expr)?;
-        ensure(expr.width() <= 64, || "an expression is wider than 64 bits".to_owned())
-    }
-
-    fn expr(&self, expr: &Expr) -> Checked {
-        self.expr_below(expr, EXPRESSION_DEPTH)
-    }
-
-    /// An expression of at most `depth` levels.
-    fn expr_below(&self, expr: &Expr, depth: u32) -> Checked {
-        ensure(depth > 0, || format!("an expression is nested deeper than {EXPRESSION_DEPTH}"))?;
-        let depth = depth - 1;
-        match expr {
-            Expr::Const(value) => constant(value, value.width),
-            Expr::Load(place) => self.place(*place),
-            Expr::LoadElement { stack, index, place } => {
-                self.expr_below(index, depth)?;
-                self.element(*stack, *place)
-            }
-            Expr::Unary { arg, width, op } => {
-                self.expr_below(arg, depth)?;
-                use netkv_ir::UnaryOp::{Neg, Not};
-                ensure(*width > 0, || "an expression has no width".to_owned())?;
-                if matches!(op, Not | Neg) { same(arg.width(), *width) } else { Ok(()) }
-            }
-            Expr::Binary { op, left, right, width } => {
-                use BinaryOp::{Eq, LeSigned, LeUnsigned, LtSigned, LtUnsigned, Ne};
-                use BinaryOp::{SarSigned, Shl, Shr};
-                self.expr_below(left, depth)?;
-                self.expr_below(right, depth)?;
-                match op {
-                    Shl | Shr | SarSigned => same(left.width(), *width),
-                    Eq | Ne | LtUnsigned | LeUnsigned | LtSigned | LeSigned => {
-                        same(left.width(), right.width())?;
-                        same(*width, 1)
-                    }
-                    _ => {
-                        same(left.width(), right.width())?;
-                        same(left.width(), *width)
-                    }
-                }
-            }
-            Expr::Mux { cond, then, otherwise } => {
-                self.expr_below(cond, depth)?;
-                same(cond.width(), 1)?;
-                self.expr_below(then, depth)?;
-                self.expr_below(otherwise, depth)?;
-                same(otherwise.width(), then.width())
-            }
-            Expr::Slice { arg, high, low } => {
-                self.expr_below(arg, depth)?;
-                slice(*high, *low, arg.width())
-            }
-            Expr::Concat(left, right) => {
-                self.expr_below(left, depth)?;
-                self.expr_below(right, depth)
-            }
-            Expr::PacketLength => Ok(()),
-        }
     }
 }
 

@@ -1,0 +1,107 @@
+//! What a role wants done: frames to send and storage calls, in one reused buffer.
+
+use netkv_wire::{Key, Message, write_frame};
+
+/// Identifies a storage call of one server until its result is handed back.
+pub type CallId = u32;
+
+/// What a storage call does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreOp {
+    /// Read the value of a key.
+    Get,
+    /// Write the value of a key.
+    Put,
+    /// Delete a key.
+    Delete,
+}
+
+/// A call to the storage back end. Calls may run in batches and finish in any order: a server
+/// never has two writes of one key under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreCall<'a> {
+    /// Hand this back with the result.
+    pub id: CallId,
+    /// What to do.
+    pub op: StoreOp,
+    /// With which key.
+    pub key: Key,
+    /// The value to put; empty otherwise.
+    pub value: &'a [u8],
+}
+
+/// How a storage call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StoreResult<'a> {
+    /// A get found this value.
+    Value(&'a [u8]),
+    /// A get found nothing.
+    NotFound,
+    /// A put or delete is done, as durable as the store promises.
+    Done,
+    /// The store failed; nothing has changed.
+    Failed,
+}
+
+struct RawCall {
+    id: CallId,
+    op: StoreOp,
+    key: Key,
+    value: (usize, usize),
+}
+
+/// Collects what must happen next. A driver clears it, hands it to a role, and carries it out.
+#[derive(Default)]
+pub struct Actions {
+    bytes: Vec<u8>,
+    frames: Vec<(usize, usize)>,
+    calls: Vec<RawCall>,
+}
+
+impl Actions {
+    /// An empty collection.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Forgets everything, keeps the memory.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.frames.clear();
+        self.calls.clear();
+    }
+
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty() && self.calls.is_empty()
+    }
+
+    /// Frames to send, in order.
+    pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.frames.iter().map(|&(start, end)| &self.bytes[start..end])
+    }
+
+    /// Storage calls to make, in order.
+    pub fn calls(&self) -> impl ExactSizeIterator<Item = StoreCall<'_>> {
+        self.calls.iter().map(|call| StoreCall {
+            id: call.id,
+            op: call.op,
+            key: call.key,
+            value: &self.bytes[call.value.0..call.value.1],
+        })
+    }
+
+    /// Adds a frame to send.
+    pub fn send(&mut self, message: &Message<'_>) {
+        let start = self.bytes.len();
+        write_frame(&mut self.bytes, message);
+        self.frames.push((start, self.bytes.len()));
+    }
+
+    /// Adds a storage call.
+    pub fn call(&mut self, id: CallId, op: StoreOp, key: Key, value: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(value);
+        self.calls.push(RawCall { id, op, key, value: (start, self.bytes.len()) });
+    }
+}

@@ -1,0 +1,124 @@
+//! Request numbers of the emulated clients.
+
+use std::collections::VecDeque;
+
+use crate::WINDOW;
+
+/// Gives out (client, request number) pairs and keeps each client within its window.
+#[derive(Debug)]
+pub(super) struct Senders {
+    first_client: u16,
+    first_request: u32,
+    clients: Vec<Sender>,
+    turn: usize,
+}
+
+#[derive(Debug)]
+struct Sender {
+    next: u32,
+    /// Numbers under way, oldest first; those that are over stay until they are the oldest.
+    open: VecDeque<(u32, bool)>,
+}
+
+impl Sender {
+    /// Whether an operation may start. Half of the window is left for the second numbers of
+    /// read-modify-writes under way.
+    fn has_room(&self) -> bool {
+        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < WINDOW / 2)
+    }
+}
+
+impl Senders {
+    pub(super) fn new(first_client: u16, clients: u16, first_request: u32) -> Self {
+        let sender = |_| Sender { next: first_request, open: VecDeque::new() };
+        Self { first_client, first_request, clients: (0..clients).map(sender).collect(), turn: 0 }
+    }
+
+    /// Whether some client may start a request; turns to one that may.
+    pub(super) fn has_room(&mut self) -> bool {
+        for _ in 0..self.clients.len() {
+            if self.clients[self.turn].has_room() {
+                return true;
+            }
+            self.turn = (self.turn + 1) % self.clients.len();
+        }
+        false
+    }
+
+    /// The next number of the client whose turn it is.
+    pub(super) fn take(&mut self) -> (u16, u32) {
+        let turn = self.turn;
+        self.turn = (turn + 1) % self.clients.len();
+        (self.first_client + turn as u16, self.take_of(turn))
+    }
+
+    /// The next number of the same client, for the second half of an operation.
+    pub(super) fn take_again(&mut self, client: u16) -> (u16, u32) {
+        (client, self.take_of(usize::from(client - self.first_client)))
+    }
+
+    fn take_of(&mut self, at: usize) -> u32 {
+        let sender = &mut self.clients[at];
+        let request = sender.next;
+        sender.next = request.wrapping_add(1);
+        sender.open.push_back((request, true));
+        request
+    }
+
+    /// A request is over, answered or given up.
+    pub(super) fn end(&mut self, client: u16, request: u32) {
+        let sender = &mut self.clients[usize::from(client - self.first_client)];
+        let Some(&(oldest, _)) = sender.open.front() else { return };
+        // Numbers are consecutive, so the distance is the place.
+        if let Some(entry) = sender.open.get_mut(request.wrapping_sub(oldest) as usize) {
+            entry.1 = false;
+        }
+        while sender.open.front().is_some_and(|(_, open)| !open) {
+            sender.open.pop_front();
+        }
+    }
+
+    /// Whether this client is one of ours.
+    pub(super) fn owns(&self, client: u16) -> bool {
+        client >= self.first_client && usize::from(client - self.first_client) < self.clients.len()
+    }
+
+    /// Whether this pair has been given out.
+    pub(super) fn issued(&self, client: u16, request: u32) -> bool {
+        self.owns(client) && {
+            let sender = &self.clients[usize::from(client - self.first_client)];
+            request.wrapping_sub(self.first_request) < sender.next.wrapping_sub(self.first_request)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_client_with_an_old_request_under_way_stops_before_servers_forget_it() {
+        let mut senders = Senders::new(5, 2, u32::MAX - 100);
+        let first = senders.take();
+        assert_eq!(first, (5, u32::MAX - 100));
+        let mut given = 1;
+        while senders.has_room() {
+            let (client, request) = senders.take();
+            if client == 6 {
+                senders.end(client, request);
+                if given > 3 * WINDOW {
+                    break;
+                }
+            } else {
+                senders.end(client, request);
+                assert!(request.wrapping_sub(first.1) < WINDOW);
+            }
+            given += 1;
+        }
+        assert!(given > 3 * WINDOW, "the other client went on");
+        senders.end(first.0, first.1);
+        assert!(senders.clients[0].has_room());
+        assert!(senders.issued(5, u32::MAX) && senders.issued(5, 3));
+        assert!(!senders.issued(7, 3) && !senders.issued(5, u32::MAX - 101));
+    }
+}

@@ -1,0 +1,280 @@
+//! Storage server shim: request frames in, storage calls and reply frames out.
+//!
+//! Rules (NetCache paper, section on cache coherence; `docs/netcache-protocol.md`)
+//! -----
+//! 1. A write has its effect once, however often its frame comes, and is answered after the store
+//!    has it. Writes of one key run one at a time, in the order in which they are taken up.
+//! 2. A write is *fast* if the switch has certainly invalidated the entry for it: it is marked
+//!    with the generation of the record and a version newer than any that was pushed; or it is
+//!    unmarked and there is no record. Every other write is *slow*: the server invalidates the
+//!    entry itself (INVALIDATE) and applies the write only when the switch has answered.
+//! 3. A value is pushed (UPDATE) with the version of the write or INVALIDATE that made room for
+//!    it, retried until answered. One version is never pushed with two values. While INVALIDATE
+//!    or UPDATE are under way, further writes of the key wait.
+//! 4. Records come from the switch's own word: a mark in the reply to an INVALIDATE. They go when
+//!    the switch says "not cached" or the controller says that the entry is gone.
+//! 5. A marked read says that the entry is out of date. If the version is newer than what was
+//!    pushed, or there is no record (this server restarted), the value is pushed again.
+//! 6. ADMIT holds the writes of a key, so that its value fits when INSTALL comes, but not
+//!    longer than its lease. INSTALL is safe without it.
+//! 7. For some time after the start, unmarked writes are slow too: they may have passed the
+//!    switch before an entry was filled of which this server has lost the record.
+//!
+//! Where it lives: `requests` has rule 1, `coherence` rules 2 to 5, `control` rule 6.
+
+mod coherence;
+mod control;
+mod requests;
+mod service;
+mod state;
+mod window;
+
+use netkv_wire::{FrameView, Key, Op, partition, sender_of_server, server_ip};
+use rustc_hash::FxHashMap;
+
+use crate::timers::Timers;
+use crate::{Actions, Backoff, CallId, MILLISECOND, Nanos, SECOND, ServerStats, StoreResult};
+use control::ControlReply;
+use service::{Arrival, Service};
+use state::{Call, Calls, KeyState, Question, Record, Step, Timer};
+pub use window::WINDOW;
+use window::Window;
+
+/// How a server takes part in caching.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scheme {
+    /// There is no cache (NoCache).
+    Plain,
+    /// NetCache: write-through cache in the switch.
+    NetCache,
+}
+
+/// What a server is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerConfig {
+    /// Which server this is, from 0.
+    pub server: u16,
+    /// Number of servers that share the keys.
+    pub servers: u16,
+    /// How it takes part in caching.
+    pub scheme: Scheme,
+    /// First request number of its own; see [`crate::first_request`].
+    pub first_request: u32,
+    /// Retries of INVALIDATE, UPDATE and OUTGROWN.
+    pub retry: Backoff,
+    /// How long ADMIT holds writes if no INSTALL comes.
+    pub lease: Nanos,
+    /// How long after the start unmarked writes are slow; longer than a frame can be under way.
+    pub guard: Nanos,
+    /// Most writes that wait for one key; more are answered with "overloaded".
+    pub max_waiting: usize,
+    /// Requests of clients served in a second, if limited (server emulation).
+    pub service_rate: Option<f64>,
+    /// Most requests that wait for service; more are dropped.
+    pub service_queue: usize,
+}
+
+impl ServerConfig {
+    /// Server `server` of `servers` with the usual settings and no rate limit.
+    pub const fn new(server: u16, servers: u16, scheme: Scheme) -> Self {
+        Self {
+            server,
+            servers,
+            scheme,
+            first_request: 1,
+            retry: Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND },
+            lease: SECOND,
+            guard: 2 * SECOND,
+            max_waiting: 256,
+            service_rate: None,
+            service_queue: 256,
+        }
+    }
+}
+
+/// One partition's storage server shim. See the head comment for its rules.
+#[derive(Debug)]
+pub struct Server {
+    config: ServerConfig,
+    guard_until: Nanos,
+    next_request: u32,
+    keys: FxHashMap<Key, KeyState>,
+    records: FxHashMap<Key, Record>,
+    questions: FxHashMap<u32, Question>,
+    windows: FxHashMap<u16, Window<netkv_wire::Status>>,
+    control_windows: FxHashMap<u16, Window<ControlReply>>,
+    calls: Calls,
+    timers: Timers<Timer>,
+    service: Option<Service>,
+    spare: Vec<Vec<u8>>,
+    stats: ServerStats,
+}
+
+impl Server {
+    /// A server that starts at `now` and remembers nothing.
+    pub fn new(config: ServerConfig, now: Nanos) -> Self {
+        Self {
+            guard_until: now + config.guard,
+            next_request: config.first_request,
+            keys: FxHashMap::default(),
+            records: FxHashMap::default(),
+            questions: FxHashMap::default(),
+            windows: FxHashMap::default(),
+            control_windows: FxHashMap::default(),
+            calls: Calls::default(),
+            timers: Timers::new(),
+            service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
+            spare: Vec::new(),
+            stats: ServerStats::default(),
+            config,
+        }
+    }
+
+    /// What this server is.
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// Counts since the start.
+    pub fn stats(&self) -> &ServerStats {
+        &self.stats
+    }
+
+    /// Number of keys that the server believes cached.
+    pub fn cached_keys(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Number of keys for which something is under way, waits or is held.
+    pub fn busy_keys(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Takes one frame; pushes what must happen next onto `out`. Frames that are not for this
+    /// server are counted and have no effect.
+    pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        let Ok(frame) = FrameView::parse(bytes) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        if partition(&frame.key(), self.config.servers) != self.config.server {
+            self.stats.wrong_partition += 1;
+            return;
+        }
+        match frame.op() {
+            Op::Get | Op::Put | Op::Delete => {
+                let arrival =
+                    self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes));
+                match arrival {
+                    Arrival::Serve => self.serve(now, &frame, out),
+                    Arrival::Queued => {}
+                    Arrival::Dropped => self.stats.dropped += 1,
+                }
+            }
+            Op::InvalidateReply => self.on_invalidate_reply(now, &frame, out),
+            Op::UpdateReply => self.on_update_reply(now, &frame, out),
+            Op::OutgrownReply => self.on_outgrown_reply(&frame),
+            Op::Admit | Op::Install | Op::Evicted => self.on_control(now, &frame, out),
+            _ => self.stats.unexpected += 1,
+        }
+    }
+
+    /// The store has finished `call`. An id that is not under way has no effect.
+    pub fn on_stored(
+        &mut self,
+        now: Nanos,
+        call: CallId,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        if result == StoreResult::Failed {
+            self.stats.failures += 1;
+        }
+        match self.calls.take(call) {
+            Some(Call::Read { client, sender, request, key }) => {
+                self.answer_read(client, sender, request, key, result, out);
+            }
+            Some(Call::Key(key)) => self.on_key_stored(now, key, result, out),
+            None => self.stats.unexpected += 1,
+        }
+    }
+
+    /// When to call [`Server::on_timer`], if nothing happens before.
+    pub fn deadline(&self) -> Option<Nanos> {
+        let service = self.service.as_ref().and_then(Service::next);
+        [self.timers.next(), service].into_iter().flatten().min()
+    }
+
+    /// Does what is due at `now`. Calling it early does nothing.
+    pub fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some(bytes) = self.service.as_mut().and_then(|service| service.take(now)) {
+            if let Ok(frame) = FrameView::parse(&bytes) {
+                self.serve(now, &frame, out);
+            }
+            if let Some(service) = &mut self.service {
+                service.recycle(bytes);
+            }
+        }
+        while let Some((_, timer)) = self.timers.take(now) {
+            match timer {
+                Timer::Question(request) => self.ask_again(now, request, out),
+                Timer::Lease(key) => self.advance(now, &key, out),
+            }
+        }
+    }
+
+    /// Starts what waits for `key`, until something is under way or nothing may start.
+    fn advance(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
+        while let Some(state) = self.keys.get_mut(key) {
+            if !matches!(state.step, Step::Idle) {
+                return;
+            }
+            if let Some(control) = state.controls.pop_front() {
+                self.start_control(now, key, control, out);
+                continue;
+            }
+            if state.held_until.is_some_and(|until| until > now) {
+                return;
+            }
+            state.held_until = None;
+            match state.writes.pop_front() {
+                Some(write) => self.start_write(now, key, write, out),
+                None => {
+                    self.keys.remove(key);
+                }
+            }
+        }
+    }
+
+    /// Sets what is under way for `key` and gives back what was.
+    fn set_step(&mut self, key: &Key, step: Step) -> Step {
+        let state = self.keys.entry(*key).or_insert_with(KeyState::new);
+        std::mem::replace(&mut state.step, step)
+    }
+
+    fn sender(&self) -> u16 {
+        sender_of_server(self.config.server)
+    }
+
+    fn address(&self) -> netkv_wire::Ip {
+        server_ip(self.config.server)
+    }
+
+    fn take_request(&mut self) -> u32 {
+        let request = self.next_request;
+        self.next_request = request.wrapping_add(1);
+        request
+    }
+
+    /// An empty buffer whose memory has been used before.
+    fn take_buffer(&mut self) -> Vec<u8> {
+        self.spare.pop().unwrap_or_default()
+    }
+
+    fn recycle(&mut self, mut buffer: Vec<u8>) {
+        if self.spare.len() < 1024 {
+            buffer.clear();
+            self.spare.push(buffer);
+        }
+    }
+}

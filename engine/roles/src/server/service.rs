@@ -1,0 +1,114 @@
+//! Server emulation: requests are served one after the other at a rate, as the papers limit
+//! their servers; what does not fit into the queue is dropped.
+
+use std::collections::VecDeque;
+
+use crate::{Nanos, SECOND};
+
+/// A queue with one server that takes a fixed time for each frame.
+#[derive(Debug)]
+pub(crate) struct Service {
+    /// Time for one request.
+    interval: Nanos,
+    limit: usize,
+    /// When the request being served is over.
+    free_at: Nanos,
+    waiting: VecDeque<Vec<u8>>,
+    spare: Vec<Vec<u8>>,
+}
+
+/// What to do with a frame that has arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Serve it at once.
+    Serve,
+    /// It waits in the queue.
+    Queued,
+    /// The queue is full.
+    Dropped,
+}
+
+impl Service {
+    /// `rate` requests a second, at most `limit` waiting.
+    pub(crate) fn new(rate: f64, limit: usize) -> Self {
+        let interval = (SECOND as f64 / rate) as Nanos;
+        Self { interval, limit, free_at: 0, waiting: VecDeque::new(), spare: Vec::new() }
+    }
+
+    /// A frame arrives at `now`.
+    pub(crate) fn arrive(&mut self, now: Nanos, frame: &[u8]) -> Arrival {
+        if self.waiting.is_empty() && self.free_at <= now {
+            self.free_at = now + self.interval;
+            return Arrival::Serve;
+        }
+        if self.waiting.len() >= self.limit {
+            return Arrival::Dropped;
+        }
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(frame);
+        self.waiting.push_back(buffer);
+        Arrival::Queued
+    }
+
+    /// Takes the next frame whose turn has come at `now`. The time between calls does not
+    /// matter: those who waited are served at the full rate, as if it had been on time.
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<Vec<u8>> {
+        if self.free_at > now {
+            return None;
+        }
+        let frame = self.waiting.pop_front()?;
+        self.free_at += self.interval;
+        Some(frame)
+    }
+
+    /// Gives the memory of a frame back.
+    pub(crate) fn recycle(&mut self, frame: Vec<u8>) {
+        self.spare.push(frame);
+    }
+
+    /// When the next frame's turn comes.
+    pub(crate) fn next(&self) -> Option<Nanos> {
+        (!self.waiting.is_empty()).then_some(self.free_at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overloaded_server_serves_exactly_its_rate_in_order_however_seldom_it_is_polled() {
+        let mut service = Service::new(1000.0, 50);
+        let mut served = Vec::new();
+        let mut dropped = 0;
+        for arrival in 0..10_000u64 {
+            let now = arrival * 200_000;
+            // Five times the rate arrives, and the queue is looked at every 7 ms only.
+            match service.arrive(now, &arrival.to_be_bytes()) {
+                Arrival::Serve => served.push(arrival),
+                Arrival::Queued => {}
+                Arrival::Dropped => dropped += 1,
+            }
+            if arrival % 35 == 0 {
+                while let Some(frame) = service.take(now) {
+                    served.push(u64::from_be_bytes(frame[..].try_into().unwrap()));
+                    service.recycle(frame);
+                }
+            }
+        }
+        assert!((1990..=2001).contains(&served.len()), "{} served in 2 s", served.len());
+        assert!(served.is_sorted());
+        assert!(served.len() + dropped + 50 >= 10_000);
+    }
+
+    #[test]
+    fn an_idle_server_serves_at_once_and_saves_nothing_up() {
+        let mut service = Service::new(1000.0, 10);
+        assert_eq!(service.arrive(5 * SECOND, b"a"), Arrival::Serve);
+        assert_eq!(service.arrive(5 * SECOND, b"b"), Arrival::Queued);
+        assert_eq!(service.take(5 * SECOND), None);
+        assert_eq!(service.next(), Some(5 * SECOND + 1_000_000));
+        assert!(service.take(5 * SECOND + 1_000_000).is_some());
+    }
+}

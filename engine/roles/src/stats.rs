@@ -1,0 +1,103 @@
+//! What the roles count.
+
+use hdrhistogram::Histogram;
+
+/// Longest latency that is told apart, in nanoseconds.
+const LONGEST: u64 = 120 * crate::SECOND;
+
+/// What a client has seen since this was last taken.
+#[derive(Debug, Clone)]
+pub struct ClientStats {
+    /// Numbers of things.
+    pub counts: ClientCounts,
+    /// Latency of the completed operations in nanoseconds, from the intended start.
+    pub latency: Histogram<u64>,
+}
+
+impl Default for ClientStats {
+    fn default() -> Self {
+        let latency = Histogram::new_with_bounds(1, LONGEST, 3)
+            .expect("1 ns to 2 minutes with 3 digits are bounds of a histogram");
+        Self { counts: ClientCounts::default(), latency }
+    }
+}
+
+impl ClientStats {
+    /// Sets everything to 0 and keeps the memory.
+    pub fn clear(&mut self) {
+        self.counts = ClientCounts::default();
+        self.latency.reset();
+    }
+}
+
+/// Numbers of things that a client has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ClientCounts {
+    /// Frames sent, retries included.
+    pub sent: u64,
+    /// Operations that ended with an answer (a read-modify-write is one).
+    pub completed: u64,
+    /// Reads answered.
+    pub reads: u64,
+    /// Writes and deletes answered.
+    pub writes: u64,
+    /// Reads answered by a switch.
+    pub hits: u64,
+    /// Frames sent again.
+    pub retries: u64,
+    /// Operations given up at their deadline.
+    pub lost: u64,
+    /// Operations never started because too many were waiting (open loop only).
+    pub unsent: u64,
+    /// Reads that found no value.
+    pub not_found: u64,
+    /// Answers that asked to come back later.
+    pub overloaded: u64,
+    /// Operations that were refused.
+    pub errors: u64,
+    /// Reads that saw an older value than they may.
+    pub stale_reads: u64,
+    /// Reads that saw a value that nobody wrote.
+    pub phantom_reads: u64,
+    /// Reads that could not be judged because of other writers or too many lost writes.
+    pub unchecked_reads: u64,
+    /// Answers to requests that were over: duplicates, and those behind the deadline.
+    pub late_replies: u64,
+    /// Frames that no client can have been meant by.
+    pub malformed: u64,
+}
+
+/// Counts of a server since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ServerStats {
+    /// Requests of clients taken up.
+    pub served: u64,
+    /// Reads among them.
+    pub reads: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Deletes among them.
+    pub deletes: u64,
+    /// Requests dropped because the service queue was full.
+    pub dropped: u64,
+    /// Writes answered with "overloaded" because too many wait for their key.
+    pub overloaded: u64,
+    /// Copies of requests that had been taken up before.
+    pub duplicates: u64,
+    /// Copies of requests too old to tell.
+    pub late: u64,
+    /// Frames that are not netkv's.
+    pub malformed: u64,
+    /// Requests for keys of another server.
+    pub wrong_partition: u64,
+    /// Frames that no server expects, among them replies to questions that are settled.
+    pub unexpected: u64,
+    /// Writes that needed an invalidation of their own.
+    pub slow_writes: u64,
+    /// Updates sent to the switch, retries not counted.
+    pub updates: u64,
+    /// Own frames sent again.
+    pub retries: u64,
+    /// Storage calls that failed.
+    pub failures: u64,
+}

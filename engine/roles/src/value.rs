@@ -1,0 +1,95 @@
+//! Values that say who wrote them, so that every read can be checked.
+//!
+//! Bytes 0-1 the client (0: nobody, the initial value), 2-5 its request number, 6-7 the length,
+//! 8-15 a check over these and the key; the rest follows from the check. A value that was cut,
+//! mixed with another, or stored under another key is recognised.
+
+use netkv_wire::Key;
+use netkv_workload::{MIN_VALUE_SIZE, mix64};
+
+use crate::WriteId;
+
+/// Writes the value that `writer` writes to `key` into `value` (at least 16 bytes, all of it).
+///
+/// # Panics
+///
+/// If `value` is shorter than 16 bytes.
+pub fn fill_value(key: &Key, writer: WriteId, value: &mut [u8]) {
+    let length = value.len();
+    let check = check_word(key, writer, length);
+    value[0..2].copy_from_slice(&writer.client.to_be_bytes());
+    value[2..6].copy_from_slice(&writer.request.to_be_bytes());
+    value[6..8].copy_from_slice(&(length as u16).to_be_bytes());
+    value[8..16].copy_from_slice(&check.to_be_bytes());
+    for (number, word) in value[MIN_VALUE_SIZE..].chunks_mut(8).enumerate() {
+        word.copy_from_slice(&filler(check, number)[..word.len()]);
+    }
+}
+
+/// The value of a key of the keyspace that nobody has written yet: servers make it up, clients
+/// expect it.
+pub fn initial_value(key: &Key, value: &mut [u8]) {
+    fill_value(key, WriteId::INITIAL, value);
+}
+
+/// Who wrote `value` to `key`; `None` if nobody can have written it.
+pub fn read_writer(key: &Key, value: &[u8]) -> Option<WriteId> {
+    if value.len() < MIN_VALUE_SIZE {
+        return None;
+    }
+    let writer = WriteId {
+        client: u16::from_be_bytes([value[0], value[1]]),
+        request: u32::from_be_bytes([value[2], value[3], value[4], value[5]]),
+    };
+    let check = check_word(key, writer, value.len());
+    let whole = value[6..8] == (value.len() as u16).to_be_bytes()
+        && value[8..16] == check.to_be_bytes()
+        && value[MIN_VALUE_SIZE..]
+            .chunks(8)
+            .enumerate()
+            .all(|(number, word)| word == &filler(check, number)[..word.len()]);
+    whole.then_some(writer)
+}
+
+fn check_word(key: &Key, writer: WriteId, length: usize) -> u64 {
+    let half = |at: usize| key[at..at + 8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
+    let who = u64::from(writer.client) << 48 | u64::from(writer.request) << 16 | length as u64;
+    mix64(half(0) ^ mix64(half(8) ^ mix64(who)))
+}
+
+fn filler(check: u64, number: usize) -> [u8; 8] {
+    (check ^ (number as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)).to_be_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_workload::key_of;
+
+    #[test]
+    fn a_value_tells_its_writer_and_every_flipped_bit_shows() {
+        let writer = WriteId { client: 7, request: 0xdead_beef };
+        for size in [16, 17, 23, 24, 100, 128, 1024] {
+            let mut value = vec![0; size];
+            fill_value(&key_of(3), writer, &mut value);
+            assert_eq!(read_writer(&key_of(3), &value), Some(writer));
+            assert_eq!(read_writer(&key_of(4), &value), None, "stored under another key");
+            assert_eq!(read_writer(&key_of(3), &value[..size - 1]), None, "cut short");
+            for at in 0..size {
+                value[at] ^= 0x10;
+                assert_eq!(read_writer(&key_of(3), &value), None, "byte {at} of {size}");
+                value[at] ^= 0x10;
+            }
+        }
+    }
+
+    #[test]
+    fn halves_of_two_values_are_nobodys() {
+        let (mut old, mut new) = ([0; 128], [0; 128]);
+        initial_value(&key_of(1), &mut old);
+        fill_value(&key_of(1), WriteId { client: 1, request: 1 }, &mut new);
+        new[64..].copy_from_slice(&old[64..]);
+        assert_eq!(read_writer(&key_of(1), &new), None);
+        assert_eq!(read_writer(&key_of(1), &old), Some(WriteId::INITIAL));
+    }
+}

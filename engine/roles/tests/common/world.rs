@@ -1,0 +1,293 @@
+//! The rack in virtual time: seeded loss, duplication, reordering, slow stores, churn.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use netkv_roles::{
+    Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Nanos, Scheme, Server,
+    ServerConfig, StoreCall, StoreOp, StoreResult,
+};
+use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
+use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
+
+use super::controller::Controller;
+use super::frame_of;
+use super::switch::{Node, Switch};
+
+pub const MICROSECOND: Nanos = 1000;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Network {
+    pub loss: f64,
+    pub duplicate: f64,
+    pub delay: (Nanos, Nanos),
+    /// Share of frames that take up to 20 times as long.
+    pub straggle: f64,
+}
+
+impl Network {
+    pub const GOOD: Network = Network {
+        loss: 0.0,
+        duplicate: 0.0,
+        delay: (5 * MICROSECOND, 6 * MICROSECOND),
+        straggle: 0.0,
+    };
+    pub const BAD: Network = Network {
+        loss: 0.05,
+        duplicate: 0.05,
+        delay: (2 * MICROSECOND, 60 * MICROSECOND),
+        straggle: 0.05,
+    };
+}
+
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    Frame(Node, Vec<u8>),
+    /// The store carries a call out.
+    Execute(u16, u32, u8, Key, Vec<u8>),
+    /// The server hears of it.
+    Stored(u16, u32, Option<Option<Vec<u8>>>),
+    Churn,
+}
+
+pub struct World {
+    pub now: Nanos,
+    pub network: Network,
+    pub client: Client,
+    pub servers: Vec<Server>,
+    pub stores: Vec<MemoryStore>,
+    pub switch: Switch,
+    pub controller: Controller,
+    pub churn: Option<Nanos>,
+    keys: u64,
+    random: Random,
+    events: BinaryHeap<Reverse<(Nanos, u64, Event)>>,
+    sequence: u64,
+}
+
+pub fn server_config(server: u16, servers: u16, scheme: Scheme) -> ServerConfig {
+    ServerConfig {
+        retry: Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND },
+        lease: 5 * MILLISECOND,
+        guard: 4 * MILLISECOND,
+        max_waiting: 8,
+        ..ServerConfig::new(server, servers, scheme)
+    }
+}
+
+pub fn client_config(config: ClientConfig) -> ClientConfig {
+    ClientConfig {
+        retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND },
+        deadline: 20 * MILLISECOND,
+        ..config
+    }
+}
+
+impl World {
+    pub fn new(
+        seed: u64,
+        servers: u16,
+        scheme: Scheme,
+        client: ClientConfig,
+        workload: WorkloadConfig,
+        network: Network,
+    ) -> Self {
+        let slots = 8;
+        let mut world = Self {
+            now: 0,
+            network,
+            client: Client::new(client_config(client), Workload::new(workload).unwrap()).unwrap(),
+            servers: (0..servers)
+                .map(|i| Server::new(server_config(i, servers, scheme), 0))
+                .collect(),
+            stores: (0..servers)
+                .map(|_| MemoryStore::new(workload.keys, workload.value_size))
+                .collect(),
+            switch: Switch::new(servers, slots),
+            controller: Controller::new(servers, slots),
+            churn: (scheme == Scheme::NetCache).then_some(300 * MICROSECOND),
+            keys: workload.keys,
+            random: Random::new(seed, 0xbad),
+            events: BinaryHeap::new(),
+            sequence: 0,
+        };
+        world.schedule(0, Event::Churn);
+        world
+    }
+
+    fn schedule(&mut self, at: Nanos, event: Event) {
+        self.sequence += 1;
+        self.events.push(Reverse((at, self.sequence, event)));
+    }
+
+    fn between(&mut self, low: Nanos, high: Nanos) -> Nanos {
+        low + self.random.below(high - low)
+    }
+
+    /// One hop of the network.
+    fn send(&mut self, to: Node, bytes: Vec<u8>) {
+        let Network { loss, duplicate, delay, straggle } = self.network;
+        if self.random.unit() < loss {
+            return;
+        }
+        let copies = if self.random.unit() < duplicate { 2 } else { 1 };
+        for _ in 0..copies {
+            let slow = if self.random.unit() < straggle { self.random.below(20) + 1 } else { 1 };
+            let at = self.now + slow * self.between(delay.0, delay.1);
+            self.schedule(at, Event::Frame(to, bytes.clone()));
+        }
+    }
+
+    fn send_all(&mut self, out: &Actions) {
+        let frames: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
+        for bytes in frames {
+            self.send(Node::Switch, bytes);
+        }
+    }
+
+    fn carry_out(&mut self, server: u16, out: &Actions) {
+        self.send_all(out);
+        let calls: Vec<Event> = out
+            .calls()
+            .map(|call| {
+                Event::Execute(server, call.id, call.op as u8, call.key, call.value.to_vec())
+            })
+            .collect();
+        for call in calls {
+            let at = self.now + self.between(MICROSECOND, 30 * MICROSECOND);
+            self.schedule(at, call);
+        }
+    }
+
+    fn step(&mut self, event: Event) {
+        let now = self.now;
+        let mut out = Actions::new();
+        match event {
+            Event::Frame(Node::Switch, bytes) => {
+                let (to, bytes) = self.switch.process(&bytes);
+                self.send(to, bytes);
+            }
+            Event::Frame(Node::Client, bytes) => {
+                self.client.on_frame(now, &bytes, &mut out);
+                self.send_all(&out);
+            }
+            Event::Frame(Node::Server(server), bytes) => {
+                self.servers[usize::from(server)].on_frame(now, &bytes, &mut out);
+                self.carry_out(server, &out);
+            }
+            Event::Frame(Node::Controller, bytes) => {
+                let mut frames = Vec::new();
+                let Self { controller, random, switch, .. } = self;
+                controller.on_frame(now, &bytes, random, switch, &mut frames);
+                frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
+            }
+            Event::Execute(server, id, op, key, value) => {
+                let op = [StoreOp::Get, StoreOp::Put, StoreOp::Delete][usize::from(op)];
+                let call = StoreCall { id, op, key, value: &value };
+                let result = match self.stores[usize::from(server)].execute(&call) {
+                    StoreResult::Value(value) => Some(Some(value.to_vec())),
+                    StoreResult::NotFound => Some(None),
+                    _ => None,
+                };
+                let at = now + self.between(MICROSECOND, 30 * MICROSECOND);
+                self.schedule(at, Event::Stored(server, id, result));
+            }
+            Event::Stored(server, id, result) => {
+                let result = match &result {
+                    Some(Some(value)) => StoreResult::Value(value),
+                    Some(None) => StoreResult::NotFound,
+                    None => StoreResult::Done,
+                };
+                self.servers[usize::from(server)].on_stored(now, id, result, &mut out);
+                self.carry_out(server, &out);
+            }
+            Event::Churn => {
+                let Some(interval) = self.churn else { return };
+                let key = key_of(self.random.below(self.keys));
+                let mut frames = Vec::new();
+                self.controller.toggle(now, &key, &mut self.switch, &mut frames);
+                frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
+                let at = now + self.between(interval / 2, interval * 2);
+                self.schedule(at, Event::Churn);
+            }
+        }
+    }
+
+    /// Runs until `end` or until `done` says so.
+    pub fn run_until(&mut self, end: Nanos, mut done: impl FnMut(&World) -> bool) {
+        loop {
+            let event = self.events.peek().map(|Reverse((at, ..))| *at);
+            let roles = [self.client.deadline(), self.controller.deadline()];
+            let servers = self.servers.iter().map(Server::deadline);
+            let timer = roles.into_iter().chain(servers).flatten().min();
+            let next = [event, timer].into_iter().flatten().min().unwrap_or(end);
+            if next >= end || done(self) {
+                self.now = self.now.max(next.min(end));
+                return;
+            }
+            self.now = self.now.max(next);
+            if event.is_some_and(|at| at <= self.now) {
+                let Reverse((_, _, event)) = self.events.pop().unwrap();
+                self.step(event);
+            } else {
+                self.fire_timers();
+            }
+        }
+    }
+
+    fn fire_timers(&mut self) {
+        let now = self.now;
+        let mut out = Actions::new();
+        self.client.poll(now, &mut out);
+        self.send_all(&out);
+        for server in 0..self.servers.len() {
+            out.clear();
+            self.servers[server].on_timer(now, &mut out);
+            self.carry_out(server as u16, &out);
+        }
+        let mut frames = Vec::new();
+        self.controller.on_timer(now, &mut frames);
+        frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
+    }
+
+    pub fn start(&mut self) {
+        let mut out = Actions::new();
+        self.client.start(self.now, &mut out);
+        self.send_all(&out);
+    }
+
+    pub fn verify(&mut self) {
+        let mut out = Actions::new();
+        self.client.verify(self.now, &mut out);
+        self.send_all(&out);
+    }
+
+    /// A read that nobody waits for.
+    pub fn stray_read(&mut self, key: Key) {
+        let get = Message::request(client_ip(9), SERVICE_IP, Op::Get, 9, 1, key);
+        self.send(Node::Switch, frame_of(&get));
+    }
+
+    pub fn restart_switch(&mut self) {
+        self.switch.restart();
+        let mut frames = Vec::new();
+        self.controller.reinstall(self.now, &mut frames);
+        frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
+    }
+
+    /// The process dies: what it knew is gone, its store stays. What the store had under way is
+    /// gone too.
+    pub fn restart_server(&mut self, server: u16) {
+        let config = *self.servers[usize::from(server)].config();
+        let first_request = config.first_request + 1_000_000;
+        let config = ServerConfig { first_request, ..config };
+        self.servers[usize::from(server)] = Server::new(config, self.now);
+        let events = std::mem::take(&mut self.events);
+        self.events = events
+            .into_iter()
+            .filter(|Reverse((_, _, event))| {
+                !matches!(event, Event::Execute(it, ..) | Event::Stored(it, ..) if *it == server)
+            })
+            .collect();
+    }
+}

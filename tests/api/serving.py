@@ -56,6 +56,7 @@ def slow_runner(monkeypatch: pytest.MonkeyPatch) -> None:
     """Instead of a rack, a process that reports a recorded run, several times faster than life."""
 
     def command(request: RunRequest, group: str) -> list[str]:
-        return [sys.executable, str(RUNNER), group, request.scenario, *request.schemes]
+        length = str(request.repeat or 1)
+        return [sys.executable, str(RUNNER), group, request.scenario, length, *request.schemes]
 
     monkeypatch.setattr(launcher, "_command", command)

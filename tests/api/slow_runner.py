@@ -18,12 +18,17 @@ from netkv.runs import Store, StoreSink
 
 
 def main() -> None:
-    group, scenario, *schemes = sys.argv[1:]
+    group, scenario, length, *schemes = sys.argv[1:]
     if scenario == "hot-in":
         sys.exit("error: the rack did not come up: port 9559 is in use.")
     with Store() as store, StoreSink(store, group=group) as sink:
         for scheme in schemes or ["nocache", "netcache"]:
-            run = start(f"{group}-{scheme}", scheme, started_at=time.time())
+            run = start(
+                f"{group}-{scheme}",
+                scheme,
+                started_at=time.time(),
+                duration=20.0 * int(length),
+            )
             sink.begin(run)
             measured = []
             for sample in samples(run):

@@ -161,7 +161,7 @@ def test_run_is_started_followed_and_finished(served: Served) -> None:
 
 @pytest.mark.usefixtures("slow_runner")
 def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
-    httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart", "repeat": 100})
     group = wait_for(served, "running")["group"]
     stopped = httpx.request("DELETE", f"{served.url}/api/activity", headers=JSON)
     assert stopped.status_code == 202

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import signal
 import sqlite3
 import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -232,3 +234,43 @@ def test_store_stands_in_the_state_directory(
     assert default_url() == f"sqlite:///{tmp_path}/runs.db"
     monkeypatch.setenv("NETKV_STORE", "sqlite:////elsewhere.db")
     assert default_url() == "sqlite:////elsewhere.db"
+
+
+BUSY_WRITER = textwrap.dedent("""
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    from netkv.runs import Store, StoreSink
+    from recorded_runs import samples, start
+    try:
+        with Store(sys.argv[1]) as store, StoreSink(store) as sink:
+            for number in range(10_000):
+                run = start(f"busy-{number}")
+                sink.begin(run)
+                print(number, flush=True)
+                for sample in samples(run):
+                    sink.sample(run.id, sample)
+    except KeyboardInterrupt:
+        sys.exit(130)
+""")
+
+
+def test_interrupt_in_the_middle_of_a_write_neither_hangs_nor_is_lost(url: str) -> None:
+    for delay in (0.01, 0.04, 0.1):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", BUSY_WRITER, url, str(Path(__file__).parent)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(delay)
+            writer.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            _, complaints = writer.communicate(timeout=60)
+            assert time.monotonic() - began < 10, complaints
+            assert writer.returncode == 130, complaints
+        with Store(url) as store:
+            assert store.running() == []
+            store.delete([head.id for head in store.heads()])

@@ -8,14 +8,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / "api"), str(TESTS / "runs")]
 
-from serving import served, slow_runner, store
+from serving import served, slow_runner, store  # noqa: E402  # found by the line above
 
 __all__ = ["browser", "page", "served", "slow_runner", "store"]
+
+# A browser on a busy machine with two cores takes its time.
+expect.set_options(timeout=30_000)
 
 FLAGS = [
     "--headless",

@@ -86,7 +86,9 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         )
         for sample in feed[4:10]:
             sink.sample(run.id, sample)
-        page.wait_for_function("document.getElementById('throughput').data[0].y.length === 10")
+        page.wait_for_function(
+            "() => document.getElementById('throughput').data[0].y.length === 10"
+        )
         assert traces(page, "throughput")[0]["last"] == feed[9].throughput_ops
         assert traces(page, "hits")[0]["points"] == 10
         # Six samples came at once: each of the four charts is drawn a few times, not six.
@@ -99,10 +101,15 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
 def test_run_is_started_and_stopped_from_the_page(served: Served, page: Page) -> None:
     page.goto(served.url)
     expect(page.locator("#scenario")).to_have_value("quickstart")
+    # Long enough that it is still going on when a busy machine gets around to the click on Stop.
+    page.get_by_text("Options").click()
+    page.locator("#repeat").fill("100")
     page.locator("#start").click()
     expect(page.locator("#activity")).to_contain_text("Running quickstart: nocache")
     expect(page.locator("#start")).to_be_disabled()
-    page.wait_for_function("(document.getElementById('throughput').data ?? [])[0]?.y.length > 5")
+    page.wait_for_function(
+        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length > 5"
+    )
     page.locator("#stop").click()
     expect(page.locator("#activity")).to_contain_text("Nothing is running.")
     expect(page.locator("#comparison")).to_contain_text("Interrupted by the user.")

@@ -243,7 +243,8 @@ class _Life:
                 return base.Timer()
             rest = 0.001
         try:
-            return await asyncio.wait_for(self._events.get(), rest)
+            async with asyncio.timeout(rest):
+                return await self._events.get()
         except TimeoutError:
             return base.Timer()
 

@@ -120,7 +120,8 @@ class NodeProcess:
         assert self._ready is not None
         try:
             self._send(self._config)
-            await asyncio.wait_for(asyncio.shield(self._ready), timeout)
+            async with asyncio.timeout(timeout):
+                await asyncio.shield(self._ready)
         except TimeoutError:
             await self.kill()
             raise NodeError(
@@ -145,7 +146,9 @@ class NodeProcess:
         self._replies[number] = reply
         try:
             self._send({"id": number, "do": do, **(arguments or {})})
-            return await asyncio.wait_for(reply, timeout)
+            # Not wait_for: before Python 3.12 it loses a cancellation that meets the reply.
+            async with asyncio.timeout(timeout):
+                return await reply
         except TimeoutError:
             raise NodeError(
                 f"The node '{self.name}' did not answer '{do}' within {timeout:g} s."
@@ -162,7 +165,8 @@ class NodeProcess:
         if process.stdin is not None:
             process.stdin.close()
         try:
-            await asyncio.wait_for(process.wait(), STOP_TIMEOUT)
+            async with asyncio.timeout(STOP_TIMEOUT):
+                await process.wait()
         except TimeoutError:
             pass
         finally:

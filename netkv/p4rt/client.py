@@ -78,6 +78,7 @@ class P4RuntimeClient:
         self._stream: (
             aio.StreamStreamCall[p4r.StreamMessageRequest, p4r.StreamMessageResponse] | None
         ) = None
+        self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
         self._primary: asyncio.Future[None] | None = None
         self._failure: ControllerError | None = None
@@ -276,7 +277,9 @@ class P4RuntimeClient:
         if self._stream is None:
             raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
         try:
-            await self._stream.write(request)
+            # gRPC refuses a write while another one on the stream is under way.
+            async with self._sending:
+                await self._stream.write(request)
         except aio.AioRpcError as error:
             raise _controller_error(error) from None
         except asyncio.InvalidStateError:

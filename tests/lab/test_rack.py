@@ -210,3 +210,25 @@ async def test_program_that_does_not_compile_is_the_users_to_see(
     with pytest.raises(NetkvError, match=r"broken\.p4:2"):
         await rack.start()
     assert not any(rack.running.values())
+
+
+async def test_interruption_is_never_lost_however_it_meets_a_reply(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+
+    async def talk() -> None:
+        while True:
+            await rack.client({"do": "hottest", "n": 1})
+
+    try:
+        for _ in range(100):
+            task = asyncio.create_task(talk())
+            await asyncio.sleep(0.002)
+            # The reply is there, and the task that waits for it has not run since.
+            time.sleep(0.005)  # noqa: ASYNC251
+            task.cancel()
+            done, _ = await asyncio.wait({task}, timeout=1)
+            assert done, "the interruption was lost"
+            assert task.cancelled()
+    finally:
+        await rack.stop()

@@ -104,7 +104,7 @@ class CloneSession(TypedDict):
 def compile_p4(
     path: str,
     include_dirs: Sequence[str] = (),
-    defines: Mapping[str, str | None] = {},
+    defines: Mapping[str, str | None] | None = None,
 ) -> bytes:
     """Compile a P4_16 program for v1model into a bundle.
 
@@ -117,7 +117,7 @@ def compile_source(
     name: str,
     source: str,
     include_dirs: Sequence[str] = (),
-    defines: Mapping[str, str | None] = {},
+    defines: Mapping[str, str | None] | None = None,
 ) -> bytes:
     """Compile source text; `name` is what errors call it."""
 
@@ -284,6 +284,9 @@ class SwitchNode:
     def stop(self) -> None:
         """Stop and close the sockets; `wait` returns. Nothing happens the second time."""
 
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
     def pause(self) -> None:
         """Stop looking at frames (they queue in the sockets, then are lost) until `resume`.
 
@@ -333,26 +336,36 @@ class ServerNode:
 
         "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache" or "netcache");
         "partitions" (indices of the servers in this process), "servers" (how many there are in
-        all); "keys", "value_size" (bytes, or {"min", "max"}), "seed" (the data set that the store
-        holds at first; the client derives the same); "service_rate" (operations per second of
-        each server, null: unlimited), "queue_limit" (requests that wait at a rate-limited server).
+        all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
+        first, which clients know; "seed" (of the run; the data set does not depend on it);
+        "service_rate" (operations per second of each server, null: unlimited), "queue_limit"
+        (requests that wait at a rate-limited server).
         A wrong configuration raises ValueError, a busy port OSError.
         """
 
     def start(self, store: StorageBackend | None = None) -> None:
         """Load the data set into the store, then serve. None: the store in memory, in Rust.
 
-        A back end that already holds the data set (it answers the get of the loading mark) is not
-        loaded again.
+        A back end that holds the data set already (a mark is written when it is complete) is not
+        loaded again, so that a restarted server has what was written; one with another data set
+        raises OSError.
         """
 
     def stop(self) -> None: ...
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
     def statistics(self) -> dict[str, Any]:
         """Counts since start.
 
-        "servers": {index: {"served", "dropped" (overloaded), "reads", "writes", "duplicates",
-        "queue" (now), ...}}; "received", "sent", "malformed", "foreign", "misrouted",
-        "send_drops"; "failed": None, or the sentence why the node has stopped by itself.
+        Of the node: "received", "sent", "malformed", "misrouted" (for no server here),
+        "send_drops", "receive_drops", "batches" and "store_calls" (calls to the store and
+        operations in them); "failed": as `failure`. "servers": for each index (as a string)
+        "served", "reads", "writes", "deletes", "dropped" (no room in the queue of a rate-limited
+        server), "overloaded" (too many writes wait for one key), "duplicates", "late",
+        "malformed", "wrong_partition", "unexpected", "slow_writes", "updates" and "retries" (of
+        frames to switch and controller), "failures" (of the store), and what is so now:
+        "cached_keys", "busy_keys".
         """
 
 class ClientNode:
@@ -362,14 +375,18 @@ class ClientNode:
         """`config` is JSON.
 
         "bind", "peer"; "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
-        "workload" (netkv.lab.spec.WorkloadSpec as JSON); "verify" (check reads against
-        acknowledged writes).
+        "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
+        "verify" (check reads against acknowledged writes, and remember them for the phase
+        "verify"). A wrong configuration raises ValueError, a busy port OSError.
         """
 
     def start(self) -> None:
         """Start the thread; no requests until a phase is begun."""
 
     def stop(self) -> None: ...
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
     def command(self, text: str) -> str:
         """A JSON command; returns a JSON reply. ValueError says what is wrong with it.
 
@@ -387,11 +404,14 @@ class ClientNode:
     def sample(self) -> dict[str, Any]:
         """What happened since the last call.
 
-        "interval_s", "phase", "outstanding"; counts "completed", "reads", "writes", "deletes",
-        "hits" (reads that a switch answered), "retries", "lost" (no reply before the deadline),
-        "not_found", "stale_reads", "phantom_reads", "overloaded", "malformed", "foreign",
-        "send_drops"; "latency": an HDR histogram of nanoseconds since the intended send time (V2,
-        zlib, base64: what hdrhistogram's `HdrHistogram.decode` takes), and "latency_ns":
-        {"mean", "p50", "p95", "p99", "p999", "max"}. After "verify": "acked_writes_lost",
-        "verified" (keys read back).
+        "interval_s"; "phase" and "outstanding" (now); counts: "requests" (frames sent), "completed"
+        (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
+        answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
+        waited), "not_found", "overloaded", "errors" (refused), "stale_reads", "phantom_reads",
+        "unchecked_reads", "late_replies", "malformed". "latency": an HDR histogram of nanoseconds
+        since the intended send time (V2, zlib, base64: what hdrhistogram's `HdrHistogram.decode`
+        takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts
+        since start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
+        `failure`. In and after the phase "verify": "verified" (keys read back so far), and when it
+        is over "acked_writes_lost" and "unread" (keys that could not be read).
         """

@@ -282,7 +282,7 @@ class NetCache(NoCache):
         if reply is None or reply.status is not Status.OK or reply.length > MAX_CACHED_BYTES:
             yield from self._forget(now, record)
             later = reply.mark if reply and reply.status is Status.REJECTED else None
-            if later is not None and later.generation >= record.generation:
+            if later is not None and later.generation > record.generation:
                 # The server knows a generation of a controller before us: go on above it.
                 self._generation = max(self._generation, later.generation)
                 self._put_first(record.candidate)

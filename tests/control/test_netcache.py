@@ -368,6 +368,17 @@ def test_new_controller_goes_on_above_the_generations_of_the_old_one() -> None:
     assert min(entry.generation for entry in it.entries.values()) > 5000 - 1
 
 
+def test_server_that_rejects_for_another_reason_is_not_asked_for_ever() -> None:
+    it = started()
+    it.hot(KEYS[0], 100)
+    for _ in range(3):
+        admit = it.sent[-1]
+        reply = admit.reply(status=Status.REJECTED, mark=admit.mark)
+        it.tell(PacketIn(2, encode(reply, destination=CONTROLLER_IP)))
+    assert len([m for m in it.sent if m.op is Op.ADMIT]) == 1
+    assert it.control.statistics()["not_admitted"] == 1
+
+
 def test_stray_and_broken_frames_are_counted_and_change_nothing() -> None:
     it = started()
     before = it.control.statistics()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4
 
 if TYPE_CHECKING:
-    from netkv._engine import StorageBackend
+    from netkv._engine import Match, StorageBackend
 
 PROGRAMS = Path(__file__).parents[2] / "p4"
 CPU_PORT = 510
@@ -119,6 +119,7 @@ class LocalRack:
         keys: int = 10_000,
         workload: dict[str, Any] | None = None,
         service_rate: float | None = None,
+        queue_limit: int = 256,
         seed: int = 1,
         deadline_s: float = 2.0,
         store: StorageBackend | None = None,
@@ -146,7 +147,7 @@ class LocalRack:
             "value_size": value_size,
             "seed": seed,
             "service_rate": service_rate,
-            "queue_limit": 256,
+            "queue_limit": queue_limit,
         }
         self.client_config: dict[str, Any] = {
             "bind": client,
@@ -191,21 +192,17 @@ class LocalRack:
         ports |= {server_ip(i): SERVER_PORT for i in range(self.servers_count)}
         ports[CONTROLLER] = CPU_PORT
         for ip, port in ports.items():
-            action = ("action", forward, [port.to_bytes(2, "big")])
-            self.switch.insert_entry(route, [(1, "exact", ip)], action)
+            out = [port.to_bytes(2, "big")]
+            self.switch.insert_entry(route, [(1, "exact", ip)], ("action", forward, out))
         owner, to_owner = self.names.table("owner"), self.names.action("to_owner")
         for server in range(self.servers_count):
             low = (server << 32) // self.servers_count
             high = ((server + 1) << 32) // self.servers_count - 1
             ip = server_ip(server)
-            matches = [(1, "range", low.to_bytes(4, "big"), high.to_bytes(4, "big"))]
-            everything = self.servers_count == 1
-            self.switch.insert_entry(
-                owner,
-                [] if everything else matches,  # type: ignore[arg-type]
-                ("action", to_owner, [mac(ip), ip]),
-                priority=1,
-            )
+            matches: list[Match] = [(1, "range", low.to_bytes(4, "big"), high.to_bytes(4, "big"))]
+            if self.servers_count == 1:
+                matches = []  # a range of all values must be left out
+            self.switch.insert_entry(owner, matches, ("action", to_owner, [mac(ip), ip]), 1)
 
     def hottest(self, count: int) -> list[bytes]:
         """The most popular keys, hottest first."""

@@ -24,7 +24,7 @@ parser P(packet_in p, out headers_t h, inout meta_t m, inout standard_metadata_t
 }
 control V(inout headers_t h, inout meta_t m) { apply { } }
 
-control Ingress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+control MyIngress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
     counter(8, CounterType.packets_and_bytes) arrivals;
     meter(8, MeterType.packets) rate;
     register<bit<16>>(16) results;
@@ -95,7 +95,7 @@ control Ingress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) 
         }
     }
 }
-control Egress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
+control MyEgress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
     apply {
         if (s.egress_port == 510) {
             h.pin.setValid();
@@ -106,4 +106,4 @@ control Egress(inout headers_t h, inout meta_t m, inout standard_metadata_t s) {
 }
 control C(inout headers_t h, inout meta_t m) { apply { } }
 control D(packet_out p, in headers_t h) { apply { p.emit(h.pin); p.emit(h.eth); p.emit(h.probe); } }
-V1Switch(P(), V(), Ingress(), Egress(), C(), D()) main;
+V1Switch(P(), V(), MyIngress(), MyEgress(), C(), D()) main;

@@ -16,30 +16,30 @@ sh.setup(
     config=sh.FwdPipeConfig(p4info, device_config),
 )
 try:
-    entry = sh.TableEntry("Ingress.exact_table")(action="Ingress.set_result")
+    entry = sh.TableEntry("MyIngress.exact_table")(action="MyIngress.set_result")
     entry.match["h.probe.ip"] = "10.0.0.1"
     entry.match["h.probe.tag"] = "2"
     entry.action["result"] = "0x1234"
     entry.insert()
-    for found in sh.TableEntry("Ingress.exact_table").read():
+    for found in sh.TableEntry("MyIngress.exact_table").read():
         print(
             "found: entry",
             found.match["h.probe.ip"].exact.value.hex(),
             found.action["result"].value.hex(),
         )
-    route = sh.TableEntry("Ingress.lpm_table")(action="Ingress.forward")
+    route = sh.TableEntry("MyIngress.lpm_table")(action="MyIngress.forward")
     route.match["h.probe.ip"] = "10.0.0.0/8"
     route.action["port"] = "1"
     route.insert()
-    default = sh.TableEntry("Ingress.lpm_table")(action="Ingress.forward", is_default=True)
+    default = sh.TableEntry("MyIngress.lpm_table")(action="MyIngress.forward", is_default=True)
     default.action["port"] = "2"
     default.modify()
-    counter = sh.CounterEntry("Ingress.arrivals")
+    counter = sh.CounterEntry("MyIngress.arrivals")
     counter.index = 1
     counter.packet_count = 7
     counter.byte_count = 70
     counter.modify()
-    for cell in sh.CounterEntry("Ingress.arrivals").read():
+    for cell in sh.CounterEntry("MyIngress.arrivals").read():
         if cell.packet_count:
             print("found: counter", cell.index, cell.packet_count, cell.byte_count)
     group = sh.MulticastGroupEntry(3)

@@ -66,7 +66,7 @@ async def test_p4_source_is_compiled_and_its_errors_are_told(
     primary: P4RuntimeClient, stub: Any
 ) -> None:
     await primary.set_pipeline(PROGRAM.read_bytes(), cookie=42)
-    assert "Ingress.exact_table" in {each.name for each in primary.names.schema.tables}
+    assert "MyIngress.exact_table" in {each.name for each in primary.names.schema.tables}
     config = (await stub.GetForwardingPipelineConfig(Get(device_id=1))).config
     assert config.cookie.cookie == 42
     assert config.p4_device_config == PROGRAM.read_bytes()

@@ -20,6 +20,11 @@ fn text(name: &str) -> String {
     std::fs::read_to_string(folder().join(format!("{name}.stf"))).unwrap()
 }
 
+fn bytes(digits: &str) -> Vec<u8> {
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    (0..digits.len()).step_by(2).map(byte).collect()
+}
+
 fn agrees_with_bmv2(name: &str, packets: usize, expectations: usize) {
     let report = stf::run(&mut switch(name), &text(name), &format!("{name}.stf"))
         .unwrap_or_else(|error| panic!("{error}"));
@@ -52,9 +57,52 @@ fn replication_agrees_with_bmv2() {
     agrees_with_bmv2("replicate", 160, 192);
 }
 
+/// A frame of `hashes.stf` that went in: `b` is there if `op` is 1 and the frame is long enough.
+fn second_header(frame: &[u8]) -> Option<(&[u8], &[u8])> {
+    (frame[0] == 1 && frame.len() >= 30).then(|| (&frame[8..14], &frame[14..30]))
+}
+
+/// CRC with the bits of `polynomial` reflected.
+fn crc(data: &[u8], polynomial: u32, init: u32) -> u32 {
+    data.iter().fold(init, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            if crc & 1 == 1 { (crc >> 1) ^ polynomial } else { crc >> 1 }
+        })
+    })
+}
+
+/// `hash` over fields of an invalid header reads in bmv2 whatever its packet buffer held before:
+/// zeros, or the header of an earlier packet, depending on how fast the packets were sent. Here
+/// it reads zeros. The frames that differ must differ by exactly that and in nothing else.
 #[test]
-fn hashes_and_checksums_agree_with_bmv2() {
-    agrees_with_bmv2("hashes", 200, 200);
+fn hashes_and_checksums_agree_with_bmv2_but_for_what_earlier_packets_left_in_its_buffers() {
+    let text = text("hashes");
+    let report = stf::run(&mut switch("hashes"), &text, "hashes.stf").unwrap();
+    assert_eq!((report.packets, report.expectations), (200, 200));
+    let frames = |command: &str| -> Vec<Vec<u8>> {
+        text.lines()
+            .filter_map(|line| line.strip_prefix(command)?.split(' ').nth(1))
+            .map(bytes)
+            .collect()
+    };
+    let (sent, answered) = (frames("packet "), frames("expect "));
+    let first = 1 + text.lines().position(|line| line.starts_with("expect")).unwrap();
+    for mismatch in &report.mismatches {
+        let at = mismatch.line - first;
+        let actual = mismatch.actual.as_deref().map(bytes).unwrap();
+        let (x, both, y_and_x) = (&sent[at][2..6], &answered[at][22..26], &answered[at][26..28]);
+        assert!(second_header(&sent[at]).is_none(), "{mismatch}");
+        assert_eq!(actual[..22], answered[at][..22], "{mismatch}");
+        assert_eq!(actual[28..], answered[at][28..], "{mismatch}");
+        let left_behind =
+            sent[..at].iter().filter_map(|frame| second_header(frame)).any(|(y, key)| {
+                let crc32 = !crc(&[x, key, y].concat(), 0xedb8_8320, u32::MAX);
+                let crc16 = crc(&[y, x].concat(), 0xa001, 0) as u16;
+                crc32.to_be_bytes() == both && crc16.to_be_bytes() == y_and_x
+            });
+        assert!(left_behind, "no earlier packet explains this frame: {mismatch}");
+    }
+    assert_eq!(report.mismatches.len(), 33);
 }
 
 #[test]
@@ -106,10 +154,7 @@ fn random_and_cut_frames_are_survived_by_every_program() {
         let recorded: Vec<Vec<u8>> = text(name)
             .lines()
             .filter_map(|line| line.strip_prefix("packet ")?.split(' ').nth(1))
-            .map(|digits| {
-                let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
-                (0..digits.len()).step_by(2).map(byte).collect()
-            })
+            .map(bytes)
             .collect();
         let mut random = Random::new(9);
         let mut output = Output::new();

@@ -87,7 +87,7 @@ pub(crate) enum TypeKind {
     Named(Name, bool, Vec<Type>),
     Stack(Box<Type>, Box<Expr>),
     Tuple(Vec<Type>),
-    List(Box<Type>),
+    List,
     DontCare,
 }
 
@@ -101,7 +101,6 @@ pub(crate) enum Dir {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Param {
-    pub annotations: Vec<Annotation>,
     pub dir: Dir,
     pub ty: Type,
     pub name: Name,
@@ -141,23 +140,66 @@ pub(crate) struct Decl {
 
 #[derive(Debug, Clone)]
 pub(crate) enum DeclKind {
-    Const { ty: Type, name: Name, value: Expr },
-    Var { ty: Type, name: Name, init: Option<Expr> },
-    Typedef { ty: Type, name: Name, fresh: bool },
-    Struct { kind: StructKind, name: Name, type_params: Vec<Name>, fields: Vec<Field> },
-    Enum { name: Name, repr: Option<Type>, members: Vec<(Name, Option<Expr>)> },
+    Const {
+        ty: Type,
+        name: Name,
+        value: Expr,
+    },
+    Var {
+        ty: Type,
+        name: Name,
+        init: Option<Expr>,
+    },
+    Typedef {
+        ty: Type,
+        name: Name,
+        fresh: bool,
+    },
+    Struct {
+        kind: StructKind,
+        name: Name,
+        type_params: Vec<Name>,
+        fields: Vec<Field>,
+    },
+    Enum {
+        name: Name,
+        repr: Option<Type>,
+        members: Vec<(Name, Option<Expr>)>,
+    },
     Errors(Vec<Name>),
     MatchKinds(Vec<Name>),
-    Extern { name: Name, type_params: Vec<Name>, methods: Vec<Signature> },
+    Extern {
+        name: Name,
+        type_params: Vec<Name>,
+        methods: Vec<Signature>,
+    },
     ExternFunction(Signature),
     Function(Signature, Vec<Stmt>),
-    Action { name: Name, params: Vec<Param>, body: Vec<Stmt> },
+    Action {
+        name: Name,
+        params: Vec<Param>,
+        body: Vec<Stmt>,
+    },
     /// A parser or control; no body when it is only a type.
     Block(BlockDecl),
-    Package { name: Name, type_params: Vec<Name>, params: Vec<Param> },
-    Instance { ty: Type, args: Vec<Arg>, name: Name },
-    Table { name: Name, properties: Vec<Property> },
-    ValueSet { ty: Type, size: Expr, name: Name },
+    Package {
+        name: Name,
+        type_params: Vec<Name>,
+    },
+    Instance {
+        ty: Type,
+        args: Vec<Arg>,
+        name: Name,
+    },
+    Table {
+        name: Name,
+        properties: Vec<Property>,
+    },
+    ValueSet {
+        ty: Type,
+        size: Expr,
+        name: Name,
+    },
 }
 
 #[derive(Debug, Clone)]
@@ -192,7 +234,6 @@ pub(crate) enum Transition {
 
 #[derive(Debug, Clone)]
 pub(crate) struct Property {
-    pub annotations: Vec<Annotation>,
     pub constant: bool,
     pub name: Name,
     pub value: PropertyValue,

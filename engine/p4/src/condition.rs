@@ -121,7 +121,12 @@ impl Condition<'_> {
                 self.expect(")")?;
                 value
             }
-            _ => return Err(format!("Expected a value in this condition, not {}.", token.describe())),
+            _ => {
+                return Err(format!(
+                    "Expected a value in this condition, not {}.",
+                    token.describe()
+                ));
+            }
         };
         self.depth -= 1;
         Ok(value)

@@ -22,11 +22,6 @@ pub(crate) fn wrap(value: &BigInt, format: Format) -> BigInt {
     value
 }
 
-/// Does the format hold the value unchanged?
-pub(crate) fn fits(value: &BigInt, format: Format) -> bool {
-    wrap(value, format) == *value
-}
-
 fn saturate(value: BigInt, format: Format) -> BigInt {
     let Some((width, signed)) = format else { return value };
     let one = BigInt::from(1);

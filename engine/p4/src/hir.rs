@@ -117,7 +117,7 @@ pub(crate) enum Callee {
     Function(usize),
     Action(usize),
     /// `apply` of an instance of a parser or control.
-    Instance(Id, usize),
+    Instance(Id),
     Table(usize),
     Extern(Rc<str>),
     /// Object, its extern type, method.
@@ -218,7 +218,6 @@ pub(crate) struct HBlock {
     pub locals: Vec<HLocal>,
     pub states: Vec<HState>,
     pub body: Vec<HStmt>,
-    pub span: Span,
 }
 
 #[derive(Debug)]

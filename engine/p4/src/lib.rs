@@ -12,9 +12,11 @@ mod check;
 mod condition;
 mod diag;
 mod effects;
+mod exits;
 mod fold;
 mod hir;
 mod lower;
+mod macros;
 mod p4info;
 mod parse;
 mod preprocess;
@@ -23,8 +25,8 @@ mod types;
 
 use std::path::{Path, PathBuf};
 
-pub use diag::{Diagnostic, Diagnostics, Severity};
 use diag::Reporter;
+pub use diag::{Diagnostic, Diagnostics, Severity};
 
 /// What the command line of a compiler gives.
 #[derive(Debug, Clone, Default)]
@@ -106,7 +108,8 @@ fn hash(tokens: &[token::Token]) -> String {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for token in tokens {
         for byte in token.text().bytes().chain([b' ']) {
-            hash = (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
+            hash =
+                (hash ^ u128::from(byte)).wrapping_mul(0x0000_0000_0100_0000_0000_0000_0000_013b);
         }
     }
     format!("{hash:032x}")

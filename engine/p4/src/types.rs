@@ -92,13 +92,11 @@ pub(crate) struct ExternDef {
     pub methods: Vec<Sig>,
 }
 
-/// A parser or control type, or a package: names and parameters only.
+/// A package, or a parser or control type: what it is for is settled by its name.
 #[derive(Debug, Clone)]
 pub(crate) struct BlockType {
     pub name: Rc<str>,
-    pub is_parser: bool,
-    pub type_params: Vec<Rc<str>>,
-    pub params: Vec<SigParam>,
+    pub type_params: usize,
 }
 
 #[derive(Debug, Default)]
@@ -200,9 +198,7 @@ impl Types {
 
     /// As the source would name it.
     pub fn show(&self, ty: &Ty) -> String {
-        let list = |parts: &[Ty]| {
-            parts.iter().map(|t| self.show(t)).collect::<Vec<_>>().join(", ")
-        };
+        let list = |parts: &[Ty]| parts.iter().map(|t| self.show(t)).collect::<Vec<_>>().join(", ");
         match ty {
             Ty::Unknown => "unknown".into(),
             Ty::Void => "void".into(),

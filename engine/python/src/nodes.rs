@@ -72,6 +72,10 @@ impl SwitchNode {
         py.detach(|| self.0.stop());
     }
 
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
     fn pause(&self, py: Python<'_>) {
         py.detach(|| self.0.pause());
     }
@@ -135,8 +139,14 @@ impl ServerNode {
         py.detach(|| self.0.stop());
     }
 
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        json::to_python(py, &self.0.statistics())
+        // Detached: the loop holds what is read here while a back end waits for Python.
+        let statistics = py.detach(|| self.0.statistics());
+        json::to_python(py, &statistics)
     }
 }
 
@@ -158,6 +168,10 @@ impl ClientNode {
 
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
     }
 
     fn command(&self, py: Python<'_>, text: &str) -> PyResult<String> {

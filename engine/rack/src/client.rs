@@ -35,6 +35,8 @@ struct State {
     actions: Actions,
     phase: PhaseName,
     sampled_at: Nanos,
+    /// Reads of the verification that were sent, as far as they are in samples.
+    verifying: u64,
     /// Counts of the sample before, to be used again.
     spare: ClientStats,
     shifts: Option<Shifts>,
@@ -78,6 +80,7 @@ impl ClientNode {
             actions: Actions::new(),
             phase: PhaseName::Idle,
             sampled_at: clock::now(),
+            verifying: 0,
             spare: ClientStats::default(),
             shifts,
         };
@@ -122,6 +125,11 @@ impl ClientNode {
         Ok(reply)
     }
 
+    /// Why the node has stopped by itself, as a sentence.
+    pub fn failure(&self) -> Option<String> {
+        self.worker.signals().failure()
+    }
+
     /// What happened since the last call, as `_engine.pyi` describes it.
     pub fn sample(&self) -> Value {
         let mut guard = lock(&self.shared.state);
@@ -132,6 +140,11 @@ impl ClientNode {
         let phase = state.phase;
         let outstanding = state.client.outstanding();
         let verified = state.client.verified();
+        let counts = &state.spare.counts;
+        if phase == PhaseName::Verify {
+            state.verifying += counts.sent - counts.retries;
+        }
+        let read_back = state.verifying.saturating_sub(outstanding as u64);
         // The thread must not wait while the histogram is packed.
         let stats = std::mem::take(&mut state.spare);
         drop(guard);
@@ -139,12 +152,15 @@ impl ClientNode {
         lock(&self.shared.state).spare = stats;
         document["phase"] = json!(phase);
         document["outstanding"] = json!(outstanding);
+        if phase == PhaseName::Verify {
+            document["verified"] = json!(read_back);
+        }
         for (name, count) in self.shared.counters.read() {
             document["socket"][name] = json!(count);
         }
         let drops = lock(&self.socket).as_ref().map_or(0, |socket| socket.receive_drops());
         document["socket"]["receive_drops"] = json!(drops);
-        document["failed"] = json!(self.worker.signals().failure());
+        document["failed"] = json!(self.failure());
         document
     }
 }
@@ -177,7 +193,10 @@ impl State {
                 }
             }
             PhaseName::Drain | PhaseName::Idle => self.client.pause(),
-            PhaseName::Verify => self.client.verify(now, &mut self.actions),
+            PhaseName::Verify => {
+                self.verifying = 0;
+                self.client.verify(now, &mut self.actions);
+            }
         }
         if let Some(shifts) = &mut self.shifts {
             let measuring = name == PhaseName::Measure;

@@ -120,6 +120,11 @@ impl ServerNode {
         lock(&self.socket).take();
     }
 
+    /// Why the node has stopped by itself, as a sentence.
+    pub fn failure(&self) -> Option<String> {
+        self.worker.signals().failure()
+    }
+
     /// Counts as `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
         let servers: Map<String, Value> = lock(&self.shared.servers)
@@ -137,7 +142,7 @@ impl ServerNode {
         }
         let drops = lock(&self.socket).as_ref().map_or(0, |socket| socket.receive_drops());
         document.insert("receive_drops".to_owned(), json!(drops));
-        document.insert("failed".to_owned(), json!(self.worker.signals().failure()));
+        document.insert("failed".to_owned(), json!(self.failure()));
         document.insert("servers".to_owned(), Value::Object(servers));
         Value::Object(document)
     }

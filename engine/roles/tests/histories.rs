@@ -33,7 +33,7 @@ fn world(seed: u64, scheme: Scheme, network: Network) -> World {
     let first_request = u32::MAX - 200;
     let client = ClientConfig { first_request, ..ClientConfig::new(3, arrivals) };
     let mut world = World::new(seed, 1 + (seed % 2) as u16, scheme, client, workload, network);
-    if seed % 5 == 0 {
+    if seed.is_multiple_of(5) {
         (0..8).for_each(|slot| world.switch.set_version(slot, u32::MAX - 20));
     }
     world

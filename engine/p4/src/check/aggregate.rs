@@ -32,7 +32,12 @@ impl Checker<'_> {
         HExpr { kind: HKind::Aggregate(made), ty: Ty::Tuple(types.into()), span }
     }
 
-    pub(super) fn record(&mut self, fields: &[(Name, Expr)], hint: Option<&Ty>, span: Span) -> HExpr {
+    pub(super) fn record(
+        &mut self,
+        fields: &[(Name, Expr)],
+        hint: Option<&Ty>,
+        span: Span,
+    ) -> HExpr {
         let mut made = Vec::new();
         let mut types: Vec<(Rc<str>, Ty)> = Vec::new();
         for (name, value) in fields {
@@ -63,9 +68,8 @@ impl Checker<'_> {
             (HKind::Invalid, _, _) if self.hir.types.is_header(to) => {
                 HExpr { kind: HKind::Invalid, ty: to.clone(), span }
             }
-            (HKind::Invalid, ..) => {
-                self.wrong(span, format!("'{{#}}' is an invalid header, but a {shown} is expected."))
-            }
+            (HKind::Invalid, ..) => self
+                .wrong(span, format!("'{{#}}' is an invalid header, but a {shown} is expected.")),
             (HKind::Aggregate(parts), Ty::Tuple(_), Ty::Struct(_) | Ty::Tuple(_)) => {
                 let wanted = self.member_types(Some(to));
                 if wanted.len() != parts.len() {

@@ -6,9 +6,9 @@ use netkv_ir::Span;
 
 use super::generic::{Bindings, substitute};
 use super::{Checker, Place, Symbol};
-use crate::ast::{self, Arg, Dir, Expr, ExprKind, Name};
+use crate::ast::{self, Arg, Expr, ExprKind, Name};
 use crate::diag::did_you_mean;
-use crate::hir::{Annotations, Call, CallArg, Callee, HExpr, HKind, HParam};
+use crate::hir::{Annotations, Call, Callee, HExpr, HKind, HParam};
 use crate::types::{Sig, SigParam, Ty};
 
 /// Extern functions of other versions of v1model and what takes their place.
@@ -19,9 +19,17 @@ const RENAMED: &[(&str, &str)] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn call(&mut self, callee: &Expr, types: &[ast::Type], args: &[Arg], span: Span) -> HExpr {
+    pub(super) fn call(
+        &mut self,
+        callee: &Expr,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         match &callee.kind {
-            ExprKind::Ident(name) | ExprKind::Global(name) => self.call_named(name, types, args, span),
+            ExprKind::Ident(name) | ExprKind::Global(name) => {
+                self.call_named(name, types, args, span)
+            }
             ExprKind::Member(base, method) => self.call_member(base, method, types, args, span),
             _ => self.wrong(span, "Only functions, actions and methods can be called."),
         }
@@ -35,14 +43,16 @@ impl Checker<'_> {
                     let least = params.iter().filter(|p| p.default.is_none()).count();
                     (least..=params.len()).contains(&args.len())
                 };
-                let id = overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
+                let id =
+                    overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
                 let result = self.hir.functions[id].result.clone();
                 let params = self.hir.functions[id].params.clone();
                 self.finish(Callee::Function(id), &params, result, args, span, &name.text)
             }
             Some(Symbol::Action(id)) => {
                 if self.place == Place::Function || self.place == Place::Parser {
-                    return self.wrong(span, "An action can only be called in a control or an action.");
+                    return self
+                        .wrong(span, "An action can only be called in a control or an action.");
                 }
                 let params = self.hir.actions[id].params.clone();
                 self.finish(Callee::Action(id), &params, Ty::Void, args, span, &name.text)
@@ -60,7 +70,10 @@ impl Checker<'_> {
             Some(Symbol::Type(Ty::Unknown)) => HExpr::wrong(span),
             None => {
                 if let Some((_, new)) = RENAMED.iter().find(|(old, _)| **old == *name.text) {
-                    return self.wrong(span, format!("'{}' is not supported yet; '{new}' does the same.", name.text));
+                    return self.wrong(
+                        span,
+                        format!("'{}' is not supported yet; '{new}' does the same.", name.text),
+                    );
                 }
                 self.undeclared(name);
                 HExpr::wrong(span)
@@ -88,7 +101,14 @@ impl Checker<'_> {
         HExpr::constant(1, Ty::Bool, span)
     }
 
-    fn call_member(&mut self, base: &Expr, method: &Name, types: &[ast::Type], args: &[Arg], span: Span) -> HExpr {
+    fn call_member(
+        &mut self,
+        base: &Expr,
+        method: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if let ExprKind::Ident(name) | ExprKind::Global(name) = &base.kind {
             match self.lookup(&name.text).cloned() {
                 Some(Symbol::Table(id)) => return self.apply_table(id, method, args, span),
@@ -119,23 +139,36 @@ impl Checker<'_> {
 
     fn apply_table(&mut self, id: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
         if &*method.text != "apply" {
-            return self.wrong(method.span, format!("A table has the method 'apply', not '{}'.", method.text));
+            return self.wrong(
+                method.span,
+                format!("A table has the method 'apply', not '{}'.", method.text),
+            );
         }
         if let Some(arg) = args.first() {
             return self.wrong(arg.expr.span, "'apply' of a table takes no arguments.");
         }
         if self.place != Place::Control {
-            return self.wrong(span, "A table can only be applied in the 'apply' block of a control.");
+            return self
+                .wrong(span, "A table can only be applied in the 'apply' block of a control.");
         }
-        let call = Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
+        let call =
+            Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
         HExpr { kind: HKind::Call(Box::new(call)), ty: Ty::Applied, span }
     }
 
     /// `Type.apply(...)`: an instance without a name of its own.
-    fn apply_type(&mut self, block: usize, name: &Name, method: &Name, args: &[Arg], span: Span) -> HExpr {
+    fn apply_type(
+        &mut self,
+        block: usize,
+        name: &Name,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if !self.direct.contains_key(&block) {
             let text = name.text.clone();
-            let made = self.make_instance(&Ty::Block(block), &[], text, Annotations::default(), span);
+            let made =
+                self.make_instance(&Ty::Block(block), &[], text, Annotations::default(), span);
             let Some(made) = made else { return HExpr::wrong(span) };
             self.direct.insert(block, made);
         }
@@ -143,9 +176,19 @@ impl Checker<'_> {
         self.apply_block(id, block, method, args, span)
     }
 
-    fn apply_block(&mut self, id: u32, block: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
+    fn apply_block(
+        &mut self,
+        id: u32,
+        block: usize,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         if &*method.text != "apply" {
-            return self.wrong(method.span, format!("Parsers and controls have the method 'apply', not '{}'.", method.text));
+            return self.wrong(
+                method.span,
+                format!("Parsers and controls have the method 'apply', not '{}'.", method.text),
+            );
         }
         let found = &self.hir.blocks[block];
         let place = if found.is_parser { Place::Parser } else { Place::Control };
@@ -157,7 +200,7 @@ impl Checker<'_> {
             };
             return self.wrong(span, format!("A {what} can only be applied in {where_}."));
         }
-        self.finish(Callee::Instance(id, block), &params, Ty::Void, args, span, &name)
+        self.finish(Callee::Instance(id), &params, Ty::Void, args, span, &name)
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -206,7 +249,8 @@ impl Checker<'_> {
         span: Span,
     ) -> HExpr {
         let Some(sig) = overloads.iter().find(|s| s.params.len() == args.len()).cloned() else {
-            let counts: Vec<String> = overloads.iter().map(|s| s.params.len().to_string()).collect();
+            let counts: Vec<String> =
+                overloads.iter().map(|s| s.params.len().to_string()).collect();
             let message = format!(
                 "'{}' takes {} arguments, but {} are given.",
                 overloads[0].name,
@@ -289,138 +333,6 @@ impl Checker<'_> {
             finished.push(self.finish_arg(&plain, &param.ty, value));
         }
         let call = Call { callee, type_args: Vec::new(), args: finished, span };
-        HExpr { kind: HKind::Call(Box::new(call)), ty: result, span }
-    }
-
-    fn finish_arg(&mut self, param: &SigParam, ty: &Ty, value: Option<HExpr>) -> CallArg {
-        let expr = match (value, param.dir) {
-            (Some(value), Dir::Out | Dir::InOut) => {
-                self.check_lvalue(&value, &format!("The argument for '{}'", param.name));
-                if value.ty != *ty && value.ty != Ty::Unknown && *ty != Ty::Unknown {
-                    let (wanted, found) = (self.show(ty), self.show(&value.ty));
-                    self.error(value.span, format!("The argument for '{}' must be a variable of type {wanted}, not {found}.", param.name));
-                }
-                Some(value)
-            }
-            (Some(value), _) => {
-                let value = self.convert(value, ty);
-                if value.ty == Ty::InfInt {
-                    self.error(value.span, "The width of this number is not known here; write it with one, such as 32w1.");
-                }
-                Some(value)
-            }
-            (None, _) => None,
-        };
-        CallArg { dir: param.dir, expr }
-    }
-
-    /// For each parameter the argument that goes there; None when that cannot be said.
-    pub(super) fn match_args(
-        &mut self,
-        names: &[Rc<str>],
-        optional: &[bool],
-        args: &[Arg],
-        span: Span,
-        callee: &str,
-    ) -> Option<Vec<Option<usize>>> {
-        let mut order = vec![None; names.len()];
-        let named = args.iter().any(|a| a.name.is_some());
-        for (i, arg) in args.iter().enumerate() {
-            let index = match &arg.name {
-                Some(name) => match names.iter().position(|n| *n == name.text) {
-                    Some(index) => index,
-                    None => {
-                        let hint = did_you_mean(&name.text, names.iter().map(|n| &**n));
-                        self.error(name.span, format!("{callee} has no parameter '{}'.{hint}", name.text));
-                        return None;
-                    }
-                },
-                None if named => {
-                    self.error(arg.expr.span, "Either all arguments have names or none has.");
-                    return None;
-                }
-                None => i,
-            };
-            match order.get_mut(index) {
-                Some(slot @ None) => *slot = Some(i),
-                Some(Some(_)) => {
-                    self.error(arg.expr.span, format!("Parameter '{}' is given twice.", names[index]));
-                    return None;
-                }
-                None => {
-                    let message = format!("{callee} takes {} arguments, but {} are given.", names.len(), args.len());
-                    self.error(span, message);
-                    return None;
-                }
-            }
-        }
-        if let Some(missing) = (0..names.len()).find(|i| order[*i].is_none() && !optional[*i]) {
-            let message = format!(
-                "{callee} takes {} arguments, but {} are given; '{}' is missing.",
-                names.len(),
-                args.len(),
-                names[missing]
-            );
-            self.error(span, message);
-            return None;
-        }
-        Some(order)
-    }
-
-    /// Methods of headers and stacks.
-    fn builtin_method(&mut self, object: HExpr, method: &Name, args: &[Arg], span: Span) -> HExpr {
-        let ty = self.hir.types.base(&object.ty);
-        if ty == Ty::Unknown {
-            return HExpr::wrong(span);
-        }
-        let size = match &*method.text {
-            "minSizeInBits" => self.hir.types.size(&ty).map(|s| s.0),
-            "maxSizeInBits" => self.hir.types.size(&ty).map(|s| s.1),
-            "minSizeInBytes" => self.hir.types.size(&ty).map(|s| s.0.div_ceil(8)),
-            "maxSizeInBytes" => self.hir.types.size(&ty).map(|s| s.1.div_ceil(8)),
-            _ => None,
-        };
-        if let Some(size) = size {
-            return HExpr::constant(size, Ty::InfInt, span);
-        }
-        let is_header = self.hir.types.is_header(&ty);
-        let is_stack = matches!(ty, Ty::Stack(..));
-        let (expected, result, callee) = match &*method.text {
-            "isValid" if is_header => {
-                if !args.is_empty() {
-                    return self.wrong(span, "'isValid' takes no arguments.");
-                }
-                return HExpr { kind: HKind::IsValid(Box::new(object)), ty: Ty::Bool, span };
-            }
-            "setValid" | "setInvalid" if is_header => {
-                self.check_lvalue(&object, "This header");
-                let valid = &*method.text == "setValid";
-                (0, Ty::Void, Callee::SetValid(Box::new(object), valid))
-            }
-            "push_front" | "pop_front" if is_stack => {
-                self.check_lvalue(&object, "This stack");
-                let count = match args.first() {
-                    Some(arg) => self.const_u32(&arg.expr, "The count"),
-                    None => None,
-                };
-                let push = &*method.text == "push_front";
-                (1, Ty::Void, Callee::Push(Box::new(object), push, count.unwrap_or(0)))
-            }
-            text => {
-                let shown = self.show(&object.ty);
-                let known: &[&str] = match (is_header, is_stack) {
-                    (true, _) => &["isValid", "setValid", "setInvalid", "minSizeInBits", "minSizeInBytes"],
-                    (_, true) => &["push_front", "pop_front"],
-                    _ => &[],
-                };
-                let hint = did_you_mean(text, known.iter().copied());
-                return self.wrong(method.span, format!("A value of type {shown} has no method '{text}'.{hint}"));
-            }
-        };
-        if args.len() != expected {
-            return self.wrong(span, format!("'{}' takes {expected} arguments, but {} are given.", method.text, args.len()));
-        }
-        let call = Call { callee, type_args: Vec::new(), args: Vec::new(), span };
         HExpr { kind: HKind::Call(Box::new(call)), ty: result, span }
     }
 }

@@ -30,9 +30,12 @@ impl Checker<'_> {
                 let format = self.format(to);
                 let wrapped = fold::wrap(value, format);
                 // -1 for an unsigned is a common way to write all ones.
-                if wrapped != *value && !(*value < BigInt::ZERO) {
+                if wrapped != *value && *value >= BigInt::ZERO {
                     let shown = self.show(to);
-                    self.reporter.warning(span, format!("{value} does not fit in {shown}; it is cut to {wrapped}."));
+                    self.reporter.warning(
+                        span,
+                        format!("{value} does not fit in {shown}; it is cut to {wrapped}."),
+                    );
                 }
                 HExpr::constant(wrapped, to.clone(), span)
             }
@@ -43,7 +46,11 @@ impl Checker<'_> {
             _ => {
                 let (from, wanted) = (self.show(&expr.ty), self.show(to));
                 let castable = self.can_cast(&expr.ty, to);
-                let advice = if castable { format!(" A cast makes it one: ({wanted})...") } else { String::new() };
+                let advice = if castable {
+                    format!(" A cast makes it one: ({wanted})...")
+                } else {
+                    String::new()
+                };
                 self.wrong(span, format!("Expected a value of type {wanted}, not {from}.{advice}"))
             }
         }
@@ -122,16 +129,22 @@ impl Checker<'_> {
 
     fn can_cast(&self, from: &Ty, to: &Ty) -> bool {
         match (from, to) {
-            (Ty::New(_), _) => self.can_cast(&self.hir.types.base(from), to) || self.hir.types.base(from) == *to,
-            (_, Ty::New(_)) => self.can_cast(from, &self.hir.types.base(to)) || self.hir.types.base(to) == *from,
+            (Ty::New(_), _) => {
+                self.can_cast(&self.hir.types.base(from), to) || self.hir.types.base(from) == *to
+            }
+            (_, Ty::New(_)) => {
+                self.can_cast(from, &self.hir.types.base(to)) || self.hir.types.base(to) == *from
+            }
             (Ty::Bit(_), Ty::Bit(_)) | (Ty::Int(_), Ty::Int(_)) => true,
             (Ty::Bit(a), Ty::Int(b)) | (Ty::Int(a), Ty::Bit(b)) => a == b,
             (Ty::Bit(1), Ty::Bool) | (Ty::Bool, Ty::Bit(1)) => true,
             (Ty::InfInt, Ty::Bit(_) | Ty::Int(_) | Ty::Bool) => true,
-            (Ty::Bit(_) | Ty::Int(_) | Ty::InfInt, Ty::Enum(id)) => match &self.hir.types.enums[*id].repr {
-                Some(repr) => repr == from || *from == Ty::InfInt,
-                None => false,
-            },
+            (Ty::Bit(_) | Ty::Int(_) | Ty::InfInt, Ty::Enum(id)) => {
+                match &self.hir.types.enums[*id].repr {
+                    Some(repr) => repr == from || *from == Ty::InfInt,
+                    None => false,
+                }
+            }
             (Ty::Enum(id), _) => match &self.hir.types.enums[*id].repr {
                 Some(repr) => repr == to || self.can_cast(repr, to),
                 None => false,
@@ -167,14 +180,20 @@ impl Checker<'_> {
         }
         if let Some(value) = expr.as_const() {
             let mut value = value.clone();
-            if self.hir.types.base(to) == Ty::Bool && value != BigInt::ZERO && value != BigInt::from(1) {
+            if self.hir.types.base(to) == Ty::Bool
+                && value != BigInt::ZERO
+                && value != BigInt::from(1)
+            {
                 return self.wrong(span, "Only 0 and 1 can be cast to bool.");
             }
             value = fold::wrap(&value, self.format(to));
             return HExpr::constant(value, to.clone(), span);
         }
         if expr.ty == Ty::InfInt {
-            return self.wrong(span, "The width of this value is not known; give its constants one, such as 8w1.");
+            return self.wrong(
+                span,
+                "The width of this value is not known; give its constants one, such as 8w1.",
+            );
         }
         HExpr { kind: HKind::Cast(Box::new(expr)), ty: to.clone(), span }
     }

@@ -12,7 +12,10 @@ impl Checker<'_> {
         match &decl.kind {
             DeclKind::Const { ty, name, value } => self.const_decl(ty, name, value),
             DeclKind::Var { name, .. } => {
-                let message = format!("Variable '{}' must stand inside a parser, control, action or function.", name.text);
+                let message = format!(
+                    "Variable '{}' must stand inside a parser, control, action or function.",
+                    name.text
+                );
                 self.error(name.span, message);
             }
             DeclKind::Typedef { ty, name, fresh } => {
@@ -22,7 +25,10 @@ impl Checker<'_> {
                 }
                 let is_scalar = matches!(of, Ty::Unknown) || self.hir.types.width(&of).is_some();
                 if !is_scalar {
-                    self.error(ty.span, "'type' makes a new type of a bit<W>, int<W> or bool only.");
+                    self.error(
+                        ty.span,
+                        "'type' makes a new type of a bit<W>, int<W> or bool only.",
+                    );
                 }
                 let id = self.hir.types.news.len();
                 self.hir.types.news.push((name.text.clone(), of));
@@ -39,7 +45,10 @@ impl Checker<'_> {
             DeclKind::Errors(names) => {
                 for name in names {
                     if self.hir.types.errors.contains(&name.text) {
-                        self.error(name.span, format!("Error '{}' is declared already.", name.text));
+                        self.error(
+                            name.span,
+                            format!("Error '{}' is declared already.", name.text),
+                        );
                     } else {
                         self.hir.types.errors.push(name.text.clone());
                     }
@@ -63,24 +72,13 @@ impl Checker<'_> {
             DeclKind::Action { name, params, body } => self.action(decl, name, params, body, true),
             DeclKind::Block(block) => match &block.body {
                 Some(body) => self.block(decl, block, body),
-                None => {
-                    let id = self.block_types.len();
-                    let made = self.block_type(&block.name, &block.type_params, &block.params, block.is_parser);
-                    self.block_types.push(made);
-                    self.declare(&block.name, Symbol::BlockType(id));
-                }
+                // Which parser or control fits where is settled with V1Switch.
+                None => self.declare(&block.name, Symbol::BlockType),
             },
-            DeclKind::Package { name, type_params, params } => {
-                // The parameters are parser and control types, which only V1Switch's check reads.
-                let id = self.block_types.len();
-                let type_params = type_params.iter().map(|n| n.text.clone()).collect();
-                let _ = params;
-                self.block_types.push(BlockType {
-                    name: name.text.clone(),
-                    is_parser: false,
-                    type_params,
-                    params: Vec::new(),
-                });
+            DeclKind::Package { name, type_params } => {
+                let id = self.packages.len();
+                let type_params = type_params.len();
+                self.packages.push(BlockType { name: name.text.clone(), type_params });
                 self.declare(name, Symbol::Type(Ty::Package(id)));
             }
             DeclKind::Instance { ty, args, name } => {
@@ -95,16 +93,6 @@ impl Checker<'_> {
                 self.reporter.unsupported(name.span, "A value set outside of a parser");
             }
         }
-    }
-
-    fn block_type(&mut self, name: &Name, type_params: &[Name], params: &[ast::Param], is_parser: bool) -> BlockType {
-        let text = name.text.clone();
-        self.with_type_params(type_params, |c| BlockType {
-            name: text,
-            is_parser,
-            type_params: type_params.iter().map(|n| n.text.clone()).collect(),
-            params: c.sig_params(params),
-        })
     }
 
     pub(super) fn const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
@@ -140,9 +128,12 @@ impl Checker<'_> {
         self.place = place;
         self.result = outer;
         let name = &signature.name;
-        if result != Ty::Void && !super::stmt::always_returns(&made) {
+        if !matches!(result, Ty::Void | Ty::Unknown) && !super::stmt::always_returns(&made) {
             let shown = self.show(&result);
-            self.error(name.span, format!("Function '{}' can end without returning a {shown}.", name.text));
+            self.error(
+                name.span,
+                format!("Function '{}' can end without returning a {shown}.", name.text),
+            );
         }
         let id = self.hir.functions.len();
         self.hir.functions.push(HFunction {
@@ -157,7 +148,14 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn action(&mut self, decl: &Decl, name: &Name, params: &[ast::Param], body: &[Stmt], global: bool) {
+    pub(super) fn action(
+        &mut self,
+        decl: &Decl,
+        name: &Name,
+        params: &[ast::Param],
+        body: &[Stmt],
+        global: bool,
+    ) {
         let (place, outer) = (self.place, std::mem::replace(&mut self.result, Ty::Void));
         self.place = Place::Action;
         self.push_scope();
@@ -167,10 +165,16 @@ impl Checker<'_> {
             if made.dir == Dir::None {
                 data_seen = true;
                 if self.hir.types.width(&made.ty).is_none() && made.ty != Ty::Unknown {
-                    self.reporter.unsupported(param.ty.span, "An action parameter without direction that is no scalar");
+                    self.reporter.unsupported(
+                        param.ty.span,
+                        "An action parameter without direction that is no scalar",
+                    );
                 }
             } else if data_seen {
-                self.error(param.name.span, "Parameters with a direction come before those of the control plane.");
+                self.error(
+                    param.name.span,
+                    "Parameters with a direction come before those of the control plane.",
+                );
             }
         }
         let body = Rc::new(self.stmts(body));
@@ -204,7 +208,8 @@ impl Checker<'_> {
         for local in &body.locals {
             self.local(local, &mut locals);
         }
-        let states = if block.is_parser { self.states(&body.states, &block.name) } else { Vec::new() };
+        let states =
+            if block.is_parser { self.states(&body.states, &block.name) } else { Vec::new() };
         let made = self.stmts(&body.apply);
         self.pop_scope();
         self.pop_scope();
@@ -223,7 +228,6 @@ impl Checker<'_> {
             locals,
             states,
             body: made,
-            span: block.name.span,
         });
         self.hir.types.block_names.push(block.name.text.clone());
         self.declare(&block.name, Symbol::Type(Ty::Block(id)));
@@ -259,11 +263,17 @@ impl Checker<'_> {
                 self.declare(name, Symbol::ValueSet(id, index));
                 locals.push(HLocal::ValueSet(index));
             }
-            _ => self.error(decl.span, "This declaration must stand outside of parsers and controls."),
+            _ => self
+                .error(decl.span, "This declaration must stand outside of parsers and controls."),
         }
     }
 
-    pub(super) fn var_decl(&mut self, ty: &ast::Type, name: &Name, init: Option<&ast::Expr>) -> HVar {
+    pub(super) fn var_decl(
+        &mut self,
+        ty: &ast::Type,
+        name: &Name,
+        init: Option<&ast::Expr>,
+    ) -> HVar {
         let mut made = self.ty(ty);
         if matches!(made, Ty::InfInt | Ty::Str | Ty::Void | Ty::MatchKind | Ty::Infer) {
             let shown = self.show(&made);
@@ -272,7 +282,13 @@ impl Checker<'_> {
         }
         if matches!(made, Ty::Extern(..) | Ty::Block(_) | Ty::Package(_)) {
             let shown = self.show(&made);
-            self.error(ty.span, format!("'{}' needs constructor arguments: '{shown}(...) {};'.", name.text, name.text));
+            self.error(
+                ty.span,
+                format!(
+                    "'{}' needs constructor arguments: '{shown}(...) {};'.",
+                    name.text, name.text
+                ),
+            );
             made = Ty::Unknown;
         }
         let init = init.map(|e| self.expr_to(e, &made));

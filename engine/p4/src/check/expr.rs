@@ -22,7 +22,10 @@ impl Checker<'_> {
                 let wrapped = fold::wrap(value, format);
                 if wrapped != *value {
                     let shown = self.show(&ty);
-                    self.reporter.warning(span, format!("{value} does not fit in {shown}; it is cut to {wrapped}."));
+                    self.reporter.warning(
+                        span,
+                        format!("{value} does not fit in {shown}; it is cut to {wrapped}."),
+                    );
                 }
                 HExpr::constant(wrapped, ty, span)
             }
@@ -72,7 +75,7 @@ impl Checker<'_> {
                 self.undeclared(name);
                 return HExpr::wrong(span);
             }
-            Some(Symbol::Type(_) | Symbol::BlockType(_)) => "a type",
+            Some(Symbol::Type(_) | Symbol::BlockType) => "a type",
             Some(Symbol::Functions(_) | Symbol::Externs(_)) => "a function",
             Some(Symbol::Action(_)) => "an action",
             Some(Symbol::Table(_)) => "a table",
@@ -109,7 +112,8 @@ impl Checker<'_> {
                     "isValid" | "setValid" | "setInvalid" => " It is a method: add '()'.",
                     _ => "",
                 };
-                let message = format!("{kind} '{}' has no field '{}'.{hint}{method}", def.name, name.text);
+                let message =
+                    format!("{kind} '{}' has no field '{}'.{hint}{method}", def.name, name.text);
                 self.wrong(name.span, message)
             }
             Ty::Stack(element, size) => self.stack_member(base, &element, size, name, span),
@@ -118,17 +122,35 @@ impl Checker<'_> {
                     let hit = &*name.text == "hit";
                     HExpr { kind: HKind::Hit(call, hit), ty: Ty::Bool, span }
                 }
-                (_, "action_run") => self.wrong(span, "'action_run' can only be the value of a 'switch'."),
-                _ => self.wrong(name.span, format!("The result of a table has hit, miss and action_run, not '{}'.", name.text)),
+                (_, "action_run") => {
+                    self.wrong(span, "'action_run' can only be the value of a 'switch'.")
+                }
+                _ => self.wrong(
+                    name.span,
+                    format!(
+                        "The result of a table has hit, miss and action_run, not '{}'.",
+                        name.text
+                    ),
+                ),
             },
             _ => {
                 let shown = self.show(&base.ty);
-                self.wrong(name.span, format!("A value of type {shown} has no member '{}'.", name.text))
+                self.wrong(
+                    name.span,
+                    format!("A value of type {shown} has no member '{}'.", name.text),
+                )
             }
         }
     }
 
-    fn stack_member(&mut self, base: HExpr, element: &Ty, size: u32, name: &Name, span: Span) -> HExpr {
+    fn stack_member(
+        &mut self,
+        base: HExpr,
+        element: &Ty,
+        size: u32,
+        name: &Name,
+        span: Span,
+    ) -> HExpr {
         let base = Box::new(base);
         let in_parser = matches!(self.place, Place::Parser | Place::Function);
         let (kind, ty) = match &*name.text {
@@ -143,7 +165,10 @@ impl Checker<'_> {
             }
         };
         if !in_parser {
-            return self.wrong(name.span, format!("'{}' of a stack can only be used in a parser.", name.text));
+            return self.wrong(
+                name.span,
+                format!("'{}' of a stack can only be used in a parser.", name.text),
+            );
         }
         HExpr { kind, ty, span }
     }
@@ -179,21 +204,26 @@ impl Checker<'_> {
                 if let Some(value) = constant
                     && (value < BigInt::ZERO || value >= BigInt::from(size))
                 {
-                    return self.wrong(index.span, format!("Index {value} is out of range: the stack has {size} elements."));
+                    return self.wrong(
+                        index.span,
+                        format!("Index {value} is out of range: the stack has {size} elements."),
+                    );
                 }
                 let index = match self.hir.types.base(&index.ty) {
                     Ty::Bit(_) | Ty::InfInt => index,
                     Ty::Enum(_) => self.implicit_underlying(index),
                     _ => {
                         let shown = self.show(&index.ty);
-                        return self.wrong(index.span, format!("An index is a bit<W>, not a {shown}."));
+                        return self
+                            .wrong(index.span, format!("An index is a bit<W>, not a {shown}."));
                     }
                 };
                 let kind = HKind::Element(Box::new(base), Box::new(index));
                 HExpr { kind, ty: (*element).clone(), span }
             }
             Ty::Tuple(parts) => {
-                let found = constant.and_then(|v| usize::try_from(v).ok()).filter(|i| *i < parts.len());
+                let found =
+                    constant.and_then(|v| usize::try_from(v).ok()).filter(|i| *i < parts.len());
                 match found {
                     Some(i) => {
                         let ty = parts[i].clone();
@@ -202,12 +232,18 @@ impl Checker<'_> {
                         }
                         HExpr { kind: HKind::Field(Box::new(base), i), ty, span }
                     }
-                    None => self.wrong(index.span, format!("The index of a tuple is a constant below {}.", parts.len())),
+                    None => self.wrong(
+                        index.span,
+                        format!("The index of a tuple is a constant below {}.", parts.len()),
+                    ),
                 }
             }
             _ => {
                 let shown = self.show(&base.ty);
-                self.wrong(span, format!("A value of type {shown} has no elements; for bits write [high:low]."))
+                self.wrong(
+                    span,
+                    format!("A value of type {shown} has no elements; for bits write [high:low]."),
+                )
             }
         }
     }
@@ -223,7 +259,10 @@ impl Checker<'_> {
             Ty::Unknown => return HExpr::wrong(span),
             _ => {
                 let shown = self.show(&base.ty);
-                return self.wrong(span, format!("A slice is taken of a bit<W> or int<W>, not of {shown}."));
+                return self.wrong(
+                    span,
+                    format!("A slice is taken of a bit<W> or int<W>, not of {shown}."),
+                );
             }
         };
         if high < low || high >= width {
@@ -248,11 +287,16 @@ impl Checker<'_> {
                     }
                     return;
                 }
-                HKind::Field(base, _) | HKind::Element(base, _) | HKind::Slice(base, ..) => at = base,
+                HKind::Field(base, _) | HKind::Element(base, _) | HKind::Slice(base, ..) => {
+                    at = base
+                }
                 HKind::Next(base) | HKind::Last(base) => at = base,
                 HKind::Wrong => return,
                 _ => {
-                    self.error(expr.span, format!("{what} cannot be changed: it is not a variable or a part of one."));
+                    self.error(
+                        expr.span,
+                        format!("{what} cannot be changed: it is not a variable or a part of one."),
+                    );
                     return;
                 }
             }

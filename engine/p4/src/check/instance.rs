@@ -10,12 +10,28 @@ use crate::diag::did_you_mean;
 use crate::hir::{Annotations, HExpr, HInstance, InstanceOf};
 use crate::types::Ty;
 
+/// Name, whether it is a parser, and its parameters.
+type Part = (&'static str, bool, &'static [(&'static str, Dir)]);
+
 /// Parts of V1Switch: what it is called, and how its parameters are given. H and M stand for the
 /// program's headers and metadata.
-const PIPELINE: &[(&str, bool, &[(&str, Dir)])] = &[
-    ("parser", true, &[("packet_in", Dir::None), ("H", Dir::Out), ("M", Dir::InOut), ("standard_metadata_t", Dir::InOut)]),
+const PIPELINE: &[Part] = &[
+    (
+        "parser",
+        true,
+        &[
+            ("packet_in", Dir::None),
+            ("H", Dir::Out),
+            ("M", Dir::InOut),
+            ("standard_metadata_t", Dir::InOut),
+        ],
+    ),
     ("checksum verification", false, &[("H", Dir::InOut), ("M", Dir::InOut)]),
-    ("ingress", false, &[("H", Dir::InOut), ("M", Dir::InOut), ("standard_metadata_t", Dir::InOut)]),
+    (
+        "ingress",
+        false,
+        &[("H", Dir::InOut), ("M", Dir::InOut), ("standard_metadata_t", Dir::InOut)],
+    ),
     ("egress", false, &[("H", Dir::InOut), ("M", Dir::InOut), ("standard_metadata_t", Dir::InOut)]),
     ("checksum computation", false, &[("H", Dir::InOut), ("M", Dir::InOut)]),
     ("deparser", false, &[("packet_out", Dir::None), ("H", Dir::In)]),
@@ -23,7 +39,13 @@ const PIPELINE: &[(&str, bool, &[(&str, Dir)])] = &[
 
 impl Checker<'_> {
     /// `Type(args) name;`
-    pub(super) fn instance(&mut self, decl: &Decl, ty: &ast::Type, args: &[Arg], name: &Name) -> Option<HInstance> {
+    pub(super) fn instance(
+        &mut self,
+        decl: &Decl,
+        ty: &ast::Type,
+        args: &[Arg],
+        name: &Name,
+    ) -> Option<HInstance> {
         let annotations = self.annotations(&decl.annotations);
         let made = self.ty(ty);
         if let Ty::Package(id) = made {
@@ -73,14 +95,20 @@ impl Checker<'_> {
                     self.error(span, message);
                     return None;
                 };
-                let params: Vec<_> =
-                    constructor.params.iter().map(|p| (p.name.clone(), p.ty.clone(), None)).collect();
+                let params: Vec<_> = constructor
+                    .params
+                    .iter()
+                    .map(|p| (p.name.clone(), p.ty.clone(), None))
+                    .collect();
                 let made = self.ctor_args(&params, args, span);
                 (InstanceOf::Extern(extern_name, type_args.to_vec()), made)
             }
             _ => {
                 let shown = self.show(ty);
-                self.error(span, format!("{shown} cannot be instantiated; externs, parsers and controls can."));
+                self.error(
+                    span,
+                    format!("{shown} cannot be instantiated; externs, parsers and controls can."),
+                );
                 return None;
             }
         };
@@ -108,9 +136,10 @@ impl Checker<'_> {
     }
 
     fn package(&mut self, package: usize, args: &[Arg], name: &Name) {
-        let package_name = self.block_types[package].name.clone();
+        let package_name = self.packages[package].name.clone();
         if &*package_name != "V1Switch" {
-            self.reporter.unsupported(name.span, &format!("Package '{package_name}' (V1Switch is)"));
+            self.reporter
+                .unsupported(name.span, &format!("Package '{package_name}' (V1Switch is)"));
             self.main_seen = true;
             return;
         }
@@ -148,7 +177,13 @@ impl Checker<'_> {
                     match self.lookup(&name.text).cloned() {
                         Some(Symbol::Type(ty @ (Ty::Block(_) | Ty::Unknown))) => {
                             let text = name.text.clone();
-                            return self.make_instance(&ty, args, text, Annotations::default(), arg.span);
+                            return self.make_instance(
+                                &ty,
+                                args,
+                                text,
+                                Annotations::default(),
+                                arg.span,
+                            );
                         }
                         None => {
                             self.undeclared(name);
@@ -174,7 +209,7 @@ impl Checker<'_> {
 
     fn check_part(
         &mut self,
-        (what, is_parser, expected): &(&str, bool, &[(&str, Dir)]),
+        (what, is_parser, expected): &Part,
         block: usize,
         span: Span,
         shared: &mut [Option<Ty>; 2],
@@ -221,13 +256,21 @@ impl Checker<'_> {
                 },
                 None if self.show(ty) != *expected => {
                     let shown = self.show(ty);
-                    self.error(span, format!("Parameter '{param}' of '{name}' must be a {expected}, not a {shown}."));
+                    self.error(
+                        span,
+                        format!(
+                            "Parameter '{param}' of '{name}' must be a {expected}, not a {shown}."
+                        ),
+                    );
                 }
                 None => {}
             }
             if slot.is_some() && !matches!(ty, Ty::Struct(_) | Ty::Unknown) {
                 let shown = self.show(ty);
-                self.error(span, format!("Parameter '{param}' of '{name}' must be a struct, not a {shown}."));
+                self.error(
+                    span,
+                    format!("Parameter '{param}' of '{name}' must be a struct, not a {shown}."),
+                );
             }
         }
     }

@@ -2,6 +2,7 @@
 //! error ([`Ty::Unknown`] fits everywhere, so that one mistake is told once).
 
 mod aggregate;
+mod args;
 mod call;
 mod convert;
 mod decl;
@@ -22,6 +23,7 @@ use netkv_ir::Span;
 use crate::ast::{self, Name};
 use crate::diag::{Reporter, did_you_mean};
 use crate::hir::{HExpr, HInstance, HParam, Hir, Id};
+use crate::parse::KEYWORDS;
 use crate::types::{BlockType, Sig, Ty};
 
 /// What a name stands for.
@@ -29,7 +31,7 @@ use crate::types::{BlockType, Sig, Ty};
 enum Symbol {
     Type(Ty),
     /// A parser or control type without body.
-    BlockType(usize),
+    BlockType,
     Const(HExpr),
     Var(Id, Ty),
     /// Overloads: functions of the program.
@@ -56,16 +58,15 @@ struct Checker<'a> {
     reporter: &'a mut Reporter,
     hir: Hir,
     scopes: Vec<HashMap<Rc<str>, Symbol>>,
-    block_types: Vec<BlockType>,
+    packages: Vec<BlockType>,
     match_kinds: HashSet<Rc<str>>,
     /// Variables that may be assigned.
     writable: HashSet<Id>,
     place: Place,
-    /// In a parser: also in functions and blocks called from there.
+    /// What the function that is being checked returns.
     result: Ty,
     /// Instances made by `Type.apply(...)` in the current block.
     direct: HashMap<usize, HInstance>,
-    /// Constructor parameters of each block, by block.
     main_seen: bool,
 }
 
@@ -75,7 +76,7 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         reporter,
         hir: Hir::default(),
         scopes: vec![HashMap::new()],
-        block_types: Vec::new(),
+        packages: Vec::new(),
         match_kinds: HashSet::new(),
         writable: HashSet::new(),
         place: Place::Global,
@@ -133,8 +134,12 @@ impl Checker<'_> {
         if &*name.text == "main" && depth == 1 {
             return;
         }
-        if scope.contains_key(&name.text) {
-            let message = format!("'{}' is declared already in this scope.", name.text);
+        if let Some(other) = scope.get(&name.text) {
+            let hint = match other {
+                Symbol::BlockType => " It is a parser or control type there: choose another name.",
+                _ => "",
+            };
+            let message = format!("'{}' is declared already in this scope.{hint}", name.text);
             self.error(name.span, message);
             return;
         }
@@ -153,6 +158,7 @@ impl Checker<'_> {
     /// Reports a name that nothing declares.
     fn undeclared(&mut self, name: &Name) {
         let candidates = self.scopes.iter().flat_map(|scope| scope.keys()).map(|k| &**k);
+        let candidates = candidates.chain(KEYWORDS.iter().copied());
         let hint = did_you_mean(&name.text, candidates);
         let message = format!("'{}' is not declared.{hint}", name.text);
         self.error(name.span, message);

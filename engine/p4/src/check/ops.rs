@@ -50,11 +50,16 @@ impl Checker<'_> {
         let op = if op == "~" { UnOp::Complement } else { UnOp::Negate };
         match (self.hir.types.base(&arg.ty), op) {
             (Ty::Unknown, _) => HExpr::wrong(span),
-            (Ty::Bit(_) | Ty::Int(_), _) | (Ty::InfInt, UnOp::Negate) => self.make_unary(op, arg, span),
+            (Ty::Bit(_) | Ty::Int(_), _) | (Ty::InfInt, UnOp::Negate) => {
+                self.make_unary(op, arg, span)
+            }
             _ => {
                 let shown = self.show(&arg.ty);
                 let sign = if op == UnOp::Complement { "~" } else { "-" };
-                self.wrong(span, format!("Operator '{sign}' takes a bit<W> or int<W>, not a {shown}."))
+                self.wrong(
+                    span,
+                    format!("Operator '{sign}' takes a bit<W> or int<W>, not a {shown}."),
+                )
             }
         }
     }
@@ -72,7 +77,9 @@ impl Checker<'_> {
         let mut a = self.expr(left, None);
         let hint = a.ty.clone();
         let b = self.expr(right, Some(&hint));
-        if matches!(a.ty, Ty::Tuple(_) | Ty::Record(_) | Ty::Invalid) && matches!(a.kind, HKind::Aggregate(_) | HKind::Invalid) {
+        if matches!(a.ty, Ty::Tuple(_) | Ty::Record(_) | Ty::Invalid)
+            && matches!(a.kind, HKind::Aggregate(_) | HKind::Invalid)
+        {
             let to = b.ty.clone();
             a = self.convert(a, &to);
         }
@@ -189,7 +196,11 @@ impl Checker<'_> {
             let right_width = self.hir.types.width(&b.ty).unwrap_or(0);
             return match fold::binary(op, left, right, format, right_width) {
                 Ok(value) => {
-                    let value = if op == BinOp::Concat { fold::wrap(&value, self.format(&ty)) } else { value };
+                    let value = if op == BinOp::Concat {
+                        fold::wrap(&value, self.format(&ty))
+                    } else {
+                        value
+                    };
                     HExpr::constant(value, ty, span)
                 }
                 Err(message) => self.wrong(span, message),
@@ -230,13 +241,19 @@ impl Checker<'_> {
         }
         if a.ty != b.ty {
             let (left, right) = (self.show(&a.ty), self.show(&b.ty));
-            return self.wrong(span, format!("The two values of '? :' have different types: {left} and {right}."));
+            return self.wrong(
+                span,
+                format!("The two values of '? :' have different types: {left} and {right}."),
+            );
         }
         if let Some(value) = cond.as_const() {
             return if *value == num_bigint::BigInt::ZERO { b } else { a };
         }
         if a.ty == Ty::InfInt {
-            return self.wrong(span, "The width of this value is not known; give its constants one, such as 8w1.");
+            return self.wrong(
+                span,
+                "The width of this value is not known; give its constants one, such as 8w1.",
+            );
         }
         let ty = a.ty.clone();
         HExpr { kind: HKind::Mux(Box::new(cond), Box::new(a), Box::new(b)), ty, span }

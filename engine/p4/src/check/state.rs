@@ -37,7 +37,9 @@ impl Checker<'_> {
             let transition = match &state.transition {
                 None => HTransition::Direct(Target::Reject),
                 Some(Transition::Direct(name)) => HTransition::Direct(self.target(name, &index)),
-                Some(Transition::Select { keys, cases, span }) => self.select(keys, cases, *span, &index),
+                Some(Transition::Select { keys, cases, span }) => {
+                    self.select(keys, cases, *span, &index)
+                }
             };
             self.pop_scope();
             let name = state.name.text.clone();
@@ -62,13 +64,22 @@ impl Checker<'_> {
         }
     }
 
-    fn select(&mut self, keys: &[Expr], cases: &[(Expr, Name)], span: Span, index: &HashMap<Rc<str>, usize>) -> HTransition {
+    fn select(
+        &mut self,
+        keys: &[Expr],
+        cases: &[(Expr, Name)],
+        span: Span,
+        index: &HashMap<Rc<str>, usize>,
+    ) -> HTransition {
         let mut made_keys = Vec::new();
         for key in keys {
             let value = self.expr(key, None);
             let value = self.implicit_underlying(value);
             if value.ty == Ty::InfInt {
-                self.error(key.span, "The width of this key is not known; write it with one, such as 8w1.");
+                self.error(
+                    key.span,
+                    "The width of this key is not known; write it with one, such as 8w1.",
+                );
             } else if value.ty != Ty::Unknown && self.hir.types.width(&value.ty).is_none() {
                 let shown = self.show(&value.ty);
                 self.error(key.span, format!("A select takes scalars, not a {shown}."));
@@ -96,7 +107,13 @@ impl Checker<'_> {
                     let fits = keys.len() == types.len()
                         && keys.iter().zip(types).all(|((_, ty, _), wanted)| ty == wanted);
                     if !fits {
-                        self.error(set.span, format!("The keys of value set '{}' differ from those of the select.", name.text));
+                        self.error(
+                            set.span,
+                            format!(
+                                "The keys of value set '{}' differ from those of the select.",
+                                name.text
+                            ),
+                        );
                         return None;
                     }
                     return Some(vec![KeySet::ValueSet(id)]);
@@ -106,7 +123,8 @@ impl Checker<'_> {
             _ => vec![set],
         };
         if parts.len() != types.len() {
-            let message = format!("There are {} keys, but {} values here.", types.len(), parts.len());
+            let message =
+                format!("There are {} keys, but {} values here.", types.len(), parts.len());
             self.error(set.span, message);
             return None;
         }
@@ -130,7 +148,10 @@ impl Checker<'_> {
                 }
                 let (low, high) = (self.set_value(low, ty)?, self.set_value(high, ty)?);
                 if low.as_const() > high.as_const() {
-                    self.reporter.warning(set.span, "This range is empty: its lower end is the greater one.");
+                    self.reporter.warning(
+                        set.span,
+                        "This range is empty: its lower end is the greater one.",
+                    );
                 }
                 Some(KeySet::Range(low, high))
             }
@@ -158,7 +179,11 @@ impl Checker<'_> {
     }
 
     /// Keys of a value set of this element type.
-    pub(super) fn value_set_keys(&mut self, element: &Ty, span: Span) -> Vec<(Rc<str>, Ty, MatchKind)> {
+    pub(super) fn value_set_keys(
+        &mut self,
+        element: &Ty,
+        span: Span,
+    ) -> Vec<(Rc<str>, Ty, MatchKind)> {
         match element {
             Ty::Unknown => Vec::new(),
             Ty::Struct(id) => {
@@ -179,7 +204,10 @@ impl Checker<'_> {
             }
             _ => {
                 let shown = self.show(element);
-                self.error(span, format!("A value set holds scalars, structs or tuples, not {shown}."));
+                self.error(
+                    span,
+                    format!("A value set holds scalars, structs or tuples, not {shown}."),
+                );
                 Vec::new()
             }
         }

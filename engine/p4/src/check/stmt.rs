@@ -167,7 +167,11 @@ impl Checker<'_> {
         Some(HStmtKind::SwitchValue(value, made))
     }
 
-    fn table_cases(&mut self, table: usize, cases: &[SwitchCase]) -> Vec<(Vec<Option<usize>>, Vec<HStmt>)> {
+    fn table_cases(
+        &mut self,
+        table: usize,
+        cases: &[SwitchCase],
+    ) -> Vec<(Vec<Option<usize>>, Vec<HStmt>)> {
         let mut made = Vec::new();
         let mut labels = Vec::new();
         for case in cases {
@@ -181,7 +185,10 @@ impl Checker<'_> {
                         labels.push(Some(action));
                     } else {
                         let table = self.hir.tables[table].name.clone();
-                        self.error(case.span, format!("Expected an action of table '{table}' or 'default'."));
+                        self.error(
+                            case.span,
+                            format!("Expected an action of table '{table}' or 'default'."),
+                        );
                     }
                 }
             }

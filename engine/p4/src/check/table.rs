@@ -3,18 +3,35 @@
 use netkv_ir::MatchKind;
 
 use super::{Checker, Symbol};
-use crate::ast::{ActionRef, Arg, Decl, Dir, Entry, Expr, ExprKind, Key, Name, Property, PropertyValue};
+use crate::ast::{
+    ActionRef, Arg, Decl, Dir, Entry, Expr, ExprKind, Key, Name, Property, PropertyValue,
+};
 use crate::diag::did_you_mean;
 use crate::hir::{Annotations, CallArg, HEntry, HExpr, HKey, HLocal, HTable, HTableAction};
 use crate::types::Ty;
 
 const PROPERTIES: &[&str] = &[
-    "key", "actions", "default_action", "size", "entries", "implementation", "counters", "meters",
-    "support_timeout", "largest_priority_wins", "priority_delta",
+    "key",
+    "actions",
+    "default_action",
+    "size",
+    "entries",
+    "implementation",
+    "counters",
+    "meters",
+    "support_timeout",
+    "largest_priority_wins",
+    "priority_delta",
 ];
 
 impl Checker<'_> {
-    pub(super) fn table(&mut self, decl: &Decl, name: &Name, properties: &[Property], locals: &mut Vec<HLocal>) -> Option<usize> {
+    pub(super) fn table(
+        &mut self,
+        decl: &Decl,
+        name: &Name,
+        properties: &[Property],
+        locals: &mut Vec<HLocal>,
+    ) -> Option<usize> {
         let mut table = HTable {
             id: self.fresh(),
             name: name.text.clone(),
@@ -80,7 +97,10 @@ impl Checker<'_> {
             let expr = self.expr(&key.expr, None);
             let expr = self.implicit_underlying(expr);
             if expr.ty == Ty::InfInt {
-                self.error(key.expr.span, "The width of this key is not known; write it with one, such as 8w1.");
+                self.error(
+                    key.expr.span,
+                    "The width of this key is not known; write it with one, such as 8w1.",
+                );
             } else if expr.ty != Ty::Unknown && self.hir.types.width(&expr.ty).is_none() {
                 let shown = self.show(&expr.ty);
                 self.error(key.expr.span, format!("A key of a table is a scalar, not a {shown}."));
@@ -138,11 +158,18 @@ impl Checker<'_> {
             let annotations = self.annotations(&reference.annotations);
             let Some(action) = self.find_action(&reference.name) else { continue };
             if made.iter().any(|a| a.action == action) {
-                self.error(reference.name.span, format!("Action '{}' is listed twice.", reference.name.text));
+                self.error(
+                    reference.name.span,
+                    format!("Action '{}' is listed twice.", reference.name.text),
+                );
                 continue;
             }
-            let directed: Vec<_> =
-                self.hir.actions[action].params.iter().filter(|p| p.dir != Dir::None).cloned().collect();
+            let directed: Vec<_> = self.hir.actions[action]
+                .params
+                .iter()
+                .filter(|p| p.dir != Dir::None)
+                .cloned()
+                .collect();
             if directed.len() != reference.args.len() {
                 let message = format!(
                     "Action '{}' has {} parameters with a direction; the table must give as many arguments, not {}.",
@@ -176,7 +203,8 @@ impl Checker<'_> {
         let action = *action;
         let found = table.actions.iter().position(|a| a.action == action);
         let index = found.unwrap_or_else(|| {
-            let made = HTableAction { action, args: Vec::new(), table_only: false, default_only: true };
+            let made =
+                HTableAction { action, args: Vec::new(), table_only: false, default_only: true };
             table.actions.push(made);
             table.actions.len() - 1
         });
@@ -184,7 +212,12 @@ impl Checker<'_> {
     }
 
     /// `action(data)` of an entry or default: place in the table's list, and data.
-    fn action_call(&mut self, table: &HTable, expr: &Expr, is_default: bool) -> Option<(usize, Vec<HExpr>)> {
+    fn action_call(
+        &mut self,
+        table: &HTable,
+        expr: &Expr,
+        is_default: bool,
+    ) -> Option<(usize, Vec<HExpr>)> {
         let no_args: &[Arg] = &[];
         let (callee, args) = match &expr.kind {
             ExprKind::Call(callee, _, args) => (&callee.kind, args.as_slice()),
@@ -196,19 +229,29 @@ impl Checker<'_> {
         };
         let action = self.find_action(name)?;
         let Some(index) = table.actions.iter().position(|a| a.action == action) else {
-            self.error(name.span, format!("Action '{}' is not in the table's list of actions.", name.text));
+            self.error(
+                name.span,
+                format!("Action '{}' is not in the table's list of actions.", name.text),
+            );
             return None;
         };
         if is_default && table.actions[index].table_only {
-            self.error(name.span, format!("Action '{}' is @tableonly: it cannot be the default.", name.text));
+            self.error(
+                name.span,
+                format!("Action '{}' is @tableonly: it cannot be the default.", name.text),
+            );
         }
         if !is_default && table.actions[index].default_only {
-            self.error(name.span, format!("Action '{}' is @defaultonly: no entry can use it.", name.text));
+            self.error(
+                name.span,
+                format!("Action '{}' is @defaultonly: no entry can use it.", name.text),
+            );
         }
         let params = self.hir.actions[action].params.clone();
         let data: Vec<_> = params.iter().filter(|p| p.dir == Dir::None).collect();
         // The arguments of parameters with a direction may be repeated here.
-        let args = if args.len() == params.len() { &args[params.len() - data.len()..] } else { args };
+        let args =
+            if args.len() == params.len() { &args[params.len() - data.len()..] } else { args };
         if args.len() != data.len() {
             let message = format!(
                 "Action '{}' takes {} values from the control plane, but {} are given.",
@@ -240,15 +283,25 @@ impl Checker<'_> {
         Some(HEntry { priority, keys, action, data, span: entry.keys.span })
     }
 
-    fn property(&mut self, table: &mut HTable, property: &Property, expr: &Expr, locals: &mut Vec<HLocal>) {
+    fn property(
+        &mut self,
+        table: &mut HTable,
+        property: &Property,
+        expr: &Expr,
+        locals: &mut Vec<HLocal>,
+    ) {
         let name = &property.name;
         match &*name.text {
             "size" => {
                 let size = self.expr(expr, None);
-                let fits = matches!(self.hir.types.base(&size.ty), Ty::Bit(_) | Ty::InfInt | Ty::Unknown);
+                let fits =
+                    matches!(self.hir.types.base(&size.ty), Ty::Bit(_) | Ty::InfInt | Ty::Unknown);
                 if !fits {
                     let shown = self.show(&size.ty);
-                    self.error(expr.span, format!("The size of a table is a number, not a {shown}."));
+                    self.error(
+                        expr.span,
+                        format!("The size of a table is a number, not a {shown}."),
+                    );
                 }
                 table.size = Some(size);
             }
@@ -259,11 +312,13 @@ impl Checker<'_> {
             }
             "support_timeout" => {
                 let value = self.expr_to(expr, &Ty::Bool);
-                table.idle_timeout = value.as_const().is_some_and(|v| *v != num_bigint::BigInt::ZERO);
+                table.idle_timeout =
+                    value.as_const().is_some_and(|v| *v != num_bigint::BigInt::ZERO);
             }
             "largest_priority_wins" => {
                 let value = self.expr_to(expr, &Ty::Bool);
-                table.largest_priority_wins = value.as_const().is_none_or(|v| *v != num_bigint::BigInt::ZERO);
+                table.largest_priority_wins =
+                    value.as_const().is_none_or(|v| *v != num_bigint::BigInt::ZERO);
             }
             "priority_delta" => {
                 table.priority_delta = self.const_u32(expr, "priority_delta").unwrap_or(1).max(1);
@@ -271,7 +326,10 @@ impl Checker<'_> {
             text => {
                 let hint = did_you_mean(text, PROPERTIES.iter().copied());
                 if hint.is_empty() {
-                    self.reporter.warning(name.span, format!("Table property '{text}' is not known here and has no effect."));
+                    self.reporter.warning(
+                        name.span,
+                        format!("Table property '{text}' is not known here and has no effect."),
+                    );
                 } else {
                     self.error(name.span, format!("'{text}' is not a table property.{hint}"));
                 }
@@ -291,7 +349,8 @@ impl Checker<'_> {
                 _ => Ty::Unknown,
             };
             let own = format!("{}_{}", name.text, self.hir.tables.len());
-            let made = self.make_instance(&ty, args, own.into(), Annotations::default(), expr.span)?;
+            let made =
+                self.make_instance(&ty, args, own.into(), Annotations::default(), expr.span)?;
             let id = made.id;
             locals.push(HLocal::Instance(made));
             return Some(id);

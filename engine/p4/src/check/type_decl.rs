@@ -16,8 +16,20 @@ const MAX_SCALARS: u64 = 1 << 18;
 const MAX_STACK: u32 = 4096;
 /// Annotations that mean something to the compiler, or nothing to anybody here.
 const CONSUMED: &[&str] = &[
-    "name", "id", "hidden", "tableonly", "defaultonly", "field_list", "controller_header",
-    "metadata", "noWarn", "noSideEffects", "pure", "deprecated", "optional", "alias",
+    "name",
+    "id",
+    "hidden",
+    "tableonly",
+    "defaultonly",
+    "field_list",
+    "controller_header",
+    "metadata",
+    "noWarn",
+    "noSideEffects",
+    "pure",
+    "deprecated",
+    "optional",
+    "alias",
 ];
 
 impl Checker<'_> {
@@ -37,7 +49,7 @@ impl Checker<'_> {
             TypeKind::Tuple(parts) => {
                 Ty::Tuple(parts.iter().map(|part| self.ty(part)).collect::<Vec<_>>().into())
             }
-            TypeKind::List(_) => {
+            TypeKind::List => {
                 self.reporter.unsupported(ty.span, "The type 'list'");
                 Ty::Unknown
             }
@@ -69,7 +81,7 @@ impl Checker<'_> {
         };
         let ty = match found {
             Some(Symbol::Type(ty)) => ty.clone(),
-            Some(Symbol::BlockType(_)) => {
+            Some(Symbol::BlockType) => {
                 self.reporter.unsupported(name.span, "A parser or control type as a type here");
                 return Ty::Unknown;
             }
@@ -85,7 +97,7 @@ impl Checker<'_> {
         let args: Vec<Ty> = args.iter().map(|a| self.ty(a)).collect();
         let expected = match &ty {
             Ty::Extern(id, _) => self.hir.types.externs[*id].type_params.len(),
-            Ty::Package(id) if !args.is_empty() => self.block_types[*id].type_params.len(),
+            Ty::Package(id) if !args.is_empty() => self.packages[*id].type_params,
             _ => 0,
         };
         if args.len() != expected {
@@ -159,7 +171,13 @@ impl Checker<'_> {
         found
     }
 
-    pub(super) fn struct_decl(&mut self, decl: &ast::Decl, kind: StructKind, name: &Name, fields: &[ast::Field]) {
+    pub(super) fn struct_decl(
+        &mut self,
+        decl: &ast::Decl,
+        kind: StructKind,
+        name: &Name,
+        fields: &[ast::Field],
+    ) {
         if kind == StructKind::Union {
             self.reporter.unsupported(decl.span, "A header_union");
         }
@@ -180,7 +198,9 @@ impl Checker<'_> {
                     varbits += 1;
                     kind == StructKind::Header
                 }
-                Ty::Enum(id) => kind == StructKind::Struct || self.hir.types.enums[id].repr.is_some(),
+                Ty::Enum(id) => {
+                    kind == StructKind::Struct || self.hir.types.enums[id].repr.is_some()
+                }
                 Ty::Bool => true,
                 Ty::Error | Ty::Stack(..) | Ty::Tuple(_) => kind == StructKind::Struct,
                 Ty::Struct(_) if kind == StructKind::Header => {
@@ -213,7 +233,12 @@ impl Checker<'_> {
         self.declare(name, Symbol::Type(Ty::Struct(id)));
     }
 
-    pub(super) fn enum_decl(&mut self, name: &Name, repr: Option<&ast::Type>, members: &[(Name, Option<Expr>)]) {
+    pub(super) fn enum_decl(
+        &mut self,
+        name: &Name,
+        repr: Option<&ast::Type>,
+        members: &[(Name, Option<Expr>)],
+    ) {
         let repr = repr.map(|ty| (self.ty(ty), ty.span));
         if let Some((ty, span)) = &repr
             && !matches!(ty, Ty::Bit(_) | Ty::Int(_) | Ty::Unknown)
@@ -242,11 +267,17 @@ impl Checker<'_> {
                     }
                 }
                 (Some(_), None) => {
-                    self.error(member.span, format!("Member '{}' needs a value: '{} = ...'.", member.text, member.text));
+                    self.error(
+                        member.span,
+                        format!("Member '{}' needs a value: '{} = ...'.", member.text, member.text),
+                    );
                     BigInt::from(index)
                 }
                 (None, Some(expr)) => {
-                    self.error(expr.span, "Only an enum with an underlying type has values: 'enum bit<8> ...'.");
+                    self.error(
+                        expr.span,
+                        "Only an enum with an underlying type has values: 'enum bit<8> ...'.",
+                    );
                     BigInt::from(index)
                 }
                 (None, None) => BigInt::from(index),
@@ -259,7 +290,11 @@ impl Checker<'_> {
     }
 
     /// Runs `f` with type parameters in scope.
-    pub(super) fn with_type_params<T>(&mut self, params: &[Name], f: impl FnOnce(&mut Self) -> T) -> T {
+    pub(super) fn with_type_params<T>(
+        &mut self,
+        params: &[Name],
+        f: impl FnOnce(&mut Self) -> T,
+    ) -> T {
         self.push_scope();
         for name in params {
             self.declare(name, Symbol::Type(Ty::Var(name.text.clone())));

@@ -19,12 +19,15 @@ impl Lowerer<'_> {
         match (to, value) {
             (_, Val::List(parts)) => self.assign_list(to, parts, ty),
             (_, Val::InvalidHeader) => self.set_valid(to, false),
+            (LVal::Store(Store::Header(to)), Val::At(LVal::Store(Store::Header(from))))
+                if to == from => {}
             (LVal::Store(Store::Header(to)), Val::At(LVal::Store(Store::Header(from)))) => {
-                if to != from {
-                    self.op(Op::CopyHeader { to: *to, from: *from });
-                }
+                self.op(Op::CopyHeader { to: *to, from: *from });
             }
-            (LVal::Store(Store::Varbit(to, length)), Val::At(LVal::Store(Store::Varbit(from, from_length)))) => {
+            (
+                LVal::Store(Store::Varbit(to, length)),
+                Val::At(LVal::Store(Store::Varbit(from, from_length))),
+            ) => {
                 self.op(Op::Assign { to: *to, value: Expr::Load(*from) });
                 let width = 32;
                 let value = Expr::Load(Place { word: *from_length, width });

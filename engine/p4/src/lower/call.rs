@@ -11,6 +11,7 @@ use super::value::{LVal, Val};
 use super::{Frame, Lowerer};
 use crate::ast::Dir;
 use crate::effects::{Path, Touched, has_effects, simple_body};
+use crate::exits::dead_assignments;
 use crate::hir::{Call, CallArg, Callee, HExpr, HLocal, HParam};
 use crate::types::Ty;
 
@@ -43,7 +44,7 @@ impl Lowerer<'_> {
                 let touched = Touched::of_action(hir, *id);
                 self.call_action(*id, &sources(&call.args), &touched);
             }
-            Callee::Instance(id, _) => {
+            Callee::Instance(id) => {
                 if let Some(Object::Block(instance)) = self.objects.get(id).cloned() {
                     self.call_block(&instance, call);
                 }
@@ -109,7 +110,10 @@ impl Lowerer<'_> {
         let writes: Vec<Range> = touched.writes.iter().filter_map(|p| self.path_range(p)).collect();
         let copy_outs = self.bind(&action.params, sources, &reads, &writes);
         let body = action.body.clone();
+        let skipped = Rc::new(dead_assignments(hir, action));
+        let outer = std::mem::replace(&mut self.skipped, skipped);
         self.inline(copy_outs, None, |this| this.stmts(&body));
+        self.skipped = outer;
     }
 
     fn path_range(&self, path: &Path) -> Option<Range> {
@@ -129,7 +133,8 @@ impl Lowerer<'_> {
 
     fn call_block(&mut self, instance: &Rc<BlockInstance>, call: &Call) {
         let hir = self.hir;
-        let copy_outs = self.bind(&hir.blocks[instance.block].params, &sources(&call.args), &[], &[]);
+        let copy_outs =
+            self.bind(&hir.blocks[instance.block].params, &sources(&call.args), &[], &[]);
         let instance = instance.clone();
         self.inline(copy_outs, None, |this| this.block_body(&instance));
     }
@@ -245,9 +250,10 @@ impl Lowerer<'_> {
         let mut written: Vec<Range> = writes.to_vec();
         for (i, param) in params.iter().enumerate() {
             let (Some(range), Some(value)) = (outs[i], values[i].clone()) else { continue };
-            let shared = outs.iter().enumerate().any(|(j, other)| {
-                j != i && other.is_some_and(|other| overlap(other, range))
-            });
+            let shared = outs
+                .iter()
+                .enumerate()
+                .any(|(j, other)| j != i && other.is_some_and(|other| overlap(other, range)));
             let used = reads.iter().chain(writes).any(|r| overlap(*r, range));
             let in_place = matches!(value, Val::At(LVal::Store(_)));
             if copies[i].is_none() && (shared || used || !in_place) {

@@ -80,8 +80,7 @@ impl Graph {
                     let block = &self.blocks[at as usize];
                     match &block.end {
                         Some((Terminator::Jump(next), _))
-                            if block.ops.is_empty()
-                                && (!keep_labels || block.label.is_empty()) =>
+                            if block.ops.is_empty() && (!keep_labels || block.label.is_empty()) =>
                         {
                             at = *next;
                         }

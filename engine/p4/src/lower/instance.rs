@@ -69,7 +69,13 @@ impl Lowerer<'_> {
         }
         self.made += 1;
         self.span = instance.span;
-        let name = Self::control_name(path, &instance.name, &instance.annotations);
+        let mut name = Self::control_name(path, &instance.name, &instance.annotations);
+        if let InstanceOf::Block(block) = &instance.of
+            && self.hir.blocks[*block].name == instance.name
+        {
+            // Named by its type, whose annotation counts then.
+            name = Self::control_name(path, &instance.name, &self.hir.blocks[*block].annotations);
+        }
         match &instance.of {
             InstanceOf::Block(block) => self.instantiate_block(*block, &instance.args, name),
             InstanceOf::Extern(of, types) => {
@@ -180,7 +186,8 @@ impl Lowerer<'_> {
                 let element = types.first()?;
                 let Some(width) = self.hir.types.width(element) else {
                     let shown = self.hir.types.show(element);
-                    self.reporter.unsupported(instance.span, &format!("A register of type {shown}"));
+                    self.reporter
+                        .unsupported(instance.span, &format!("A register of type {shown}"));
                     return None;
                 };
                 self.program.registers.push(Register { identity, width, size });
@@ -215,7 +222,8 @@ impl Lowerer<'_> {
                 Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))
             }
             ("action_selector", [algorithm, size, _width]) => {
-                let (selector, size) = (Some(self.algorithm(algorithm)), u64::from(self.known_u32(size)));
+                let (selector, size) =
+                    (Some(self.algorithm(algorithm)), u64::from(self.known_u32(size)));
                 let profile = ActionProfile { identity, size, selector, tables: Vec::new() };
                 self.program.action_profiles.push(profile);
                 Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))

@@ -3,6 +3,8 @@
 mod apply;
 mod assign;
 mod call;
+mod dead;
+mod equal;
 mod externs;
 mod graph;
 mod instance;
@@ -65,6 +67,10 @@ struct Lowerer<'a> {
     /// Where a table puts `hit` and the action; read at once, so one pair does for all.
     applied: Option<(Word, Word)>,
     made: usize,
+    /// Words of headers and metadata; locals come behind.
+    kept: Word,
+    /// Assignments of the action that is being inlined that have no effect.
+    skipped: Rc<HashSet<crate::exits::StmtKey>>,
     overflow: bool,
 }
 
@@ -86,6 +92,8 @@ pub(crate) fn lower(name: &str, hir: &Hir, reporter: &mut Reporter) -> Option<Pr
         span: hir.main_span,
         applied: None,
         made: 0,
+        kept: 0,
+        skipped: Rc::default(),
         overflow: false,
     };
     lowerer.run();
@@ -185,13 +193,16 @@ impl Lowerer<'_> {
                 },
             }
         }
-        let [parser, verify, ingress, egress, compute, deparser] = blocks.as_slice() else { return };
+        let [parser, verify, ingress, egress, compute, deparser] = blocks.as_slice() else {
+            return;
+        };
         // Names in the state area are those of the ingress control; the hot part comes first.
         let params = &hir.blocks[ingress.block].params;
         let [headers, metadata, standard] = params.as_slice() else { return };
         let standard_store = self.allocate(&standard.ty, &standard.name);
         let metadata_store = self.allocate(&metadata.ty, &metadata.name);
         let headers_store = self.allocate(&headers.ty, &headers.name);
+        self.kept = self.program.state_words;
         self.standard_metadata(&standard_store);
         self.field_lists(&metadata.ty, &metadata_store, &[]);
         self.controller_headers();
@@ -220,7 +231,11 @@ impl Lowerer<'_> {
         self.end(Terminator::Exit);
         let graph = std::mem::replace(&mut self.graph, Graph::new());
         self.made += graph.made;
-        graph.finish(block.is_parser)
+        let mut graph = graph.finish(block.is_parser);
+        if !self.overflow {
+            dead::remove(&self.program, &mut graph, self.kept);
+        }
+        graph
     }
 
     fn standard_metadata(&mut self, store: &Store) {

@@ -15,7 +15,14 @@ pub(super) fn binary(op: BinOp, signed: bool, left: Expr, right: Expr) -> Expr {
     let (left_width, right_width) = (left.width(), right.width());
     let is_truth = matches!(
         op,
-        BinOp::Eq | BinOp::Ne | BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Both | BinOp::Either
+        BinOp::Eq
+            | BinOp::Ne
+            | BinOp::Lt
+            | BinOp::Le
+            | BinOp::Gt
+            | BinOp::Ge
+            | BinOp::Both
+            | BinOp::Either
     );
     let width = match op {
         BinOp::Concat => left_width + right_width,
@@ -84,7 +91,9 @@ pub(super) fn slice(arg: Expr, high: u32, low: u32) -> Expr {
             Expr::Const(fold::to_value(&number, width))
         }
         arg if low == 0 && width == arg.width() => arg,
-        Expr::Slice { arg, low: inner, .. } => Expr::Slice { arg, high: high + inner, low: low + inner },
+        Expr::Slice { arg, low: inner, .. } => {
+            Expr::Slice { arg, high: high + inner, low: low + inner }
+        }
         arg => Expr::Slice { arg: Box::new(arg), high, low },
     }
 }

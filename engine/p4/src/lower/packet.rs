@@ -58,7 +58,9 @@ impl Lowerer<'_> {
         }
         match self.value(header) {
             Val::At(LVal::Store(Store::Header(id))) => self.op(Op::Extract(id)),
-            _ => self.reporter.unsupported(header.span, "'extract' into an element by run-time index"),
+            _ => self
+                .reporter
+                .unsupported(header.span, "'extract' into an element by run-time index"),
         }
     }
 
@@ -72,7 +74,8 @@ impl Lowerer<'_> {
         let has_varbit =
             self.program.headers[id as usize].fields.iter().any(|f| f.varbit_length.is_some());
         if !has_varbit {
-            self.reporter.error(header.span, "'extract' with a length takes a header with a varbit field.");
+            self.reporter
+                .error(header.span, "'extract' with a length takes a header with a varbit field.");
             return;
         }
         self.op(Op::ExtractVarbit { header: id, bits });
@@ -150,7 +153,12 @@ impl Lowerer<'_> {
             }
             Store::Scalar(Place { .. }) | Store::Varbit(..) => {
                 let shown = self.hir.types.show(&value.ty);
-                self.reporter.error(value.span, format!("'emit' takes headers, stacks and structs of them, not parts of {shown}."));
+                self.reporter.error(
+                    value.span,
+                    format!(
+                        "'emit' takes headers, stacks and structs of them, not parts of {shown}."
+                    ),
+                );
             }
         }
     }

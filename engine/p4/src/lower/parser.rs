@@ -46,16 +46,20 @@ impl Lowerer<'_> {
                         }
                         values.push(value);
                     }
-                    let cases = cases
-                        .iter()
-                        .map(|(sets, to)| SelectCase {
-                            patterns: sets.iter().map(|set| self.pattern(set)).collect(),
-                            target: target(*to),
-                        })
-                        .collect();
                     // v1model: without a match the parser accepts.
-                    let default = accept;
-                    self.end(Terminator::Select { keys: values, cases, default });
+                    let mut default = accept;
+                    let mut made = Vec::new();
+                    for (sets, to) in cases {
+                        let patterns: Vec<Pattern> =
+                            sets.iter().map(|set| self.pattern(set)).collect();
+                        // What takes everything ends the list.
+                        if patterns.iter().all(|p| *p == Pattern::Any) {
+                            default = target(*to);
+                            break;
+                        }
+                        made.push(SelectCase { patterns, target: target(*to) });
+                    }
+                    self.end(Terminator::Select { keys: values, cases: made, default });
                 }
             }
         }

@@ -6,6 +6,7 @@ use super::Lowerer;
 use super::layout::join;
 use super::value::{LVal, Val};
 use crate::effects::has_effects;
+use crate::exits;
 use crate::hir::{Callee, HExpr, HStmt, HStmtKind, HVar};
 
 impl Lowerer<'_> {
@@ -36,6 +37,7 @@ impl Lowerer<'_> {
     fn stmt(&mut self, stmt: &HStmt) {
         match &stmt.kind {
             HStmtKind::Decl(var) => self.declare(var),
+            HStmtKind::Assign(..) if self.skipped.contains(&exits::key(stmt)) => {}
             HStmtKind::Assign(to, value) => {
                 let Val::At(mut place) = self.value(to) else { return };
                 if has_effects(self.hir, value) {

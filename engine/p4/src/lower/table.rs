@@ -164,7 +164,9 @@ impl Lowerer<'_> {
             let ones = fold::to_value(&BigInt::from(-1), key.width);
             let zero = Value::new(key.width, 0);
             let found = match (key.kind, set) {
-                (MatchKind::Exact | MatchKind::Selector, KeySet::Value(v)) => Match::Exact(self.constant(v)),
+                (MatchKind::Exact | MatchKind::Selector, KeySet::Value(v)) => {
+                    Match::Exact(self.constant(v))
+                }
                 (MatchKind::Lpm, KeySet::Value(v)) => Match::Lpm(self.constant(v), key.width),
                 (MatchKind::Lpm, KeySet::Any) => Match::Lpm(zero, 0),
                 (MatchKind::Lpm, KeySet::Mask(v, mask)) => {
@@ -172,7 +174,10 @@ impl Lowerer<'_> {
                     match prefix(&mask) {
                         Some(length) => Match::Lpm(value, length),
                         None => {
-                            self.reporter.error(entry.span, "The mask of an lpm key must be a prefix: ones, then zeros.");
+                            self.reporter.error(
+                                entry.span,
+                                "The mask of an lpm key must be a prefix: ones, then zeros.",
+                            );
                             Match::Lpm(value, 0)
                         }
                     }
@@ -194,7 +199,10 @@ impl Lowerer<'_> {
                 (MatchKind::Optional, KeySet::Any) => Match::Optional(None),
                 (kind, _) => {
                     let kind = format!("{kind:?}").to_lowercase();
-                    let message = format!("This is not a value for key '{}', which is matched {kind}.", key.name);
+                    let message = format!(
+                        "This is not a value for key '{}', which is matched {kind}.",
+                        key.name
+                    );
                     self.reporter.error(entry.span, message);
                     Match::Exact(zero)
                 }

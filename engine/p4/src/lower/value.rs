@@ -133,11 +133,9 @@ impl Lowerer<'_> {
     pub(super) fn load_place(&mut self, place: &LVal) -> Expr {
         match place {
             LVal::Store(Store::Scalar(place) | Store::Varbit(place, _)) => Expr::Load(*place),
-            LVal::ElementField(stack, index, place) => Expr::LoadElement {
-                stack: *stack,
-                index: Box::new(index.clone()),
-                place: *place,
-            },
+            LVal::ElementField(stack, index, place) => {
+                Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
+            }
             LVal::Slice(of, high, low) => ops::slice(self.load_place(of), *high, *low),
             LVal::Store(_) | LVal::Element(..) => constant(1, 0),
         }
@@ -175,7 +173,8 @@ impl Lowerer<'_> {
                 match u32::try_from(&at) {
                     Ok(at) if at < size => Val::At(LVal::Store(Store::Header(first + at))),
                     _ => {
-                        let message = format!("Index {at} is out of range: the stack has {size} elements.");
+                        let message =
+                            format!("Index {at} is out of range: the stack has {size} elements.");
                         self.reporter.error(index.span, message);
                         Val::InvalidHeader
                     }
@@ -302,7 +301,13 @@ impl Lowerer<'_> {
         if hir.types.width(ty).is_some() && !acts {
             let (a, b) = (self.scalar(then), self.scalar(otherwise));
             return Val::Scalar(match &cond {
-                Expr::Const(value) => if value.words[0] == 1 { a } else { b },
+                Expr::Const(value) => {
+                    if value.words[0] == 1 {
+                        a
+                    } else {
+                        b
+                    }
+                }
                 _ => Expr::Mux { cond: Box::new(cond), then: Box::new(a), otherwise: Box::new(b) },
             });
         }
@@ -320,70 +325,12 @@ impl Lowerer<'_> {
         Val::At(to)
     }
 
-    /// Width-1 equality of structs, headers, stacks and tuples.
-    fn equal(&mut self, a: &Val, b: &Val, ty: &Ty) -> Expr {
-        let hir = self.hir;
-        let base = hir.types.base(ty);
-        if hir.types.width(&base).is_some() {
-            let (a, b) = (self.load(a), self.load(b));
-            return ops::binary(BinOp::Eq, false, a, b);
-        }
-        let all = |this: &mut Self, types: &[Ty]| {
-            let mut result = constant(1, 1);
-            for (i, ty) in types.iter().enumerate() {
-                let width = hir.types.width(ty).unwrap_or(1);
-                let (x, y) = (this.member(a.clone(), i, width), this.member(b.clone(), i, width));
-                let equal = this.equal(&x, &y, ty);
-                result = ops::binary(BinOp::Both, false, result, equal);
-            }
-            result
-        };
-        match &base {
-            Ty::Struct(id) => {
-                let types: Vec<Ty> = hir.types.structs[*id].fields.iter().map(|f| f.ty.clone()).collect();
-                let fields = all(self, &types);
-                if !hir.types.is_header(&base) {
-                    return fields;
-                }
-                // Equal headers are both invalid, or both valid with equal fields.
-                let (x, y) = (self.validity(a), self.validity(b));
-                let same = ops::binary(BinOp::Eq, false, x.clone(), y);
-                let invalid = unary(UnOp::Not, x, false);
-                let content = ops::binary(BinOp::Either, false, invalid, fields);
-                ops::binary(BinOp::Both, false, same, content)
-            }
-            Ty::Tuple(types) => all(self, types),
-            Ty::Stack(element, size) => {
-                let mut result = constant(1, 1);
-                for i in 0..*size {
-                    let (x, y) = (self.stack_element(a, i), self.stack_element(b, i));
-                    let equal = self.equal(&x, &y, element);
-                    result = ops::binary(BinOp::Both, false, result, equal);
-                }
-                result
-            }
-            _ => {
-                let span = self.span;
-                self.reporter.unsupported(span, "A comparison of such values");
-                constant(1, 0)
-            }
-        }
-    }
-
-    fn stack_element(&self, stack: &Val, index: u32) -> Val {
-        match stack {
-            Val::At(LVal::Store(Store::Stack(id))) => {
-                let first = self.program.stacks[*id as usize].first;
-                Val::At(LVal::Store(Store::Header(first + index)))
-            }
-            _ => Val::InvalidHeader,
-        }
-    }
-
     /// A number that must be known when the program is compiled.
     pub(super) fn known(&mut self, expr: &HExpr) -> Option<BigInt> {
         match self.scalar(expr) {
-            Expr::Const(value) => Some(fold::from_value(&value, self.hir.types.is_signed(&expr.ty))),
+            Expr::Const(value) => {
+                Some(fold::from_value(&value, self.hir.types.is_signed(&expr.ty)))
+            }
             _ => {
                 self.reporter.error(expr.span, "This must be a constant.");
                 None
@@ -400,11 +347,14 @@ impl Lowerer<'_> {
     }
 }
 
-fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
+pub(super) fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
     let width = arg.width();
     if let Expr::Const(value) = &arg {
         let number = fold::from_value(value, signed);
-        return Expr::Const(fold::to_value(&fold::unary(op, &number, Some((width, signed))), width));
+        return Expr::Const(fold::to_value(
+            &fold::unary(op, &number, Some((width, signed))),
+            width,
+        ));
     }
     let op = match op {
         UnOp::Not | UnOp::Complement => UnaryOp::Not,

@@ -43,9 +43,9 @@ impl Parser<'_> {
                 self.bump();
                 let name = self.name("the name of a package")?;
                 let type_params = self.type_params()?;
-                let params = self.params()?;
+                self.params()?;
                 self.expect(";", "after a package")?;
-                DeclKind::Package { name, type_params, params }
+                DeclKind::Package { name, type_params }
             }
             _ => return self.typed(annotations, word.as_deref()),
         };
@@ -57,12 +57,12 @@ impl Parser<'_> {
         let span = self.span();
         let Some(ty) = self.attempt(Self::ty) else {
             let hint = did_you_mean(word.unwrap_or(""), KEYWORDS.iter().copied());
-            return self.unexpected("a declaration").or_else(|Failed| {
-                if !hint.is_empty() && self.quiet == 0 {
-                    self.reporter.error(span, hint.trim_start().to_string());
-                }
-                Err(Failed)
-            });
+            if !hint.is_empty() && self.quiet == 0 {
+                let span = self.span();
+                let text = self.peek().describe();
+                return self.error(span, format!("Expected a declaration, not {text}.{hint}"));
+            }
+            return self.unexpected("a declaration");
         };
         if self.peek().is("(") {
             let args = self.args()?;
@@ -81,7 +81,8 @@ impl Parser<'_> {
         if let (TypeKind::Named(name, ..), false) = (&ty.kind, self.peek().ident().is_some()) {
             let hint = did_you_mean(&name.text, KEYWORDS.iter().copied());
             let text = name.text.clone();
-            return self.error(span, format!("Expected a declaration, but '{text}' starts none.{hint}"));
+            return self
+                .error(span, format!("Expected a declaration, but '{text}' starts none.{hint}"));
         }
         self.variable(annotations, ty)
     }
@@ -226,7 +227,7 @@ impl Parser<'_> {
     fn params(&mut self) -> Parsed<Vec<Param>> {
         self.expect("(", "before the parameters")?;
         self.list(")", |p| {
-            let annotations = p.annotations()?;
+            p.annotations()?;
             let dir = match p.peek().ident().map(|t| &**t) {
                 Some("in") => Dir::In,
                 Some("out") => Dir::Out,
@@ -242,7 +243,7 @@ impl Parser<'_> {
                 true => Some(p.expr()?),
                 false => None,
             };
-            Ok(Param { annotations, dir, ty, name, default })
+            Ok(Param { dir, ty, name, default })
         })
     }
 

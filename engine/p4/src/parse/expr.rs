@@ -62,7 +62,10 @@ impl Parser<'_> {
             // A long chain makes a tree as deep as nesting does.
             steps += 1;
             if self.depth + steps > MAX_DEPTH {
-                return self.error(span, format!("An expression has more than {MAX_DEPTH} operators in a row."));
+                return self.error(
+                    span,
+                    format!("An expression has more than {MAX_DEPTH} operators in a row."),
+                );
             }
             for _ in 0..tokens {
                 self.bump();
@@ -103,7 +106,10 @@ impl Parser<'_> {
             let span = self.span();
             steps += 1;
             if self.depth + steps > MAX_DEPTH {
-                return self.error(span, format!("An expression has more than {MAX_DEPTH} parts in a row."));
+                return self.error(
+                    span,
+                    format!("An expression has more than {MAX_DEPTH} parts in a row."),
+                );
             }
             if self.eat(".") {
                 // `apply` is a keyword, but also a method.

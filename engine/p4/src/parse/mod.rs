@@ -16,11 +16,44 @@ use crate::token::{Tok, Token};
 const MAX_DEPTH: usize = 200;
 
 /// Words that are never names.
-const KEYWORDS: &[&str] = &[
-    "abstract", "action", "apply", "bit", "bool", "const", "control", "default", "else", "enum",
-    "exit", "extern", "false", "for", "header", "header_union", "if", "in", "inout", "int",
-    "out", "package", "parser", "return", "select", "string", "struct", "switch", "table", "this",
-    "transition", "true", "tuple", "typedef", "varbit", "void", "while",
+pub(crate) const KEYWORDS: &[&str] = &[
+    "abstract",
+    "action",
+    "apply",
+    "bit",
+    "bool",
+    "const",
+    "control",
+    "default",
+    "else",
+    "enum",
+    "exit",
+    "extern",
+    "false",
+    "for",
+    "header",
+    "header_union",
+    "if",
+    "in",
+    "inout",
+    "int",
+    "out",
+    "package",
+    "parser",
+    "return",
+    "select",
+    "string",
+    "struct",
+    "switch",
+    "table",
+    "this",
+    "transition",
+    "true",
+    "tuple",
+    "typedef",
+    "varbit",
+    "void",
+    "while",
 ];
 
 /// Annotations with expressions that the compiler reads.
@@ -144,7 +177,8 @@ impl Parser<'_> {
     fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
         if self.depth >= MAX_DEPTH {
             let span = self.span();
-            return self.error(span, format!("The program is nested more than {MAX_DEPTH} deep here."));
+            return self
+                .error(span, format!("The program is nested more than {MAX_DEPTH} deep here."));
         }
         self.depth += 1;
         let result = f(self);

@@ -4,6 +4,7 @@ use super::{Failed, Parsed, Parser};
 use crate::ast::{
     ActionRef, Annotation, Decl, DeclKind, Entry, Expr, Key, Name, Property, PropertyValue,
 };
+use crate::diag::did_you_mean;
 
 impl Parser<'_> {
     pub(super) fn table(&mut self, annotations: Vec<Annotation>) -> Parsed<Decl> {
@@ -28,7 +29,7 @@ impl Parser<'_> {
     }
 
     fn property(&mut self) -> Parsed<Property> {
-        let annotations = self.annotations()?;
+        self.annotations()?;
         let constant = self.eat_word("const");
         let name = self.name("a table property such as key, actions, size or default_action")?;
         self.expect("=", "after the name of a table property")?;
@@ -36,13 +37,20 @@ impl Parser<'_> {
             "key" => PropertyValue::Keys(self.items(Self::key)?),
             "actions" => PropertyValue::Actions(self.items(Self::action_ref)?),
             "entries" => PropertyValue::Entries(self.items(Self::entry)?),
-            _ => {
+            text => {
+                if self.peek().is("{") {
+                    let hint = did_you_mean(text, ["key", "actions", "entries"].into_iter());
+                    if !hint.is_empty() {
+                        let message = format!("'{text}' is not a table property.{hint}");
+                        return self.error(name.span, message);
+                    }
+                }
                 let value = self.expr()?;
                 self.expect(";", "after the value of a table property")?;
                 PropertyValue::Expr(value)
             }
         };
-        Ok(Property { annotations, constant, name, value })
+        Ok(Property { constant, name, value })
     }
 
     /// `{ item item ... }` with an optional `;` behind.

@@ -44,9 +44,9 @@ impl Parser<'_> {
             Some("list") if self.ahead(1).is("<") => {
                 self.bump();
                 self.bump();
-                let element = self.ty()?;
+                self.ty()?;
                 self.expect(">", "after the element type")?;
-                TypeKind::List(Box::new(element))
+                TypeKind::List
             }
             _ => {
                 let global = self.eat(".");
@@ -120,7 +120,10 @@ impl Parser<'_> {
     /// Is a cast's `(type)` next, the parenthesis included? Gives the type when it is.
     pub(super) fn cast_type(&mut self) -> Option<(Type, Span)> {
         let word = self.ahead(1).ident()?;
-        let builtin = matches!(&**word, "bit" | "int" | "bool" | "varbit" | "error" | "string" | "tuple" | "list");
+        let builtin = matches!(
+            &**word,
+            "bit" | "int" | "bool" | "varbit" | "error" | "string" | "tuple" | "list"
+        );
         self.attempt(|p| {
             let span = p.bump().span;
             let ty = p.ty()?;

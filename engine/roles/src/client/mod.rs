@@ -167,6 +167,9 @@ impl Client {
             let gap = exponential_gap(self.workload.random(), rate);
             self.next_arrival = now.saturating_add(gap);
         }
+        if matches!(arrivals, Arrivals::Closed { .. }) {
+            self.waiting.clear();
+        }
         self.fill(now, out);
     }
 

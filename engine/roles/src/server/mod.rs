@@ -1,6 +1,6 @@
 //! Storage server shim: request frames in, storage calls and reply frames out.
 //!
-//! Rules (NetCache paper, section on cache coherence; `docs/netcache-protocol.md`)
+//! Rules (NetCache paper, section on cache coherence)
 //! -----
 //! 1. A write has its effect once, however often its frame comes, and is answered after the store
 //!    has it. Writes of one key run one at a time, in the order in which they are taken up.

@@ -3,7 +3,7 @@
 use netkv_wire::{FrameView, Ip, Key, MAX_VALUE, Mark, Message, Op, Status};
 
 use super::Server;
-use super::state::{Call, KeyState, Step, Write};
+use super::state::{Call, Step, Write};
 use super::window::{Seen, Window};
 use crate::{Actions, Nanos, StoreOp, StoreResult};
 
@@ -89,7 +89,10 @@ impl Server {
             mark: frame.mark(),
             value,
         };
-        self.keys.entry(key).or_insert_with(KeyState::new).writes.push_back(write);
+        match self.keys.get_mut(&key) {
+            Some(state) => state.writes.push_back(write),
+            None => self.start_write(now, &key, write, out),
+        }
         self.advance(now, &key, out);
     }
 

@@ -29,7 +29,7 @@ pub(crate) enum Arrival {
 }
 
 impl Service {
-    /// `rate` requests a second, at most `limit` waiting.
+    /// `rate` requests a second (more than 0), at most `limit` waiting.
     pub(crate) fn new(rate: f64, limit: usize) -> Self {
         let interval = (SECOND as f64 / rate) as Nanos;
         Self { interval, limit, free_at: 0, waiting: VecDeque::new(), spare: Vec::new() }
@@ -38,7 +38,7 @@ impl Service {
     /// A frame arrives at `now`.
     pub(crate) fn arrive(&mut self, now: Nanos, frame: &[u8]) -> Arrival {
         if self.waiting.is_empty() && self.free_at <= now {
-            self.free_at = now + self.interval;
+            self.free_at = now.saturating_add(self.interval);
             return Arrival::Serve;
         }
         if self.waiting.len() >= self.limit {
@@ -58,7 +58,7 @@ impl Service {
             return None;
         }
         let frame = self.waiting.pop_front()?;
-        self.free_at += self.interval;
+        self.free_at = self.free_at.saturating_add(self.interval);
         Some(frame)
     }
 

@@ -1,1 +1,191 @@
 //! One server and a switch with the frames handed over by hand, to make a race happen.
+
+use std::collections::VecDeque;
+
+use netkv_roles::{
+    Actions, MemoryStore, Nanos, Server, ServerConfig, StoreCall, StoreOp, StoreResult, WriteId,
+    fill_value, read_writer,
+};
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
+    client_ip, server_ip,
+};
+use netkv_workload::{ValueSize, key_of};
+
+use super::frame_of;
+use super::switch::{Entry, Node, Switch};
+use super::world::server_config;
+pub use netkv_roles::Scheme;
+
+pub const GENERATION: u32 = 5;
+
+pub struct Bench {
+    pub now: Nanos,
+    pub key: Key,
+    pub server: Server,
+    pub store: MemoryStore,
+    pub switch: Switch,
+    /// Frames that the server has sent and the switch has not seen.
+    pub sent: VecDeque<Vec<u8>>,
+    /// Frames that arrived at clients and the controller.
+    pub arrived: Vec<Vec<u8>>,
+    /// The next storage call fails.
+    pub fail: bool,
+    next_control: u32,
+}
+
+impl Bench {
+    pub fn new(scheme: Scheme) -> Self {
+        let config = ServerConfig { guard: 0, ..server_config(0, 1, scheme) };
+        Self {
+            now: 1_000_000,
+            key: key_of(1),
+            server: Server::new(config, 1_000_000),
+            store: MemoryStore::new(10, ValueSize::Fixed(64)),
+            switch: Switch::new(1, 2),
+            sent: VecDeque::new(),
+            arrived: Vec::new(),
+            fail: false,
+            next_control: 1,
+        }
+    }
+
+    /// With the key cached and valid.
+    pub fn cached() -> Self {
+        let mut bench = Self::new(Scheme::NetCache);
+        bench.insert(GENERATION, 0b1111);
+        let install = bench.control(Op::Install, GENERATION);
+        bench.arrive(&install);
+        bench.run();
+        assert_eq!(bench.status(Op::InstallReply), Some(Status::Ok));
+        assert!(bench.switch.cached(&bench.key).is_some());
+        bench.arrived.clear();
+        bench
+    }
+
+    pub fn insert(&mut self, generation: u32, bitmap: u8) {
+        self.switch.lookup.insert(self.key, Entry { slot: 0, generation, bitmap });
+    }
+
+    /// A request of a client as it leaves the switch for the server.
+    pub fn request(&mut self, op: Op, client: u16, request: u32) -> Vec<u8> {
+        self.request_of_size(op, client, request, 64)
+    }
+
+    pub fn request_of_size(&mut self, op: Op, client: u16, request: u32, size: usize) -> Vec<u8> {
+        let message =
+            Message::request(client_ip(client), SERVICE_IP, op, client, request, self.key);
+        let mut value = vec![0; size];
+        fill_value(&self.key, WriteId { client, request }, &mut value);
+        let value = if op == Op::Put { &value[..] } else { &[] };
+        let (node, bytes) = self.switch.process(&frame_of(&message.with_value(value)));
+        assert_eq!(node, Node::Server(0), "the switch did not answer itself");
+        bytes
+    }
+
+    /// A message of the controller to the server, with a request number of its own.
+    pub fn control(&mut self, op: Op, generation: u32) -> Vec<u8> {
+        self.next_control += 1;
+        let (sender, request) = (CONTROLLER_SENDER, self.next_control);
+        let message = Message::request(CONTROLLER_IP, server_ip(0), op, sender, request, self.key);
+        frame_of(&message.with_mark(Mark { generation, version: 0, bitmap: 0 }))
+    }
+
+    /// A frame arrives at the server; the store works at once.
+    pub fn arrive(&mut self, bytes: &[u8]) {
+        let mut out = Actions::new();
+        self.server.on_frame(self.now, bytes, &mut out);
+        self.work(out);
+    }
+
+    pub fn pass_time(&mut self, time: Nanos) {
+        self.now += time;
+        let mut out = Actions::new();
+        self.server.on_timer(self.now, &mut out);
+        self.work(out);
+    }
+
+    fn work(&mut self, mut out: Actions) {
+        loop {
+            self.sent.extend(out.frames().map(<[u8]>::to_vec));
+            let calls: Vec<(u32, StoreOp, Key, Vec<u8>)> =
+                out.calls().map(|call| (call.id, call.op, call.key, call.value.to_vec())).collect();
+            if calls.is_empty() {
+                return;
+            }
+            out.clear();
+            for (id, op, key, value) in calls {
+                let call = StoreCall { id, op, key, value: &value };
+                let result = if std::mem::take(&mut self.fail) {
+                    StoreResult::Failed
+                } else {
+                    self.store.execute(&call)
+                };
+                self.server.on_stored(self.now, id, result, &mut out);
+            }
+        }
+    }
+
+    /// Takes the first frame with this operation that the server has sent.
+    pub fn take(&mut self, op: Op) -> Vec<u8> {
+        let is = |bytes: &Vec<u8>| FrameView::parse(bytes).unwrap().op() == op;
+        let at = self.sent.iter().position(is);
+        self.sent.remove(at.unwrap_or_else(|| panic!("the server has sent no {op:?}"))).unwrap()
+    }
+
+    /// Whether the server has sent such a frame that the switch has not seen.
+    pub fn has_sent(&self, op: Op) -> bool {
+        self.sent.iter().any(|bytes| FrameView::parse(bytes).unwrap().op() == op)
+    }
+
+    /// One frame passes the switch; gives what comes out.
+    pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
+        self.switch.process(bytes).1
+    }
+
+    /// Everything that was sent, and what it leads to, arrives in order.
+    pub fn run(&mut self) {
+        while let Some(bytes) = self.sent.pop_front() {
+            match self.switch.process(&bytes) {
+                (Node::Server(_), bytes) => self.arrive(&bytes),
+                (_, bytes) => self.arrived.push(bytes),
+            }
+        }
+    }
+
+    /// Status of the last frame with this operation that has arrived.
+    pub fn status(&self, op: Op) -> Option<Status> {
+        let frames = self.arrived.iter().rev().map(|bytes| FrameView::parse(bytes).unwrap());
+        frames.into_iter().find(|frame| frame.op() == op).map(|frame| frame.status())
+    }
+
+    /// Whether client's request has been answered with this status.
+    pub fn answered(&self, client: u16, request: u32, status: Status) -> bool {
+        self.arrived.iter().any(|bytes| {
+            let frame = FrameView::parse(bytes).unwrap();
+            (frame.sender(), frame.request(), frame.status()) == (client, request, status)
+        })
+    }
+
+    /// Who wrote what the store has: client and request number.
+    pub fn stored(&mut self) -> Option<(u16, u32)> {
+        let key = self.key;
+        let writer = read_writer(&key, self.store.get(&key)?).expect("a whole value");
+        Some((writer.client, writer.request))
+    }
+
+    /// Who wrote what the switch would answer.
+    pub fn hit(&self) -> Option<(u16, u32)> {
+        let value = self.switch.cached(&self.key)?;
+        let writer = read_writer(&self.key, value).expect("a whole value");
+        Some((writer.client, writer.request))
+    }
+
+    /// The server process dies; its store stays.
+    pub fn restart(&mut self, guard: Nanos) {
+        let old = *self.server.config();
+        let first_request = old.first_request + 1000;
+        self.server = Server::new(ServerConfig { guard, first_request, ..old }, self.now);
+        self.sent.clear();
+    }
+}

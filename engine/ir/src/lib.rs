@@ -940,7 +940,7 @@ impl Value {
     /// A constant from words, cut to `width`.
     pub fn from_words(width: u32, mut words: Vec<u64>) -> Self {
         words.resize(width.div_ceil(64) as usize, 0);
-        if width % 64 != 0
+        if !width.is_multiple_of(64)
             && let Some(last) = words.last_mut()
         {
             *last &= (1u64 << (width % 64)) - 1;

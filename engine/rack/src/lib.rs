@@ -1,1 +1,17 @@
-//! netkv-rack
+//! The live driver: wall clock and sockets around the switch and the protocol roles.
+//!
+//! A switch port is a UDP socket on loopback and a frame is a datagram. Each node is one thread
+//! that waits for its sockets and timers, moves frames in batches and drives a part that knows
+//! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
+
+pub mod client;
+pub mod clock;
+mod command;
+pub mod config;
+mod counters;
+mod sample;
+pub mod server;
+pub mod store;
+pub mod switch;
+pub mod sys;
+mod worker;

@@ -1,0 +1,90 @@
+# netkv: `make demo` and `make test` do all set-up themselves. See README.md.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+BOOTSTRAP := .cache/bootstrap
+# A uv on PATH is taken; otherwise one is installed into $(BOOTSTRAP).
+UV := $(or $(shell command -v uv),$(BOOTSTRAP)/bin/uv)
+SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
+CARGO := cargo
+MANIFEST := engine/Cargo.toml
+ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
+
+export CARGO_TERM_COLOR ?= auto
+export CARGO_INCREMENTAL ?= 0
+
+.PHONY: help setup demo test test-engine test-python lint fmt bench wheel clean tools test-tools
+
+help: ## Show the targets
+	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: tools $(VENV)/.engine ## Install everything that netkv needs; leaves .venv/bin/netkv
+
+tools:
+	@command -v $(PYTHON) >/dev/null || { echo "netkv needs $(PYTHON); set PYTHON=/path/to/python3.11 or newer." >&2; exit 2; }
+	@command -v $(CARGO) >/dev/null || { echo "netkv needs a Rust toolchain (cargo) to build its engine; a wheel made by 'make wheel' does not." >&2; exit 2; }
+	@if ! command -v cc >/dev/null; then \
+	    echo "==> apt: installing gcc (the Rust toolchain links with it)"; \
+	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends gcc libc6-dev; fi
+	@if [ ! -x "$(UV)" ] && ! command -v uv >/dev/null; then \
+	    if ! $(PYTHON) -c 'import ensurepip' 2>/dev/null; then \
+	        echo "==> apt: installing python3-venv"; \
+	        $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends python3-venv; fi; \
+	    echo "==> installing uv into $(BOOTSTRAP)"; \
+	    $(PYTHON) -m venv $(BOOTSTRAP); $(BOOTSTRAP)/bin/pip install -q 'uv>=0.9,<1'; fi
+
+$(VENV)/.packages: pyproject.toml uv.lock | tools
+	@echo "==> installing the locked Python packages into $(VENV)"
+	@[ -x $(BIN)/python ] || $(UV) venv -q --python $(PYTHON) $(VENV)
+	@$(UV) sync -q --frozen
+	@touch $@
+
+$(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
+	@echo "==> building the engine (a few minutes the first time)"
+	@PATH="$(dir $(abspath $(UV))):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) \
+	    $(BIN)/maturin develop -q --release --locked --uv
+	@touch $@
+
+demo: setup ## Run NetCache against NoCache and show the comparison
+	@echo "==> netkv scenario run quickstart"
+	@$(BIN)/netkv scenario run quickstart
+
+test-tools:
+	@if ! command -v chromium >/dev/null; then \
+	    echo "==> apt: installing chromium (for the dashboard's tests)"; \
+	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends chromium; fi
+
+test: setup test-tools test-engine test-python ## Set up, then run every test
+
+test-engine:
+	@echo "==> engine tests"
+	@$(CARGO) test -q --locked --release --manifest-path $(MANIFEST) --workspace --exclude netkv-python
+
+test-python:
+	@echo "==> system tests"
+	@$(BIN)/python -m pytest
+
+lint: setup ## Check style and types
+	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(CARGO) fmt --manifest-path $(MANIFEST) --check
+	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
+
+fmt: setup ## Format everything
+	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
+	@$(CARGO) fmt --manifest-path $(MANIFEST)
+
+bench: setup ## Print the engine's speed as ratios
+	@$(CARGO) bench --locked --manifest-path $(MANIFEST) -p netkv-dataplane
+
+wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
+	@$(BIN)/maturin build -q --release --locked --out dist
+	@ls dist/*.whl
+
+clean: ## Remove what setup and tests made
+	@rm -rf $(VENV) .cache dist engine/target .pytest_cache .mypy_cache .ruff_cache

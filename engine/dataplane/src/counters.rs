@@ -1,0 +1,19 @@
+//! Counters.
+
+/// What a counter has seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct CounterData {
+    /// Packets.
+    pub packets: u64,
+    /// Bytes of these packets when they came in.
+    pub bytes: u64,
+}
+
+impl CounterData {
+    /// Counts one packet.
+    #[inline]
+    pub(crate) fn count(&mut self, bytes: u32) {
+        self.packets = self.packets.wrapping_add(1);
+        self.bytes = self.bytes.wrapping_add(u64::from(bytes));
+    }
+}

@@ -1,0 +1,211 @@
+//! Headers prepared for speed: where each field lies in the bytes, settled at load.
+
+use netkv_ir::{Header, Stack};
+
+use crate::bits::{self, BitWriter};
+use crate::expr::State;
+
+/// How one field of a byte-aligned header is read and written.
+#[derive(Debug, Clone, Copy)]
+enum Codec {
+    /// Whole bytes, at most 8.
+    Bytes { word: u32, offset: u32, count: u32 },
+    /// Whole bytes, more than 8.
+    WideBytes { word: u32, words: u32, offset: u32, count: u32 },
+    /// Anything else.
+    Bits { word: u32, at: u32, width: u32 },
+}
+
+/// A field of a header whose layout depends on the packet (varbit, or not on a byte boundary).
+#[derive(Debug, Clone, Copy)]
+struct Field {
+    word: u32,
+    words: u32,
+    width: u32,
+    varbit_length: Option<u32>,
+}
+
+/// A header instance.
+#[derive(Debug, Clone)]
+pub(crate) struct HeaderPlan {
+    pub(crate) valid: u32,
+    base: u32,
+    words: u32,
+    /// Bits on the wire without the varbit.
+    bits: u32,
+    /// Widest varbit allowed, in bits, if there is one.
+    pub(crate) varbit: Option<u32>,
+    varbit_length: Option<u32>,
+    codecs: Vec<Codec>,
+    fields: Vec<Field>,
+}
+
+/// A header stack.
+#[derive(Debug, Clone)]
+pub(crate) struct StackPlan {
+    pub(crate) first: u32,
+    pub(crate) size: u32,
+    pub(crate) next_index: u32,
+}
+
+impl StackPlan {
+    pub(crate) fn new(stack: &Stack) -> Self {
+        Self { first: stack.first, size: stack.size, next_index: stack.next_index }
+    }
+}
+
+impl HeaderPlan {
+    pub(crate) fn new(header: &Header) -> Self {
+        let mut plan = Self {
+            valid: header.valid,
+            base: header.base,
+            words: header.words,
+            bits: 0,
+            varbit: None,
+            varbit_length: None,
+            codecs: Vec::new(),
+            fields: Vec::new(),
+        };
+        for field in &header.fields {
+            let (word, width, at) = (field.place.word, field.place.width, plan.bits);
+            let words = field.place.words();
+            plan.fields.push(Field { word, words, width, varbit_length: field.varbit_length });
+            if field.varbit_length.is_some() {
+                plan.varbit = Some(width);
+                plan.varbit_length = field.varbit_length;
+                continue;
+            }
+            plan.codecs.push(match (at % 8, width % 8) {
+                (0, 0) if width <= 64 => Codec::Bytes { word, offset: at / 8, count: width / 8 },
+                (0, 0) => Codec::WideBytes { word, words, offset: at / 8, count: width / 8 },
+                _ => Codec::Bits { word, at, width },
+            });
+            plan.bits += width;
+        }
+        plan
+    }
+
+    pub(crate) fn is_valid(&self, state: &State) -> bool {
+        state.words[self.valid as usize] == 1
+    }
+
+    /// Bits that the header takes on the wire now.
+    pub(crate) fn wire_bits(&self, state: &State) -> usize {
+        let varbit = self.varbit_length.map_or(0, |word| state.words[word as usize]);
+        self.bits as usize + varbit as usize
+    }
+
+    /// Bits of the fixed part.
+    pub(crate) fn fixed_bits(&self) -> usize {
+        self.bits as usize
+    }
+
+    /// `setValid()`; returns whether it changed anything.
+    pub(crate) fn set_valid(&self, state: &mut State) -> bool {
+        if self.is_valid(state) {
+            return false;
+        }
+        self.clear(state);
+        state.words[self.valid as usize] = 1;
+        true
+    }
+
+    /// `setInvalid()`.
+    pub(crate) fn set_invalid(&self, state: &mut State) {
+        self.clear(state);
+        state.words[self.valid as usize] = 0;
+    }
+
+    fn clear(&self, state: &mut State) {
+        let base = self.base as usize;
+        state.words[base..base + self.words as usize].fill(0);
+    }
+
+    /// Copies `from`, a header of the same type, validity included.
+    pub(crate) fn copy_from(&self, from: &HeaderPlan, state: &mut State) {
+        let (source, words) = (from.base as usize, self.words.min(from.words) as usize);
+        state.words.copy_within(source..source + words, self.base as usize);
+        state.words[self.valid as usize] = state.words[from.valid as usize];
+    }
+
+    /// Reads the header from bit `at` of `data`; the caller has checked that all bits are there
+    /// and that `varbit` is not over the maximum.
+    pub(crate) fn read(&self, data: &[u8], at: usize, varbit: u32, state: &mut State) {
+        if self.varbit.is_none() && at.is_multiple_of(8) {
+            self.read_aligned(&data[at / 8..], state);
+        } else {
+            let mut at = at;
+            for field in &self.fields {
+                let width = match field.varbit_length {
+                    Some(word) => {
+                        state.words[word as usize] = u64::from(varbit);
+                        varbit
+                    }
+                    None => field.width,
+                };
+                let place = field.word as usize..(field.word + field.words) as usize;
+                bits::read_words(data, at, width, &mut state.words[place]);
+                at += width as usize;
+            }
+        }
+        state.words[self.valid as usize] = 1;
+    }
+
+    fn read_aligned(&self, data: &[u8], state: &mut State) {
+        for codec in &self.codecs {
+            match *codec {
+                Codec::Bytes { word, offset, count } => {
+                    let bytes = &data[offset as usize..(offset + count) as usize];
+                    state.words[word as usize] = bits::load_be(bytes);
+                }
+                Codec::WideBytes { word, words, offset, count } => {
+                    let bytes = &data[offset as usize..(offset + count) as usize];
+                    let place = word as usize..(word + words) as usize;
+                    bits::load_words(bytes, &mut state.words[place]);
+                }
+                Codec::Bits { word, at, width } => {
+                    let place = word as usize..word as usize + width.div_ceil(64) as usize;
+                    bits::read_words(data, at as usize, width, &mut state.words[place]);
+                }
+            }
+        }
+    }
+
+    /// Appends the header if it is valid.
+    pub(crate) fn emit(&self, state: &State, out: &mut BitWriter) {
+        if !self.is_valid(state) {
+            return;
+        }
+        if self.varbit.is_none() && out.is_aligned() && self.bits.is_multiple_of(8) {
+            self.write_aligned(state, out.grow(self.bits as usize / 8));
+            return;
+        }
+        for field in &self.fields {
+            let width = match field.varbit_length {
+                Some(word) => (state.words[word as usize] as u32).min(field.width),
+                None => field.width,
+            };
+            out.push_words(&state.words[field.word as usize..], width);
+        }
+    }
+
+    fn write_aligned(&self, state: &State, out: &mut [u8]) {
+        for codec in &self.codecs {
+            match *codec {
+                Codec::Bytes { word, offset, count } => {
+                    let bytes = &mut out[offset as usize..(offset + count) as usize];
+                    bits::store_be(bytes, state.words[word as usize]);
+                }
+                Codec::WideBytes { word, words, offset, count } => {
+                    let bytes = &mut out[offset as usize..(offset + count) as usize];
+                    let place = word as usize..(word + words) as usize;
+                    bits::store_words(bytes, &state.words[place]);
+                }
+                Codec::Bits { word, at, width } => {
+                    let words = &state.words[word as usize..];
+                    bits::write_words(out, at as usize, width, words);
+                }
+            }
+        }
+    }
+}

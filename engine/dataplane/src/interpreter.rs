@@ -1,0 +1,245 @@
+//! The interpreter: obviously right first, then as fast as walking prepared steps can be.
+
+use std::sync::Arc;
+
+use netkv_ir::{Match, Program, StandardMetadata};
+
+use crate::executor::{Executor, Graph};
+use crate::headers::{HeaderPlan, StackPlan};
+use crate::objects::Objects;
+use crate::packet::Packet;
+use crate::prepare;
+use crate::recorder::{Recorder, Site};
+use crate::step::{Apply, Block, Case, End, WidePattern};
+use crate::tables::in_range;
+
+/// Blocks that one graph may run for one packet; only a parser that loops without reading comes
+/// near it.
+const BLOCK_LIMIT: u32 = 65_536;
+
+/// Walks prepared graphs.
+#[derive(Debug)]
+pub struct Interpreter {
+    pub(crate) program: Arc<Program>,
+    graphs: [Vec<Block>; 6],
+    pub(crate) headers: Vec<HeaderPlan>,
+    pub(crate) stacks: Vec<StackPlan>,
+    pub(crate) standard: StandardMetadata,
+    pub(crate) errors: ParserErrors,
+}
+
+/// Indices of core.p4's errors in the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ParserErrors {
+    pub(crate) packet_too_short: u64,
+    pub(crate) stack_out_of_bounds: u64,
+    pub(crate) header_too_short: u64,
+    pub(crate) timeout: u64,
+    pub(crate) invalid_argument: u64,
+}
+
+/// What a step says about the rest of the graph.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Flow {
+    Next,
+    /// The graph ends with this parser error.
+    Error(u64),
+    /// The graph ends.
+    End,
+}
+
+impl Interpreter {
+    /// Prepares a program that has passed [`crate::check`].
+    pub(crate) fn new(program: &Arc<Program>) -> Self {
+        let error = |name: &str| {
+            let at = program.errors.iter().position(|error| error == name);
+            at.unwrap_or(0) as u64
+        };
+        Self {
+            graphs: Graph::ALL.map(|graph| prepare::graph(program, graph.of(program))),
+            headers: program.headers.iter().map(HeaderPlan::new).collect(),
+            stacks: program.stacks.iter().map(StackPlan::new).collect(),
+            standard: program.standard_metadata.clone(),
+            errors: ParserErrors {
+                packet_too_short: error("PacketTooShort"),
+                stack_out_of_bounds: error("StackOutOfBounds"),
+                header_too_short: error("HeaderTooShort"),
+                timeout: error("ParserTimeout"),
+                invalid_argument: error("ParserInvalidArgument"),
+            },
+            program: Arc::clone(program),
+        }
+    }
+
+    fn execute<const TRACE: bool>(
+        &self,
+        graph: Graph,
+        packet: &mut Packet,
+        objects: &mut Objects,
+        mut recorder: Option<&mut Recorder>,
+    ) {
+        let blocks = &self.graphs[graph as usize];
+        let Some(mut block) = blocks.first() else { return };
+        let mut site = Site { graph, block: 0, op: 0 };
+        if TRACE && let Some(recorder) = recorder.as_deref_mut() {
+            recorder.enter_block(self, site);
+        }
+        for _ in 0..BLOCK_LIMIT {
+            for (op, step) in block.steps.iter().enumerate() {
+                site.op = op as u32;
+                if TRACE && let Some(recorder) = recorder.as_deref_mut() {
+                    recorder.before(self, site, packet);
+                }
+                let flow = self.step(step, packet, objects);
+                if TRACE && let Some(recorder) = recorder.as_deref_mut() {
+                    recorder.after(self, site, packet, objects, flow);
+                }
+                match flow {
+                    Flow::Next => {}
+                    Flow::End => return,
+                    Flow::Error(error) => {
+                        packet.set(self.standard.parser_error, error);
+                        return;
+                    }
+                }
+            }
+            if TRACE && let Some(recorder) = recorder.as_deref_mut() {
+                recorder.before_end(self, site, packet);
+            }
+            let next = match &block.end {
+                End::Jump(next) => *next,
+                End::Branch { cond, then, otherwise } => {
+                    if cond.eval(&mut packet.state) == 1 {
+                        *then
+                    } else {
+                        *otherwise
+                    }
+                }
+                End::SelectSmall { key, cases, default } => {
+                    let key = key.eval(&mut packet.state);
+                    let hit = cases.iter().find(|(test, _)| test.holds(key));
+                    hit.map_or(*default, |(_, target)| *target)
+                }
+                End::Select { keys, cases, default } => {
+                    let at = prepare::push_keys(keys, &mut packet.state);
+                    let key = &packet.state.scratch[at..];
+                    let hit = cases.iter().find(|case| self.case_holds(case, key, objects));
+                    packet.state.scratch.truncate(at);
+                    hit.map_or(*default, |case| case.target)
+                }
+                End::Apply(apply) => self.apply(apply, packet, objects, recorder.as_deref_mut()),
+                End::Exit => return,
+            };
+            if TRACE && let Some(recorder) = recorder.as_deref_mut() {
+                recorder.leave_block(self, site, next);
+            }
+            site = Site { graph, block: next, op: 0 };
+            block = &blocks[next as usize];
+        }
+        objects.endless_graphs += 1;
+        if graph == Graph::Parser {
+            packet.set(self.standard.parser_error, self.errors.timeout);
+        }
+    }
+
+    fn case_holds(&self, case: &Case, key: &[u64], objects: &Objects) -> bool {
+        case.patterns.iter().all(|pattern| match pattern {
+            WidePattern::Mask { from, value, mask } => key[*from..]
+                .iter()
+                .zip(value)
+                .zip(mask)
+                .all(|((key, value), mask)| key & mask == *value),
+            WidePattern::Range { from, low, high } => {
+                in_range(&key[*from..*from + low.len()], low, high)
+            }
+            WidePattern::ValueSet(set) => {
+                objects.value_sets[*set as usize].iter().any(|member| member_holds(member, key))
+            }
+        })
+    }
+
+    /// Applies a table; returns the block of the action.
+    fn apply(
+        &self,
+        apply: &Apply,
+        packet: &mut Packet,
+        objects: &mut Objects,
+        recorder: Option<&mut Recorder>,
+    ) -> u32 {
+        if !apply.selector.is_empty() {
+            self.collect(&apply.selector, packet);
+        }
+        let at = prepare::push_keys(&apply.keys, &mut packet.state);
+        let applied = objects.apply(
+            apply.table,
+            &packet.state.scratch[at..],
+            &packet.hash_input,
+            packet.ingress_length,
+            packet.now_ns,
+        );
+        packet.state.scratch.truncate(at);
+        let target = &apply.targets[applied.index as usize];
+        let mut data = &*applied.action.words;
+        for (word, words) in &target.params {
+            let (value, rest) = data.split_at(*words as usize);
+            data = rest;
+            if let [value] = value {
+                packet.state.words[*word as usize] = *value;
+            } else {
+                let place = *word as usize..(*word + *words) as usize;
+                packet.state.words[place].copy_from_slice(value);
+            }
+        }
+        packet.state.words[apply.hit as usize] = u64::from(applied.hit);
+        packet.state.words[apply.action_run as usize] = u64::from(applied.index);
+        if let Some(recorder) = recorder {
+            let action = applied.action.clone();
+            let (hit, entry) = (applied.hit, applied.entry);
+            recorder.applied(self, apply.table, hit, &action, entry, objects);
+        }
+        target.block
+    }
+}
+
+/// Whether the keys of a select are this member of a value set.
+fn member_holds(member: &[Match], key: &[u64]) -> bool {
+    let mut from = 0;
+    member.iter().all(|one| {
+        let words = match one {
+            Match::Exact(value) | Match::Lpm(value, _) | Match::Optional(Some(value)) => value,
+            Match::Ternary(value, _) | Match::Range(value, _) => value,
+            // The control plane spells it out as a mask of 0.
+            Match::Optional(None) => return true,
+        };
+        let part = &key[from..from + words.words.len()];
+        from += part.len();
+        match one {
+            Match::Ternary(value, mask) => {
+                part.iter().zip(&value.words).zip(&mask.words).all(|((k, v), m)| k & m == v & m)
+            }
+            Match::Lpm(value, length) => {
+                let mut mask = vec![0; part.len()];
+                crate::wide::set_bits(&mut mask, value.width - length, value.width);
+                part.iter().zip(&value.words).zip(&mask).all(|((k, v), m)| k & m == v & m)
+            }
+            Match::Range(low, high) => in_range(part, &low.words, &high.words),
+            _ => part == words.words.as_slice(),
+        }
+    })
+}
+
+impl Executor for Interpreter {
+    fn run(
+        &self,
+        graph: Graph,
+        packet: &mut Packet,
+        objects: &mut Objects,
+        recorder: Option<&mut Recorder>,
+    ) {
+        match recorder {
+            None => self.execute::<false>(graph, packet, objects, None),
+            Some(recorder) => self.execute::<true>(graph, packet, objects, Some(recorder)),
+        }
+        debug_assert!(packet.state.scratch.is_empty(), "an operation left its scratch behind");
+    }
+}

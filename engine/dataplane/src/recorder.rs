@@ -1,0 +1,397 @@
+//! Writes down what an interpreter does, from the IR's operations and their source.
+
+use std::collections::HashMap;
+
+use netkv_ir::{Expr, Match, Op, Place, Program, Span, Terminator, Value};
+
+use crate::executor::Graph;
+use crate::expr::State;
+use crate::interpreter::{Flow, Interpreter};
+use crate::lower::Lower;
+use crate::objects::Objects;
+use crate::packet::Packet;
+use crate::tables::Resolved;
+use crate::trace::{Event, EventKind, Named, Trace};
+
+/// An operation of the program.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Site {
+    pub(crate) graph: Graph,
+    pub(crate) block: u32,
+    pub(crate) op: u32,
+}
+
+/// Collects the events of one frame.
+#[derive(Debug)]
+pub struct Recorder {
+    trace: Trace,
+    /// Names of places by first word and width.
+    names: HashMap<(u32, u32), String>,
+    files: Vec<String>,
+    /// What the operation at hand reads, taken before it runs: an index or earlier value, a
+    /// condition, the keys of a table, and where it stands.
+    index: u64,
+    flag: bool,
+    keys: Vec<Named>,
+    graph: Graph,
+    span: Span,
+}
+
+impl Recorder {
+    pub(crate) fn new(program: &Program) -> Self {
+        let mut names = HashMap::new();
+        for var in &program.vars {
+            let key = (var.place.word, var.place.width);
+            names.entry(key).or_insert_with(|| var.name.clone());
+        }
+        for header in &program.headers {
+            names.entry((header.valid, 1)).or_insert_with(|| format!("{}.isValid", header.name));
+        }
+        Self {
+            trace: Trace::default(),
+            names,
+            files: program.files.clone(),
+            index: 0,
+            flag: false,
+            keys: Vec::new(),
+            graph: Graph::Parser,
+            span: Span::default(),
+        }
+    }
+
+    pub(crate) fn finish(self) -> Trace {
+        self.trace
+    }
+
+    /// An event between graphs.
+    pub(crate) fn note(&mut self, kind: EventKind) {
+        self.trace.events.push(Event { graph: None, file: String::new(), line: 0, kind });
+    }
+
+    fn push(&mut self, graph: Graph, span: Span, kind: EventKind) {
+        let file = self.files.get(span.file as usize).filter(|_| span.line > 0);
+        self.trace.events.push(Event {
+            graph: Some(graph),
+            file: file.cloned().unwrap_or_default(),
+            line: span.line,
+            kind,
+        });
+    }
+
+    fn name(&self, place: Place) -> String {
+        let known = self.names.get(&(place.word, place.width));
+        known.cloned().unwrap_or_else(|| format!("state[{}]", place.word))
+    }
+
+    pub(crate) fn enter_block(&mut self, interpreter: &Interpreter, site: Site) {
+        let block = &site.graph.of(&interpreter.program).blocks[site.block as usize];
+        if !block.label.is_empty() {
+            let span = block.spans.first().copied().unwrap_or(block.terminator_span);
+            let label = block.label.clone();
+            self.push(site.graph, span, EventKind::Enter { label });
+        }
+    }
+
+    /// Takes what the operation is about to read and may overwrite.
+    pub(crate) fn before(&mut self, at: &Interpreter, site: Site, packet: &mut Packet) {
+        let state = &mut packet.state;
+        match op_at(at, site) {
+            Op::RegisterRead { index, .. }
+            | Op::RegisterWrite { index, .. }
+            | Op::Count { index, .. }
+            | Op::SetValidElement { index, .. }
+            | Op::StoreElement { index, .. }
+            | Op::ExecuteMeter { index, .. } => self.index = number(at, index, state),
+            Op::ExtractNext(stack) => {
+                self.index = state.words[at.stacks[*stack as usize].next_index as usize];
+            }
+            Op::Assert(cond) => self.flag = number(at, cond, state) == 1,
+            Op::VerifyChecksum { cond, .. } => {
+                self.flag = number(at, cond, state) == 1;
+                self.index = packet.get(at.standard.checksum_error);
+            }
+            Op::UpdateChecksum { cond, .. } => self.flag = number(at, cond, state) == 1,
+            _ => {}
+        }
+    }
+
+    /// Writes down what the operation did.
+    pub(crate) fn after(
+        &mut self,
+        at: &Interpreter,
+        site: Site,
+        packet: &mut Packet,
+        objects: &Objects,
+        flow: Flow,
+    ) {
+        let program = &*at.program;
+        let block = &site.graph.of(program).blocks[site.block as usize];
+        let span = block.spans.get(site.op as usize).copied().unwrap_or_default();
+        if let Flow::Error(error) = flow {
+            let error = program.errors.get(error as usize).cloned().unwrap_or_default();
+            self.push(site.graph, span, EventKind::ParserError { error });
+            return;
+        }
+        let kind = match op_at(at, site) {
+            Op::Assign { to, .. } | Op::AssignSlice { to, .. } | Op::Lookahead { to, .. } => {
+                EventKind::Assign { name: self.name(*to), value: text(*to, &packet.state) }
+            }
+            Op::StoreElement { stack, place, value, .. } => {
+                let stack = &program.stacks[*stack as usize];
+                let name = self.name(*place).replacen("[0]", &format!("[{}]", self.index), 1);
+                let value = if self.index < u64::from(stack.size) {
+                    let word = place.word + self.index as u32 * stack.stride;
+                    text(Place { word, width: value.width() }, &packet.state)
+                } else {
+                    "nothing (out of range)".to_owned()
+                };
+                EventKind::Assign { name, value }
+            }
+            Op::SetValid(header) => validity(program, *header, true),
+            Op::SetInvalid(header) => validity(program, *header, false),
+            Op::SetValidElement { stack, valid, .. } => {
+                let stack = &program.stacks[*stack as usize];
+                if self.index >= u64::from(stack.size) {
+                    return;
+                }
+                validity(program, stack.first + self.index as u32, *valid)
+            }
+            Op::Extract(header) | Op::ExtractVarbit { header, .. } => {
+                extracted(program, *header, &packet.state)
+            }
+            Op::ExtractNext(stack) => {
+                let first = program.stacks[*stack as usize].first;
+                extracted(program, first + self.index as u32, &packet.state)
+            }
+            Op::Emit(header) => {
+                if !at.headers[*header as usize].is_valid(&packet.state) {
+                    return;
+                }
+                EventKind::Emit { header: program.headers[*header as usize].name.clone() }
+            }
+            Op::EmitStack(stack) => {
+                EventKind::Emit { header: program.stacks[*stack as usize].name.clone() }
+            }
+            Op::RegisterRead { register, .. } => {
+                let (register, index, value) = self.register(program, objects, *register);
+                EventKind::RegisterRead { register, index, value }
+            }
+            Op::RegisterWrite { register, .. } => {
+                let (register, index, value) = self.register(program, objects, *register);
+                EventKind::RegisterWrite { register, index, value }
+            }
+            Op::Count { counter, .. } => EventKind::Count {
+                counter: program.counters[*counter as usize].identity.name.clone(),
+                index: self.index,
+            },
+            Op::ExecuteMeter { meter, to, .. } | Op::ReadDirectMeter { meter, to } => {
+                EventKind::Meter {
+                    meter: program.meters[*meter as usize].identity.name.clone(),
+                    colour: packet.get(*to),
+                }
+            }
+            Op::Hash { to, .. } => self.computed("hash", *to, packet),
+            Op::Random { to, .. } => self.computed("random", *to, packet),
+            Op::UpdateChecksum { to, .. } if self.flag => self.computed("checksum", *to, packet),
+            Op::UpdateChecksum { .. } => return,
+            Op::VerifyChecksum { .. } if self.flag => {
+                let error = packet.get(at.standard.checksum_error);
+                EventKind::ChecksumVerified { ok: error == self.index }
+            }
+            Op::VerifyChecksum { .. } => return,
+            Op::MarkToDrop => EventKind::Request { text: "mark to drop".to_owned() },
+            Op::Clone { .. } => {
+                let session = packet.requests.clone.map_or(0, |(session, _)| session);
+                EventKind::Request { text: format!("asks for a clone to session {session}") }
+            }
+            Op::Resubmit { .. } => EventKind::Request { text: "asks for a resubmit".to_owned() },
+            Op::Recirculate { .. } => {
+                EventKind::Request { text: "asks for a recirculation".to_owned() }
+            }
+            Op::Digest { digest, .. } => {
+                let name = &program.digests[*digest as usize].identity.name;
+                EventKind::Request { text: format!("asks for a digest {name}") }
+            }
+            Op::Truncate(_) => {
+                let bytes = packet.requests.truncate.unwrap_or(0);
+                EventKind::Request { text: format!("truncate to {bytes} bytes") }
+            }
+            Op::Log { format, args } => {
+                EventKind::Log { message: log(at, format, args, &mut packet.state) }
+            }
+            Op::Assert(_) if self.flag => return,
+            Op::Assert(_) => EventKind::AssertionFailed,
+            Op::CopyHeader { to, from } => EventKind::Operation {
+                text: format!(
+                    "{} = {}",
+                    program.headers[*to as usize].name, program.headers[*from as usize].name
+                ),
+            },
+            Op::PushFront { stack, count } => EventKind::Operation {
+                text: format!("{}.push_front({count})", program.stacks[*stack as usize].name),
+            },
+            Op::PopFront { stack, count } => EventKind::Operation {
+                text: format!("{}.pop_front({count})", program.stacks[*stack as usize].name),
+            },
+            Op::Advance(_) => {
+                EventKind::Operation { text: format!("advance to bit {}", packet.cursor) }
+            }
+            Op::Reject => EventKind::Operation { text: "reject".to_owned() },
+            // Copies behind the source's back and checks that held say nothing to a reader.
+            Op::CopyWords { .. }
+            | Op::ZeroWords { .. }
+            | Op::Verify { .. }
+            | Op::CheckStackLast(_) => return,
+        };
+        self.push(site.graph, span, kind);
+    }
+
+    fn register(
+        &self,
+        program: &Program,
+        objects: &Objects,
+        register: u32,
+    ) -> (String, u64, Option<String>) {
+        let value = u32::try_from(self.index)
+            .ok()
+            .and_then(|index| objects.registers[register as usize].value(index));
+        let name = program.registers[register as usize].identity.name.clone();
+        (name, self.index, value.map(|value| value.to_string()))
+    }
+
+    fn computed(&self, what: &'static str, to: Place, packet: &Packet) -> EventKind {
+        EventKind::Computed { what, name: self.name(to), value: text(to, &packet.state) }
+    }
+
+    /// Takes the keys of an apply before the action's data may overwrite them.
+    pub(crate) fn before_end(&mut self, at: &Interpreter, site: Site, packet: &mut Packet) {
+        let block = &site.graph.of(&at.program).blocks[site.block as usize];
+        self.graph = site.graph;
+        self.span = block.terminator_span;
+        if let Terminator::Apply(apply) = &block.terminator {
+            let keys = &at.program.tables[apply.table as usize].keys;
+            self.keys = keys
+                .iter()
+                .zip(&apply.keys)
+                .map(|(key, expr)| Named {
+                    name: key.name.clone(),
+                    value: evaluate(at, expr, &mut packet.state).to_string(),
+                })
+                .collect();
+        }
+    }
+
+    /// A table was applied.
+    pub(crate) fn applied(
+        &mut self,
+        at: &Interpreter,
+        table: u32,
+        hit: bool,
+        chosen: &Resolved,
+        entry: Option<u32>,
+        objects: &Objects,
+    ) {
+        let action = &at.program.actions[chosen.action as usize];
+        let params = action
+            .params
+            .iter()
+            .zip(chosen.params(&at.program))
+            .map(|(param, value)| Named { name: param.name.clone(), value: value.to_string() })
+            .collect();
+        let entry = entry.map(|id| {
+            let entry = objects.tables[table as usize].entry(id);
+            let matches: Vec<String> = entry.matches.iter().map(match_text).collect();
+            matches.join(", ")
+        });
+        let kind = EventKind::Table {
+            table: at.program.tables[table as usize].identity.name.clone(),
+            keys: std::mem::take(&mut self.keys),
+            hit,
+            entry,
+            action: action.identity.name.clone(),
+            params,
+        };
+        self.push(self.graph, self.span, kind);
+    }
+
+    /// A block ended, and `next` is where the packet goes on.
+    pub(crate) fn leave_block(&mut self, at: &Interpreter, site: Site, next: u32) {
+        let block = &site.graph.of(&at.program).blocks[site.block as usize];
+        if let Terminator::Branch { then, .. } = &block.terminator {
+            self.push(site.graph, self.span, EventKind::Branch { taken: *then == next });
+        }
+        self.enter_block(at, Site { block: next, ..site });
+    }
+}
+
+fn op_at(at: &Interpreter, site: Site) -> &Op {
+    &site.graph.of(&at.program).blocks[site.block as usize].ops[site.op as usize]
+}
+
+fn validity(program: &Program, header: u32, valid: bool) -> EventKind {
+    EventKind::Validity { header: program.headers[header as usize].name.clone(), valid }
+}
+
+fn extracted(program: &Program, header: u32, state: &State) -> EventKind {
+    let header = &program.headers[header as usize];
+    let fields = header
+        .fields
+        .iter()
+        .map(|field| {
+            let mut value = value_at(field.place, state);
+            if let Some(length) = field.varbit_length {
+                value.width = (state.words[length as usize] as u32).min(field.place.width);
+            }
+            Named { name: field.name.clone(), value: value.to_string() }
+        })
+        .collect();
+    EventKind::Extract { header: header.name.clone(), fields }
+}
+
+fn value_at(place: Place, state: &State) -> Value {
+    let words = place.word as usize..(place.word + place.words()) as usize;
+    Value { width: place.width, words: state.words[words].to_vec() }
+}
+
+fn text(place: Place, state: &State) -> String {
+    value_at(place, state).to_string()
+}
+
+fn evaluate(at: &Interpreter, expr: &Expr, state: &mut State) -> Value {
+    let start = Lower { stacks: &at.program.stacks }.wide(expr).push(state);
+    let words = state.scratch.split_off(start);
+    Value { width: expr.width(), words }
+}
+
+fn number(at: &Interpreter, expr: &Expr, state: &mut State) -> u64 {
+    Lower { stacks: &at.program.stacks }.saturated(expr).eval(state)
+}
+
+fn log(at: &Interpreter, format: &str, args: &[Expr], state: &mut State) -> String {
+    let mut message = String::new();
+    let mut pieces = format.split("{}");
+    message.push_str(pieces.next().unwrap_or(""));
+    let mut args = args.iter();
+    for piece in pieces {
+        match args.next() {
+            Some(arg) if arg.width() <= 64 => {
+                message.push_str(&number(at, arg, state).to_string());
+            }
+            Some(arg) => message.push_str(&evaluate(at, arg, state).to_string()),
+            None => message.push_str("{}"),
+        }
+        message.push_str(piece);
+    }
+    message
+}
+
+/// A match as P4 writes it.
+fn match_text(one: &Match) -> String {
+    match one {
+        Match::Exact(value) | Match::Optional(Some(value)) => value.to_string(),
+        Match::Lpm(value, length) => format!("{value}/{length}"),
+        Match::Ternary(value, mask) => format!("{value} &&& {mask}"),
+        Match::Range(low, high) => format!("{low} .. {high}"),
+        Match::Optional(None) => "_".to_owned(),
+    }
+}

@@ -1,0 +1,151 @@
+//! Commands that set the switch up.
+
+use std::collections::BTreeMap;
+
+use netkv_ir::{MatchKind, Program, Value};
+
+use super::command::{Call, Command};
+use super::{literal, names};
+use crate::control::{EntryAction, TableEntry};
+use crate::replication::CloneSession;
+use crate::switch::Switch;
+
+/// Multicast nodes, which are created before they join a group.
+#[derive(Debug, Default)]
+pub(super) struct Setup {
+    nodes: Vec<(u16, Vec<u16>)>,
+    groups: BTreeMap<u32, Vec<usize>>,
+}
+
+impl Setup {
+    /// Runs one command.
+    pub(super) fn run(&mut self, switch: &mut Switch, command: Command) -> Result<(), String> {
+        match command {
+            Command::Add { table, priority, keys, action } => {
+                let entry = entry(switch, &table, priority, &keys, &action)?;
+                switch.insert_entry(entry).map_err(|error| error.message)
+            }
+            Command::SetDefault { table, action } => {
+                let program = switch.program().clone();
+                let at = find_table(&program, &table)?;
+                let (action_id, params) = resolve(&program, at, &action)?;
+                let id = program.tables[at].identity.id;
+                switch.set_default(id, action_id, &params).map_err(|error| error.message)
+            }
+            Command::MirroringAdd { session, port } => {
+                let replicas = vec![(port, 0)];
+                let value = CloneSession { replicas, ..CloneSession::default() };
+                switch.insert_clone_session(session, value).map_err(|error| error.message)
+            }
+            Command::GroupCreate(group) => {
+                self.groups.insert(group, Vec::new());
+                switch.insert_multicast_group(group, Vec::new()).map_err(|error| error.message)
+            }
+            Command::NodeCreate { instance, ports } => {
+                self.nodes.push((instance, ports));
+                Ok(())
+            }
+            Command::NodeAssociate { group, handle } => self.associate(switch, group, handle),
+            Command::RegisterWrite { register, index, value } => {
+                let registers = &switch.program().registers;
+                let identities = registers.iter().map(|register| &register.identity);
+                let at = names::find("register", &register, identities)?;
+                let (id, width) = (registers[at].identity.id, registers[at].width);
+                let value = literal::value(&value, width)?;
+                switch.write_register(id, Some(index), &value).map_err(|error| error.message)
+            }
+            Command::Packet { .. } | Command::Expect { .. } => {
+                Err("Packets are no set-up.".to_owned())
+            }
+        }
+    }
+
+    fn associate(&mut self, switch: &mut Switch, group: u32, handle: usize) -> Result<(), String> {
+        if handle >= self.nodes.len() {
+            return Err(format!("There is no multicast node {handle}; handles count from 0."));
+        }
+        let members = self.groups.get_mut(&group);
+        let members = members.ok_or_else(|| format!("There is no multicast group {group}."))?;
+        members.push(handle);
+        let mut replicas = Vec::new();
+        for handle in members {
+            let (instance, ports) = &self.nodes[*handle];
+            replicas.extend(ports.iter().map(|port| (*port, *instance)));
+        }
+        switch.modify_multicast_group(group, replicas).map_err(|error| error.message)
+    }
+}
+
+fn find_table(program: &Program, name: &str) -> Result<usize, String> {
+    names::find("table", name, program.tables.iter().map(|table| &table.identity))
+}
+
+fn entry(
+    switch: &Switch,
+    table: &str,
+    priority: Option<u32>,
+    keys: &[(String, String)],
+    action: &Call,
+) -> Result<TableEntry, String> {
+    let program = switch.program();
+    let at = find_table(program, table)?;
+    let fields: Vec<_> = switch.match_keys(at).collect();
+    let field_names: Vec<&str> = fields.iter().map(|key| key.name.as_str()).collect();
+    let mut matches = Vec::new();
+    for (name, text) in keys {
+        let field = names::by_suffix("key", name, &field_names)?;
+        let key = fields[field];
+        if let Some(one) = literal::parse(text, key.kind, key.width)? {
+            matches.push((field as u32 + 1, one));
+        }
+    }
+    let by_priority =
+        |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
+    let has_priority = fields.iter().any(|key| by_priority(key.kind));
+    let (action_id, params) = resolve(program, at, action)?;
+    Ok(TableEntry {
+        table_id: program.tables[at].identity.id,
+        matches,
+        action: EntryAction::Direct { action_id, params },
+        // p4c's tests give priorities to exact tables too, where they mean nothing.
+        priority: if has_priority { priority.unwrap_or(1) } else { 0 },
+        metadata: Vec::new(),
+        controller_metadata: 0,
+        idle_timeout_ns: 0,
+    })
+}
+
+/// An action of a table with its arguments in order.
+fn resolve(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Value>), String> {
+    let actions: Vec<_> = program.tables[table]
+        .actions
+        .iter()
+        .map(|action| &program.actions[action.action as usize])
+        .collect();
+    let at = names::find("action", &call.action, actions.iter().map(|action| &action.identity))?;
+    let action = actions[at];
+    let mut params: Vec<Option<Value>> = vec![None; action.params.len()];
+    for (position, (name, text)) in call.arguments.iter().enumerate() {
+        let index = if name.is_empty() {
+            Some(position)
+        } else {
+            action.params.iter().position(|param| param.name == *name)
+        };
+        let slot = index.and_then(|index| Some((params.get_mut(index)?, &action.params[index])));
+        let Some((slot, param)) = slot else {
+            let known: Vec<&str> = action.params.iter().map(|p| p.name.as_str()).collect();
+            return Err(format!(
+                "Action '{}' has no parameter '{name}'; it has {}.",
+                action.identity.name,
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            ));
+        };
+        *slot = Some(literal::value(text, param.width)?);
+    }
+    let params = params.into_iter().zip(&action.params).map(|(value, param)| {
+        value.ok_or_else(|| {
+            format!("Action '{}' needs parameter '{}'.", action.identity.name, param.name)
+        })
+    });
+    Ok((action.identity.id, params.collect::<Result<_, _>>()?))
+}

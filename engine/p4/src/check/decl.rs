@@ -1,0 +1,298 @@
+//! Declarations at the top level, and parsers and controls with their locals.
+
+use std::rc::Rc;
+
+use super::{Checker, Place, Symbol};
+use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt};
+use crate::hir::{HAction, HBlock, HExpr, HFunction, HKind, HLocal, HValueSet, HVar};
+use crate::types::{BlockType, Ty};
+
+impl Checker<'_> {
+    pub(super) fn top_level(&mut self, decl: &Decl) {
+        match &decl.kind {
+            DeclKind::Const { ty, name, value } => self.const_decl(ty, name, value),
+            DeclKind::Var { name, .. } => {
+                let message = format!(
+                    "Variable '{}' must stand inside a parser, control, action or function.",
+                    name.text
+                );
+                self.error(name.span, message);
+            }
+            DeclKind::Typedef { ty, name, fresh } => {
+                let of = self.ty(ty);
+                if !fresh {
+                    return self.declare(name, Symbol::Type(of));
+                }
+                let is_scalar = matches!(of, Ty::Unknown) || self.hir.types.width(&of).is_some();
+                if !is_scalar {
+                    self.error(
+                        ty.span,
+                        "'type' makes a new type of a bit<W>, int<W> or bool only.",
+                    );
+                }
+                let id = self.hir.types.news.len();
+                self.hir.types.news.push((name.text.clone(), of));
+                self.declare(name, Symbol::Type(Ty::New(id)));
+            }
+            DeclKind::Struct { kind, name, type_params, fields } => {
+                if let Some(param) = type_params.first() {
+                    self.reporter.unsupported(param.span, "A generic struct or header");
+                    return self.declare(name, Symbol::Type(Ty::Unknown));
+                }
+                self.struct_decl(decl, *kind, name, fields);
+            }
+            DeclKind::Enum { name, repr, members } => self.enum_decl(name, repr.as_ref(), members),
+            DeclKind::Errors(names) => {
+                for name in names {
+                    if self.hir.types.errors.contains(&name.text) {
+                        self.error(
+                            name.span,
+                            format!("Error '{}' is declared already.", name.text),
+                        );
+                    } else {
+                        self.hir.types.errors.push(name.text.clone());
+                    }
+                }
+            }
+            DeclKind::MatchKinds(names) => {
+                self.match_kinds.extend(names.iter().map(|n| n.text.clone()));
+            }
+            DeclKind::Extern { name, type_params, methods } => {
+                self.extern_decl(name, type_params, methods);
+            }
+            DeclKind::ExternFunction(signature) => {
+                let sig = Rc::new(self.signature(signature));
+                let name = &signature.name;
+                match self.scopes[0].get_mut(&name.text) {
+                    Some(Symbol::Externs(overloads)) => overloads.push(sig),
+                    _ => self.declare(name, Symbol::Externs(vec![sig])),
+                }
+            }
+            DeclKind::Function(signature, body) => self.function(signature, body),
+            DeclKind::Action { name, params, body } => self.action(decl, name, params, body, true),
+            DeclKind::Block(block) => match &block.body {
+                Some(body) => self.block(decl, block, body),
+                // Which parser or control fits where is settled with V1Switch.
+                None => self.declare(&block.name, Symbol::BlockType),
+            },
+            DeclKind::Package { name, type_params } => {
+                let id = self.packages.len();
+                let type_params = type_params.len();
+                self.packages.push(BlockType { name: name.text.clone(), type_params });
+                self.declare(name, Symbol::Type(Ty::Package(id)));
+            }
+            DeclKind::Instance { ty, args, name } => {
+                if let Some(instance) = self.instance(decl, ty, args, name) {
+                    self.hir.instances.push(instance);
+                }
+            }
+            DeclKind::Table { name, .. } => {
+                self.error(name.span, "A table must stand inside a control.");
+            }
+            DeclKind::ValueSet { name, .. } => {
+                self.reporter.unsupported(name.span, "A value set outside of a parser");
+            }
+        }
+    }
+
+    pub(super) fn const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
+        let ty = self.ty(ty);
+        let mut made = self.expr_to(value, &ty);
+        if !self.is_const(&made) {
+            self.error(value.span, format!("The value of '{}' is not a constant.", name.text));
+            made = HExpr::wrong(value.span);
+        }
+        self.declare(name, Symbol::Const(made));
+    }
+
+    pub(super) fn is_const(&self, expr: &HExpr) -> bool {
+        match &expr.kind {
+            HKind::Const(_) | HKind::Str(_) | HKind::Wrong | HKind::Invalid => true,
+            HKind::Aggregate(parts) => parts.iter().all(|part| self.is_const(part)),
+            _ => false,
+        }
+    }
+
+    fn function(&mut self, signature: &Signature, body: &[Stmt]) {
+        if let Some(param) = signature.type_params.first() {
+            self.reporter.unsupported(param.span, "A generic function");
+            return;
+        }
+        let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.ty(ty));
+        let (place, outer) = (self.place, std::mem::replace(&mut self.result, result.clone()));
+        self.place = Place::Function;
+        self.push_scope();
+        let params = self.params(&signature.params);
+        let made = self.stmts(body);
+        self.pop_scope();
+        self.place = place;
+        self.result = outer;
+        let name = &signature.name;
+        if !matches!(result, Ty::Void | Ty::Unknown) && !super::stmt::always_returns(&made) {
+            let shown = self.show(&result);
+            self.error(
+                name.span,
+                format!("Function '{}' can end without returning a {shown}.", name.text),
+            );
+        }
+        let id = self.hir.functions.len();
+        self.hir.functions.push(HFunction {
+            name: name.text.clone(),
+            params,
+            result,
+            body: Rc::new(made),
+        });
+        match self.scopes[0].get_mut(&name.text) {
+            Some(Symbol::Functions(overloads)) => overloads.push(id),
+            _ => self.declare(name, Symbol::Functions(vec![id])),
+        }
+    }
+
+    pub(super) fn action(
+        &mut self,
+        decl: &Decl,
+        name: &Name,
+        params: &[ast::Param],
+        body: &[Stmt],
+        global: bool,
+    ) {
+        let (place, outer) = (self.place, std::mem::replace(&mut self.result, Ty::Void));
+        self.place = Place::Action;
+        self.push_scope();
+        let made_params = self.params(params);
+        let mut data_seen = false;
+        for (param, made) in params.iter().zip(&made_params) {
+            if made.dir == Dir::None {
+                data_seen = true;
+                if self.hir.types.width(&made.ty).is_none() && made.ty != Ty::Unknown {
+                    self.reporter.unsupported(
+                        param.ty.span,
+                        "An action parameter without direction that is no scalar",
+                    );
+                }
+            } else if data_seen {
+                self.error(
+                    param.name.span,
+                    "Parameters with a direction come before those of the control plane.",
+                );
+            }
+        }
+        let body = Rc::new(self.stmts(body));
+        self.pop_scope();
+        self.place = place;
+        self.result = outer;
+        let annotations = self.annotations(&decl.annotations);
+        let id = self.hir.actions.len();
+        self.hir.actions.push(HAction {
+            name: name.text.clone(),
+            annotations,
+            params: made_params,
+            body,
+            global,
+        });
+        self.declare(name, Symbol::Action(id));
+    }
+
+    fn block(&mut self, decl: &Decl, block: &BlockDecl, body: &ast::BlockBody) {
+        if let Some(param) = block.type_params.first() {
+            self.reporter.unsupported(param.span, "A generic parser or control");
+            return;
+        }
+        self.place = if block.is_parser { Place::Parser } else { Place::Control };
+        self.direct.clear();
+        self.push_scope();
+        let params = self.params(&block.params);
+        let ctor_params = self.params(&block.ctor_params);
+        self.push_scope();
+        let mut locals = Vec::new();
+        for local in &body.locals {
+            self.local(local, &mut locals);
+        }
+        let states =
+            if block.is_parser { self.states(&body.states, &block.name) } else { Vec::new() };
+        let made = self.stmts(&body.apply);
+        self.pop_scope();
+        self.pop_scope();
+        let mut direct: Vec<_> = self.direct.drain().map(|(_, instance)| instance).collect();
+        direct.sort_by_key(|instance| instance.id);
+        locals.extend(direct.into_iter().map(HLocal::Instance));
+        self.place = Place::Global;
+        let annotations = self.annotations(&decl.annotations);
+        let id = self.hir.blocks.len();
+        self.hir.blocks.push(HBlock {
+            name: block.name.text.clone(),
+            annotations,
+            is_parser: block.is_parser,
+            params,
+            ctor_params,
+            locals,
+            states,
+            body: made,
+        });
+        self.hir.types.block_names.push(block.name.text.clone());
+        self.declare(&block.name, Symbol::Type(Ty::Block(id)));
+    }
+
+    fn local(&mut self, decl: &Decl, locals: &mut Vec<HLocal>) {
+        match &decl.kind {
+            DeclKind::Const { ty, name, value } => self.const_decl(ty, name, value),
+            DeclKind::Var { ty, name, init } => {
+                let var = self.var_decl(ty, name, init.as_ref());
+                locals.push(HLocal::Var(var));
+            }
+            DeclKind::Action { name, params, body } => self.action(decl, name, params, body, false),
+            DeclKind::Instance { ty, args, name } => {
+                if let Some(instance) = self.instance(decl, ty, args, name) {
+                    locals.push(HLocal::Instance(instance));
+                }
+            }
+            DeclKind::Table { name, properties } => {
+                if let Some(table) = self.table(decl, name, properties, locals) {
+                    locals.push(HLocal::Table(table));
+                }
+            }
+            DeclKind::ValueSet { ty, size, name } => {
+                let element = self.ty(ty);
+                let size = self.expr_to(size, &Ty::Bit(32));
+                let id = self.fresh();
+                let annotations = self.annotations(&decl.annotations);
+                let keys = self.value_set_keys(&element, ty.span);
+                let index = self.hir.value_sets.len();
+                let set = HValueSet { id, name: name.text.clone(), annotations, keys, size };
+                self.hir.value_sets.push(set);
+                self.declare(name, Symbol::ValueSet(id, index));
+                locals.push(HLocal::ValueSet(index));
+            }
+            _ => self
+                .error(decl.span, "This declaration must stand outside of parsers and controls."),
+        }
+    }
+
+    pub(super) fn var_decl(
+        &mut self,
+        ty: &ast::Type,
+        name: &Name,
+        init: Option<&ast::Expr>,
+    ) -> HVar {
+        let mut made = self.ty(ty);
+        if matches!(made, Ty::InfInt | Ty::Str | Ty::Void | Ty::MatchKind | Ty::Infer) {
+            let shown = self.show(&made);
+            self.error(ty.span, format!("A variable cannot have the type {shown}; use bit<W>, int<W>, bool, a struct or a header."));
+            made = Ty::Unknown;
+        }
+        if matches!(made, Ty::Extern(..) | Ty::Block(_) | Ty::Package(_)) {
+            let shown = self.show(&made);
+            self.error(
+                ty.span,
+                format!(
+                    "'{}' needs constructor arguments: '{shown}(...) {};'.",
+                    name.text, name.text
+                ),
+            );
+            made = Ty::Unknown;
+        }
+        let init = init.map(|e| self.expr_to(e, &made));
+        let id = self.declare_var(name, made.clone(), true);
+        HVar { id, name: name.text.clone(), ty: made, init, span: name.span }
+    }
+}

@@ -1,0 +1,222 @@
+//! Tables as the control plane sees them: keys, actions, entries from the source.
+
+use netkv_ir::{
+    Action, ActionCall, ActionId, InitialEntry, Match, MatchKind, Table, TableAction, TableId,
+    TableKey, Value,
+};
+use num_bigint::BigInt;
+
+use super::Lowerer;
+use super::instance::Object;
+use crate::ast::Dir;
+use crate::fold;
+use crate::hir::{HEntry, HExpr, HTable, KeySet};
+
+/// p4c's size for a table that states none.
+const DEFAULT_SIZE: u64 = 1024;
+
+impl Lowerer<'_> {
+    pub(super) fn make_table(&mut self, table: usize, path: &str) -> TableId {
+        let hir = self.hir;
+        let def = &hir.tables[table];
+        let id = self.program.tables.len() as TableId;
+        let name = Self::control_name(path, &def.name, &def.annotations);
+        let identity = self.identity(name, &def.annotations);
+        let keys: Vec<TableKey> = def
+            .keys
+            .iter()
+            .map(|key| TableKey {
+                name: key.name.clone(),
+                width: hir.types.width(&key.expr.ty).unwrap_or(1),
+                kind: key.kind,
+            })
+            .collect();
+        let mut actions = Vec::new();
+        for action in &def.actions {
+            let (table_only, default_only) = (action.table_only, action.default_only);
+            let action = self.make_action(action.action, path);
+            actions.push(TableAction { action, table_only, default_only });
+        }
+        let size = match &def.size {
+            Some(size) => u64::from(self.known_u32(size)),
+            None => DEFAULT_SIZE,
+        };
+        let default_action = self.action_call(def.default.0, &def.default.1);
+        let entries = self.entries(def, &keys);
+        let direct_counter = def.counter.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Counter(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(counter) = direct_counter {
+            self.attach(def, id, counter, true);
+        }
+        let direct_meter = def.meter.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Meter(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(meter) = direct_meter {
+            self.attach(def, id, meter, false);
+        }
+        let action_profile = def.profile.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Profile(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(profile) = action_profile {
+            self.program.action_profiles[profile as usize].tables.push(id);
+        }
+        self.program.tables.push(Table {
+            identity,
+            keys,
+            actions,
+            default_action,
+            const_default: def.const_default,
+            entries,
+            const_entries: def.const_entries,
+            size: size.max(def.entries.len() as u64),
+            direct_counter,
+            direct_meter,
+            action_profile,
+            idle_timeout: def.idle_timeout,
+        });
+        id
+    }
+
+    /// Ties a direct counter or meter to its table.
+    fn attach(&mut self, def: &HTable, table: TableId, object: u32, is_counter: bool) {
+        let direct = match is_counter {
+            true => &mut self.program.counters[object as usize].direct,
+            false => &mut self.program.meters[object as usize].direct,
+        };
+        if direct.replace(table).is_some() {
+            self.reporter.error(def.span, "A direct counter or meter belongs to one table only.");
+        }
+    }
+
+    fn make_action(&mut self, action: usize, path: &str) -> ActionId {
+        let hir = self.hir;
+        let def = &hir.actions[action];
+        let path = if def.global { "" } else { path };
+        if let Some(id) = self.actions.get(&(action, path.to_string())) {
+            return *id;
+        }
+        let name = Self::control_name(path, &def.name, &def.annotations);
+        let identity = self.identity(name, &def.annotations);
+        let params = def
+            .params
+            .iter()
+            .filter(|p| p.dir == Dir::None)
+            .map(|p| self.member_info(&p.name, &p.ty))
+            .collect();
+        let id = self.program.actions.len() as ActionId;
+        self.program.actions.push(Action { identity, params });
+        self.actions.insert((action, path.to_string()), id);
+        id
+    }
+
+    fn constant(&mut self, expr: &HExpr) -> Value {
+        let width = self.hir.types.width(&expr.ty).unwrap_or(1);
+        let value = self.known(expr).unwrap_or(BigInt::ZERO);
+        fold::to_value(&value, width)
+    }
+
+    fn action_call(&mut self, action: usize, data: &[HExpr]) -> ActionCall {
+        let data = data.iter().map(|value| self.constant(value)).collect();
+        ActionCall { action: action as u32, data }
+    }
+
+    fn entries(&mut self, def: &HTable, keys: &[TableKey]) -> Vec<InitialEntry> {
+        let count = def.entries.len() as u32;
+        let given = def.entries.iter().any(|e| e.priority.is_some());
+        let mut priorities: Vec<u32> = Vec::new();
+        let mut next = 1 + count.saturating_sub(1).saturating_mul(def.priority_delta);
+        if !def.largest_priority_wins {
+            next = 1;
+        }
+        for (i, entry) in def.entries.iter().enumerate() {
+            if let Some(priority) = &entry.priority {
+                next = u32::try_from(priority).unwrap_or(u32::MAX);
+            } else if !given {
+                next = count - i as u32;
+            }
+            priorities.push(next);
+            next = match def.largest_priority_wins {
+                true => next.saturating_sub(def.priority_delta),
+                false => next.saturating_add(def.priority_delta),
+            };
+        }
+        if given && !def.largest_priority_wins {
+            // Here the larger number wins.
+            let top = priorities.iter().max().copied().unwrap_or(0).saturating_add(1);
+            priorities.iter_mut().for_each(|p| *p = top - *p);
+        }
+        let mut made = Vec::new();
+        for (entry, priority) in def.entries.iter().zip(priorities) {
+            let matches = self.matches(entry, keys);
+            let action = self.action_call(entry.action, &entry.data);
+            made.push(InitialEntry { matches, action, priority });
+        }
+        made
+    }
+
+    fn matches(&mut self, entry: &HEntry, keys: &[TableKey]) -> Vec<Match> {
+        let mut made = Vec::new();
+        for (set, key) in entry.keys.iter().zip(keys) {
+            let ones = fold::to_value(&BigInt::from(-1), key.width);
+            let zero = Value::new(key.width, 0);
+            let found = match (key.kind, set) {
+                (MatchKind::Exact | MatchKind::Selector, KeySet::Value(v)) => {
+                    Match::Exact(self.constant(v))
+                }
+                (MatchKind::Lpm, KeySet::Value(v)) => Match::Lpm(self.constant(v), key.width),
+                (MatchKind::Lpm, KeySet::Any) => Match::Lpm(zero, 0),
+                (MatchKind::Lpm, KeySet::Mask(v, mask)) => {
+                    let (value, mask) = (self.constant(v), self.constant(mask));
+                    match prefix(&mask) {
+                        Some(length) => Match::Lpm(value, length),
+                        None => {
+                            self.reporter.error(
+                                entry.span,
+                                "The mask of an lpm key must be a prefix: ones, then zeros.",
+                            );
+                            Match::Lpm(value, 0)
+                        }
+                    }
+                }
+                (MatchKind::Ternary, KeySet::Value(v)) => Match::Ternary(self.constant(v), ones),
+                (MatchKind::Ternary, KeySet::Any) => Match::Ternary(zero.clone(), zero),
+                (MatchKind::Ternary, KeySet::Mask(v, mask)) => {
+                    Match::Ternary(self.constant(v), self.constant(mask))
+                }
+                (MatchKind::Range, KeySet::Value(v)) => {
+                    let value = self.constant(v);
+                    Match::Range(value.clone(), value)
+                }
+                (MatchKind::Range, KeySet::Any) => Match::Range(zero, ones),
+                (MatchKind::Range, KeySet::Range(low, high)) => {
+                    Match::Range(self.constant(low), self.constant(high))
+                }
+                (MatchKind::Optional, KeySet::Value(v)) => Match::Optional(Some(self.constant(v))),
+                (MatchKind::Optional, KeySet::Any) => Match::Optional(None),
+                (kind, _) => {
+                    let kind = format!("{kind:?}").to_lowercase();
+                    let message = format!(
+                        "This is not a value for key '{}', which is matched {kind}.",
+                        key.name
+                    );
+                    self.reporter.error(entry.span, message);
+                    Match::Exact(zero)
+                }
+            };
+            made.push(found);
+        }
+        made
+    }
+}
+
+/// Number of ones at the top when only zeros follow.
+fn prefix(mask: &Value) -> Option<u32> {
+    let bits = |i: u32| mask.words[(i / 64) as usize] >> (i % 64) & 1 == 1;
+    let length = (0..mask.width).rev().take_while(|i| bits(*i)).count() as u32;
+    let rest = (0..mask.width - length).any(bits);
+    (!rest).then_some(length)
+}

@@ -1,0 +1,227 @@
+//! Statements and parser states.
+
+use super::{Failed, Parsed, Parser};
+use crate::ast::{Decl, DeclKind, Expr, State, Stmt, StmtKind, SwitchCase, Transition};
+use crate::token::Tok;
+
+/// Compound assignments and their operators.
+const COMPOUND: &[(&str, &str)] = &[
+    ("+=", "+"),
+    ("-=", "-"),
+    ("*=", "*"),
+    ("/=", "/"),
+    ("%=", "%"),
+    ("&=", "&"),
+    ("|=", "|"),
+    ("^=", "^"),
+    ("<<=", "<<"),
+    ("|+|=", "|+|"),
+    ("|-|=", "|-|"),
+];
+
+impl Parser<'_> {
+    /// `{ statements }`.
+    pub(super) fn block(&mut self, whereabouts: &str) -> Parsed<Vec<Stmt>> {
+        self.expect("{", whereabouts)?;
+        let mut body = Vec::new();
+        loop {
+            if self.eat("}") {
+                return Ok(body);
+            }
+            if self.at_end() {
+                return self.unexpected("'}' to close the block");
+            }
+            let (from, depth) = (self.at, self.depth);
+            match self.stmt() {
+                Ok(stmt) => body.push(stmt),
+                Err(Failed) if self.quiet > 0 => return Err(Failed),
+                Err(Failed) => {
+                    self.depth = depth;
+                    self.recover_in_block(from);
+                }
+            }
+        }
+    }
+
+    pub(super) fn stmt(&mut self) -> Parsed<Stmt> {
+        self.nested(Self::stmt_inner)
+    }
+
+    fn stmt_inner(&mut self) -> Parsed<Stmt> {
+        let annotations = self.annotations()?;
+        let token = self.peek().clone();
+        let span = token.span;
+        let kind = match &token.tok {
+            Tok::Punct(";") => {
+                self.bump();
+                StmtKind::Empty
+            }
+            Tok::Punct("{") => StmtKind::Block(self.block("")?),
+            Tok::Ident(word) => match &**word {
+                "if" => return self.conditional(),
+                "switch" => return self.switch(),
+                "exit" => {
+                    self.bump();
+                    self.expect(";", "after 'exit'")?;
+                    StmtKind::Exit
+                }
+                "return" => {
+                    self.bump();
+                    let value = if self.peek().is(";") { None } else { Some(self.expr()?) };
+                    self.expect(";", "after 'return'")?;
+                    StmtKind::Return(value)
+                }
+                "const" => StmtKind::Decl(Box::new(self.constant(annotations)?)),
+                "for" | "while" | "break" | "continue" => {
+                    let word = word.clone();
+                    return self.error(span, format!("'{word}' is not supported yet."));
+                }
+                "else" => return self.error(span, "'else' without 'if' before it."),
+                _ => return self.simple(annotations),
+            },
+            _ => return self.simple(annotations),
+        };
+        Ok(Stmt { kind, span })
+    }
+
+    fn conditional(&mut self) -> Parsed<Stmt> {
+        let span = self.bump().span;
+        self.expect("(", "after 'if'")?;
+        let cond = self.expr()?;
+        self.expect(")", "after the condition")?;
+        let then = Box::new(self.stmt()?);
+        let otherwise = match self.eat_word("else") {
+            true => Some(Box::new(self.stmt()?)),
+            false => None,
+        };
+        Ok(Stmt { kind: StmtKind::If(cond, then, otherwise), span })
+    }
+
+    fn switch(&mut self) -> Parsed<Stmt> {
+        let span = self.bump().span;
+        self.expect("(", "after 'switch'")?;
+        let value = self.expr()?;
+        self.expect(")", "after the value of the switch")?;
+        self.expect("{", "before the cases of the switch")?;
+        let mut cases = Vec::new();
+        while !self.eat("}") {
+            let span = self.span();
+            let label = match self.eat_word("default") {
+                true => None,
+                false => Some(self.expr()?),
+            };
+            self.expect(":", "after the label of a case")?;
+            let body = match self.peek().is("{") {
+                true => Some(self.block("")?),
+                false => None,
+            };
+            cases.push(SwitchCase { label, body, span });
+        }
+        Ok(Stmt { kind: StmtKind::Switch(value, cases), span })
+    }
+
+    /// A declaration, an assignment or a call.
+    fn simple(&mut self, annotations: Vec<crate::ast::Annotation>) -> Parsed<Stmt> {
+        let span = self.span();
+        let declares = self.attempt(|p| {
+            let at = p.at;
+            p.ty()?;
+            let named = p.peek().ident().is_some();
+            p.at = at;
+            if named { Ok(()) } else { Err(Failed) }
+        });
+        if declares.is_some() {
+            let ty = self.ty()?;
+            let decl = self.variable(annotations, ty)?;
+            return Ok(Stmt { kind: StmtKind::Decl(Box::new(decl)), span });
+        }
+        let left = self.expr()?;
+        let token = self.peek().clone();
+        let next = self.ahead(1).clone();
+        let op = match token.tok {
+            Tok::Punct("=") => Some(None),
+            Tok::Punct(">") if next.is(">=") && !next.space => {
+                self.bump();
+                Some(Some(">>"))
+            }
+            Tok::Punct(p) => COMPOUND.iter().find(|(c, _)| *c == p).map(|(_, op)| Some(*op)),
+            _ => None,
+        };
+        let kind = if let Some(op) = op {
+            self.bump();
+            StmtKind::Assign(left, op, self.expr()?)
+        } else if matches!(left.kind, crate::ast::ExprKind::Call(..)) {
+            StmtKind::Call(left)
+        } else {
+            return self.unexpected("'=' or a call");
+        };
+        self.expect(";", "at the end of the statement")?;
+        Ok(Stmt { kind, span })
+    }
+
+    /// Name and value of a variable, after its type.
+    pub(super) fn variable(
+        &mut self,
+        annotations: Vec<crate::ast::Annotation>,
+        ty: crate::ast::Type,
+    ) -> Parsed<Decl> {
+        let span = self.span();
+        let name = self.name("the name of a variable")?;
+        let init = match self.eat("=") {
+            true => Some(self.expr()?),
+            false => None,
+        };
+        self.expect(";", "after the declaration of a variable")?;
+        Ok(Decl { annotations, kind: DeclKind::Var { ty, name, init }, span })
+    }
+
+    /// `state name { ... }`.
+    pub(super) fn state(&mut self) -> Parsed<State> {
+        self.bump();
+        let name = self.name("the name of a state")?;
+        self.expect("{", "before the body of a state")?;
+        let mut body = Vec::new();
+        let mut transition = None;
+        while !self.eat("}") {
+            let (from, depth) = (self.at, self.depth);
+            if self.at_end() {
+                return self.unexpected("'}' to close the state");
+            }
+            if let Some(transition) = &transition {
+                let _: &Transition = transition;
+                return self.unexpected("'}' after the transition");
+            }
+            let result = match self.peek().is_word("transition") {
+                true => self.transition().map(|t| transition = Some(t)),
+                false => self.stmt().map(|s| body.push(s)),
+            };
+            if result.is_err() {
+                self.depth = depth;
+                self.recover_in_block(from);
+            }
+        }
+        Ok(State { name, body, transition })
+    }
+
+    fn transition(&mut self) -> Parsed<Transition> {
+        self.bump();
+        let span = self.span();
+        if !self.eat_word("select") {
+            let name = self.name("a state, 'accept', 'reject' or 'select'")?;
+            self.expect(";", "after the transition")?;
+            return Ok(Transition::Direct(name));
+        }
+        self.expect("(", "after 'select'")?;
+        let keys: Vec<Expr> = self.list(")", Self::expr)?;
+        self.expect("{", "before the cases of the select")?;
+        let mut cases = Vec::new();
+        while !self.eat("}") {
+            let keys = self.key_set()?;
+            self.expect(":", "after the value of a case")?;
+            let name = self.name("a state, 'accept' or 'reject'")?;
+            self.expect(";", "after the case")?;
+            cases.push((keys, name));
+        }
+        Ok(Transition::Select { keys, cases, span })
+    }
+}

@@ -1,0 +1,127 @@
+//! Compiled programs on their way from the compiler to a switch.
+//!
+//! A bundle is a line that says what it is, and JSON. It is what P4Runtime's
+//! `SetForwardingPipelineConfig` carries as the device configuration.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netkv_dataplane::{Switch, SwitchOptions, stf};
+use netkv_ir::Program;
+use netkv_p4::{Compiled, Diagnostics, Options};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+use serde_json::{Value, json};
+
+use crate::errors::compile_error;
+use crate::json;
+
+/// First line of a bundle; the number is the version of its layout.
+const HEAD: &[u8] = b"netkv-bundle 1\n";
+
+/// The program in a bundle; ValueError if it is none.
+fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
+    #[derive(serde::Deserialize)]
+    struct Content {
+        program: Program,
+    }
+    let Some(content) = bundle.strip_prefix(HEAD) else {
+        return Err(PyValueError::new_err(
+            "This is not a netkv bundle of version 1: it must start with the line 'netkv-bundle 1' \
+             (make one with 'netkv p4 check', or compile_p4).",
+        ));
+    };
+    match serde_json::from_slice::<Content>(content) {
+        Ok(content) => Ok(Arc::new(content.program)),
+        Err(error) => Err(PyValueError::new_err(format!(
+            "The content of the bundle is damaged, or of another version of netkv: {error}."
+        ))),
+    }
+}
+
+/// A fresh switch that runs the program in a bundle; ValueError if it cannot.
+pub fn engine_of(bundle: &[u8], options: SwitchOptions) -> PyResult<Switch> {
+    Switch::new(program_of(bundle)?, options)
+        .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
+}
+
+fn options(include_dirs: Vec<PathBuf>, defines: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {
+    let mut macros = Vec::new();
+    for (name, value) in defines.into_iter().flatten() {
+        macros.push((name.extract()?, value.extract()?));
+    }
+    Ok(Options { include_dirs, defines: macros })
+}
+
+fn bundled<'py>(
+    py: Python<'py>,
+    name: &str,
+    compiled: Result<Compiled, Diagnostics>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let as_json = |found: &_| serde_json::to_value(found).unwrap_or(Value::Null);
+    match compiled {
+        Ok(compiled) => {
+            let content = json!({
+                "name": name,
+                "source_hash": compiled.source_hash,
+                "warnings": as_json(&compiled.warnings),
+                "program": compiled.program,
+            });
+            let mut bundle = HEAD.to_vec();
+            bundle.extend_from_slice(content.to_string().as_bytes());
+            Ok(PyBytes::new(py, &bundle))
+        }
+        Err(found) => Err(compile_error(py, found.to_string(), &as_json(&found.0))),
+    }
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+#[pyo3(signature = (path, include_dirs = Vec::new(), defines = None))]
+pub fn compile_p4<'py>(
+    py: Python<'py>,
+    path: PathBuf,
+    include_dirs: Vec<PathBuf>,
+    defines: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = options(include_dirs, defines)?;
+    let compiled = py.detach(|| netkv_p4::compile_file(&path, &options));
+    let name = path.file_name().unwrap_or(Path::new("program.p4").as_os_str());
+    bundled(py, &name.to_string_lossy(), compiled)
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+#[pyo3(signature = (name, source, include_dirs = Vec::new(), defines = None))]
+pub fn compile_source<'py>(
+    py: Python<'py>,
+    name: &str,
+    source: &str,
+    include_dirs: Vec<PathBuf>,
+    defines: Option<&Bound<'py, PyDict>>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let options = options(include_dirs, defines)?;
+    let compiled = py.detach(|| netkv_p4::compile_source(name, source, &options));
+    bundled(py, name, compiled)
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn run_stf<'py>(
+    py: Python<'py>,
+    bundle: &[u8],
+    text: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let mut switch = engine_of(bundle, SwitchOptions::default())?;
+    let report = py
+        .detach(|| stf::run(&mut switch, text, name))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let report = json!({
+        "packets": report.packets,
+        "expected": report.expectations,
+        "mismatches": report.mismatches.iter().map(ToString::to_string).collect::<Vec<_>>(),
+    });
+    json::to_python(py, &report)
+}

@@ -1,0 +1,187 @@
+//! The three nodes of a rack, each a thread that holds no Python lock.
+
+use std::net::SocketAddrV4;
+use std::time::Duration;
+
+use netkv_rack::client::ClientNode as Client;
+use netkv_rack::config::{ClientConfig, ServerConfig};
+use netkv_rack::server::ServerNode as Server;
+use netkv_rack::store::Store;
+use netkv_rack::switch::{PortConfig, SwitchNode as Node};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use serde::de::DeserializeOwned;
+
+use crate::digests::digests_out;
+use crate::errors::io_error;
+use crate::json;
+use crate::store::PythonStore;
+use crate::switch::Switch;
+
+fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
+    text.parse().map_err(|_| {
+        PyValueError::new_err(format!(
+            "'{text}' is not the address of {what}; it looks like 127.0.0.1:7000."
+        ))
+    })
+}
+
+fn parsed<T: DeserializeOwned>(config: &str, node: &str) -> PyResult<T> {
+    serde_json::from_str(config).map_err(|error| {
+        PyValueError::new_err(format!("The configuration of the {node} node is wrong: {error}."))
+    })
+}
+
+fn seconds(value: f64) -> PyResult<Duration> {
+    Duration::try_from_secs_f64(value).map_err(|_| {
+        PyValueError::new_err(format!("{value} is not a time to wait; it must be 0 or more."))
+    })
+}
+
+/// Ports of a switch as UDP sockets; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct SwitchNode(Node);
+
+#[pymethods]
+impl SwitchNode {
+    #[new]
+    #[pyo3(signature = (switch, ports, cpu_port = 510))]
+    fn new(
+        switch: &Bound<'_, Switch>,
+        ports: Vec<(u16, String, String)>,
+        cpu_port: u16,
+    ) -> PyResult<Self> {
+        let ports = ports
+            .iter()
+            .map(|(port, bind, peer)| {
+                let bind = address(bind, &format!("switch port {port}"))?;
+                let peer = address(peer, &format!("the peer of switch port {port}"))?;
+                Ok(PortConfig { port: *port, bind, peer })
+            })
+            .collect::<PyResult<Vec<_>>>()?;
+        let node = Node::new(switch.get().shared(), &ports, cpu_port);
+        node.map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn start(&self) -> PyResult<()> {
+        self.0.start().map_err(|error| io_error(&error))
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
+    fn pause(&self, py: Python<'_>) {
+        py.detach(|| self.0.pause());
+    }
+
+    fn resume(&self, py: Python<'_>) {
+        py.detach(|| self.0.resume());
+    }
+
+    fn packet_out(&self, frame: &[u8]) {
+        self.0.packet_out(frame.to_vec());
+    }
+
+    fn wait<'py>(
+        &self,
+        py: Python<'py>,
+        timeout_s: f64,
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
+        let timeout = seconds(timeout_s)?;
+        let (frames, digests) = py.detach(|| self.0.wait(timeout));
+        if frames.is_empty()
+            && digests.is_empty()
+            && let Some(failure) = self.0.failure()
+        {
+            return Err(PyRuntimeError::new_err(failure));
+        }
+        let packet_ins = PyList::new(py, frames.iter().map(|frame| PyBytes::new(py, frame)))?;
+        Ok((packet_ins, digests_out(py, &digests)?))
+    }
+
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let dict = PyDict::new(py);
+        for (name, count) in self.0.statistics() {
+            dict.set_item(name, count)?;
+        }
+        Ok(dict)
+    }
+}
+
+/// The shim of one or more storage servers; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct ServerNode(Server);
+
+#[pymethods]
+impl ServerNode {
+    #[new]
+    fn new(config: &str) -> PyResult<Self> {
+        let config: ServerConfig = parsed(config, "server")?;
+        Server::new(config).map(Self).map_err(|error| io_error(&error))
+    }
+
+    #[pyo3(signature = (store = None))]
+    fn start(&self, py: Python<'_>, store: Option<Py<PyAny>>) -> PyResult<()> {
+        let store: Box<dyn Store> = match store {
+            None => Box::new(self.0.memory_store()),
+            Some(backend) => Box::new(PythonStore::new(py, backend)?),
+        };
+        py.detach(|| self.0.start(store)).map_err(|error| io_error(&error))
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        // Detached: the loop holds what is read here while a back end waits for Python.
+        let statistics = py.detach(|| self.0.statistics());
+        json::to_python(py, &statistics)
+    }
+}
+
+/// The load generator; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct ClientNode(Client);
+
+#[pymethods]
+impl ClientNode {
+    #[new]
+    fn new(py: Python<'_>, config: &str) -> PyResult<Self> {
+        let config: ClientConfig = parsed(config, "client")?;
+        py.detach(|| Client::new(config)).map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn start(&self) -> PyResult<()> {
+        self.0.start().map_err(|error| io_error(&error))
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
+    fn command(&self, py: Python<'_>, text: &str) -> PyResult<String> {
+        py.detach(|| self.0.command(text))
+            .map(|reply| reply.to_string())
+            .map_err(PyValueError::new_err)
+    }
+
+    fn sample<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let sample = py.detach(|| self.0.sample());
+        json::to_python(py, &sample)
+    }
+}

@@ -1,0 +1,80 @@
+//! A storage back end written in Python, called once per batch.
+
+use netkv_rack::store::{Batch, DataSet, Store};
+use netkv_roles::{StoreOp, StoreResult};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyList, PyTuple};
+
+/// The bound `execute` of a back end.
+pub struct PythonStore {
+    execute: Py<PyAny>,
+}
+
+impl PythonStore {
+    /// Takes the back end; a TypeError if it has no `execute`.
+    pub fn new(py: Python<'_>, backend: Py<PyAny>) -> PyResult<Self> {
+        let execute = backend.getattr(py, "execute").map_err(|_| {
+            PyTypeError::new_err(format!(
+                "{} is no storage back end: it has no method execute(batch).",
+                backend.bind(py).get_type()
+            ))
+        })?;
+        Ok(Self { execute })
+    }
+
+    fn call(
+        &self,
+        py: Python<'_>,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
+    ) -> PyResult<()> {
+        let arguments = PyList::empty(py);
+        for call in batch.calls() {
+            let (kind, value) = match call.op {
+                StoreOp::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
+                StoreOp::Put => (pyo3::intern!(py, "put"), PyBytes::new(py, call.value).into_any()),
+                StoreOp::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
+            };
+            let call = [kind.clone().into_any(), PyBytes::new(py, &call.key).into_any(), value];
+            arguments.append(PyTuple::new(py, call)?)?;
+        }
+        let results = self.execute.bind(py).call1((arguments,))?;
+        if results.len()? != batch.len() {
+            return Err(PyTypeError::new_err(format!(
+                "execute(batch) returned {} results for {} operations",
+                results.len()?,
+                batch.len()
+            )));
+        }
+        for (index, (result, call)) in results.try_iter()?.zip(batch.calls()).enumerate() {
+            let result = result?;
+            match call.op {
+                StoreOp::Get if result.is_none() => done(index, StoreResult::NotFound),
+                StoreOp::Get => {
+                    done(index, StoreResult::Value(result.cast::<PyBytes>()?.as_bytes()));
+                }
+                StoreOp::Put | StoreOp::Delete => done(index, StoreResult::Done),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Store for PythonStore {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
+    ) -> Result<(), String> {
+        if batch.is_empty() {
+            return Ok(());
+        }
+        Python::attach(|py| self.call(py, batch, done))
+            .map_err(|error| format!("the storage back end has failed: {error}"))
+    }
+
+    fn load(&mut self, data: &DataSet) -> Result<(), String> {
+        data.load_into(self)
+    }
+}

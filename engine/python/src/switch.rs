@@ -1,0 +1,141 @@
+//! `Switch`: the program, packets through it, and what it tells.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use netkv_dataplane::{ControlError, Output, SwitchOptions};
+use netkv_ir::Program;
+use netkv_rack::clock;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyList};
+use serde_json::Value;
+
+use crate::bundle::engine_of;
+use crate::digests::digests_out;
+use crate::errors::control_error;
+use crate::groups::GroupSizes;
+use crate::json;
+
+type Engine = netkv_dataplane::Switch;
+
+/// A switch that runs one program; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct Switch {
+    engine: Arc<Mutex<Engine>>,
+    options: SwitchOptions,
+    pub(crate) group_sizes: Mutex<GroupSizes>,
+}
+
+/// Name of the gRPC status.
+fn status(error: &ControlError) -> &'static str {
+    use netkv_dataplane::ControlCode::{
+        AlreadyExists, FailedPrecondition, InvalidArgument, NotFound, OutOfRange, PermissionDenied,
+        ResourceExhausted, Unimplemented,
+    };
+    match error.code {
+        NotFound => "NOT_FOUND",
+        AlreadyExists => "ALREADY_EXISTS",
+        InvalidArgument => "INVALID_ARGUMENT",
+        OutOfRange => "OUT_OF_RANGE",
+        ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Unimplemented => "UNIMPLEMENTED",
+        PermissionDenied => "PERMISSION_DENIED",
+        FailedPrecondition => "FAILED_PRECONDITION",
+    }
+}
+
+impl Switch {
+    /// The engine itself, for a node to drive.
+    pub fn shared(&self) -> Arc<Mutex<Engine>> {
+        Arc::clone(&self.engine)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Engine> {
+        self.engine.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Does something with the engine while Python goes on.
+    pub fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
+        py.detach(|| work(&mut self.lock()))
+    }
+
+    /// A control plane call, its refusal as an exception.
+    pub fn control<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
+    ) -> PyResult<T> {
+        self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
+    }
+
+    /// The program that runs.
+    pub fn program(&self, py: Python<'_>) -> Arc<Program> {
+        self.with(py, |engine| Arc::clone(engine.program()))
+    }
+}
+
+fn frames_out<'py>(py: Python<'py>, output: &Output) -> PyResult<Bound<'py, PyList>> {
+    let list = PyList::empty(py);
+    for (port, frame) in output.frames() {
+        list.append((port, PyBytes::new(py, frame)))?;
+    }
+    Ok(list)
+}
+
+#[pymethods]
+impl Switch {
+    #[new]
+    #[pyo3(signature = (bundle, seed = 0))]
+    fn new(py: Python<'_>, bundle: &[u8], seed: u64) -> PyResult<Self> {
+        let options = SwitchOptions { seed };
+        let engine = py.detach(|| engine_of(bundle, options))?;
+        Ok(Self { engine: Arc::new(Mutex::new(engine)), options, group_sizes: Mutex::default() })
+    }
+
+    fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
+        // Made before the lock is taken: packets flow through the old program until then.
+        let engine = py.detach(|| engine_of(bundle, self.options))?;
+        self.with(py, |current| *current = engine);
+        self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        Ok(())
+    }
+
+    fn process<'py>(
+        &self,
+        py: Python<'py>,
+        port: u16,
+        frame: &[u8],
+    ) -> PyResult<Bound<'py, PyList>> {
+        let output = self.with(py, |engine| {
+            let mut output = Output::new();
+            engine.process(clock::now(), port, frame, &mut output);
+            output
+        });
+        frames_out(py, &output)
+    }
+
+    fn trace<'py>(
+        &self,
+        py: Python<'py>,
+        port: u16,
+        frame: &[u8],
+    ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyAny>, String)> {
+        let (output, trace) = self.with(py, |engine| {
+            let mut output = Output::new();
+            let trace = engine.trace(clock::now(), port, frame, &mut output);
+            (output, trace)
+        });
+        let document = serde_json::to_value(&trace).unwrap_or(Value::Null);
+        Ok((frames_out(py, &output)?, json::to_python(py, &document)?, trace.to_string()))
+    }
+
+    fn take_digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
+        let digests = self.with(py, Engine::take_digests);
+        digests_out(py, &digests)
+    }
+
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let statistics = self.with(py, |engine| *engine.statistics());
+        let document = serde_json::to_value(statistics).unwrap_or(Value::Null);
+        Ok(json::to_python(py, &document)?.cast_into()?)
+    }
+}

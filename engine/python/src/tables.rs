@@ -1,0 +1,171 @@
+//! `Switch`: tables and parser value sets.
+
+use netkv_dataplane::TableEntry;
+use netkv_ir::{MatchKind, TableKey};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList};
+
+use crate::switch::Switch;
+use crate::values::{
+    Params, action_of, action_out, keys_of_table, matches_of, matches_out, params_of, params_out,
+};
+
+/// What insert and modify are given, with the program's widths.
+fn entry_of(
+    switch: &Switch,
+    py: Python<'_>,
+    table_id: u32,
+    matches: &[Bound<'_, PyAny>],
+    action: &Bound<'_, PyAny>,
+    rest: (u32, Vec<u8>, u64),
+) -> PyResult<TableEntry> {
+    let program = switch.program(py);
+    let (priority, metadata, controller_metadata) = rest;
+    Ok(TableEntry {
+        table_id,
+        matches: matches_of(py, &keys_of_table(&program, table_id), matches)?,
+        action: action_of(py, &program, action)?,
+        priority,
+        metadata,
+        controller_metadata,
+        idle_timeout_ns: 0,
+    })
+}
+
+#[pymethods]
+impl Switch {
+    #[pyo3(signature = (
+        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0
+    ))]
+    #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
+    fn insert_entry(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        matches: Vec<Bound<'_, PyAny>>,
+        action: &Bound<'_, PyAny>,
+        priority: u32,
+        metadata: Vec<u8>,
+        controller_metadata: u64,
+    ) -> PyResult<()> {
+        let rest = (priority, metadata, controller_metadata);
+        let entry = entry_of(self, py, table_id, &matches, action, rest)?;
+        self.control(py, |engine| engine.insert_entry(entry))
+    }
+
+    #[pyo3(signature = (
+        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0
+    ))]
+    #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
+    fn modify_entry(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        matches: Vec<Bound<'_, PyAny>>,
+        action: &Bound<'_, PyAny>,
+        priority: u32,
+        metadata: Vec<u8>,
+        controller_metadata: u64,
+    ) -> PyResult<()> {
+        let rest = (priority, metadata, controller_metadata);
+        let entry = entry_of(self, py, table_id, &matches, action, rest)?;
+        self.control(py, |engine| engine.modify_entry(entry))
+    }
+
+    #[pyo3(signature = (table_id, matches, priority = 0))]
+    fn delete_entry(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        matches: Vec<Bound<'_, PyAny>>,
+        priority: u32,
+    ) -> PyResult<()> {
+        let keys = keys_of_table(&self.program(py), table_id);
+        let matches = matches_of(py, &keys, &matches)?;
+        self.control(py, |engine| engine.delete_entry(table_id, &matches, priority))
+    }
+
+    #[pyo3(signature = (table_id = 0))]
+    fn read_entries<'py>(&self, py: Python<'py>, table_id: u32) -> PyResult<Bound<'py, PyList>> {
+        let program = self.program(py);
+        let entries = self.with(py, |engine| {
+            let entries = engine.read_entries((table_id != 0).then_some(table_id));
+            let counted = entries.into_iter().map(|entry| {
+                let counter =
+                    engine.read_direct_counter(entry.table_id, &entry.matches, entry.priority);
+                (entry, counter.ok())
+            });
+            counted.collect::<Vec<_>>()
+        });
+        let list = PyList::empty(py);
+        for (entry, counter) in &entries {
+            let table = program.tables.iter().find(|table| table.identity.id == entry.table_id);
+            let dict = PyDict::new(py);
+            dict.set_item("table_id", entry.table_id)?;
+            dict.set_item("matches", matches_out(py, &entry.matches)?)?;
+            dict.set_item("action", action_out(py, &entry.action)?)?;
+            dict.set_item("priority", entry.priority)?;
+            dict.set_item("metadata", pyo3::types::PyBytes::new(py, &entry.metadata))?;
+            dict.set_item("controller_metadata", entry.controller_metadata)?;
+            dict.set_item("is_const", table.is_some_and(|table| table.const_entries))?;
+            dict.set_item("counter", counter.map(|data| (data.packets, data.bytes)))?;
+            list.append(dict)?;
+        }
+        Ok(list)
+    }
+
+    fn set_default(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        action_id: u32,
+        params: Params,
+    ) -> PyResult<()> {
+        let params = params_of(py, &self.program(py), action_id, &params)?;
+        self.control(py, |engine| engine.set_default(table_id, action_id, &params))
+    }
+
+    fn reset_default(&self, py: Python<'_>, table_id: u32) -> PyResult<()> {
+        self.control(py, |engine| engine.reset_default(table_id))
+    }
+
+    fn get_default<'py>(
+        &self,
+        py: Python<'py>,
+        table_id: u32,
+    ) -> PyResult<(u32, Bound<'py, PyList>)> {
+        let (action_id, params) = self.control(py, |engine| engine.get_default(table_id))?;
+        Ok((action_id, params_out(py, &params)?))
+    }
+
+    fn set_value_set(
+        &self,
+        py: Python<'_>,
+        value_set_id: u32,
+        members: Vec<Vec<Bound<'_, PyAny>>>,
+    ) -> PyResult<()> {
+        let program = self.program(py);
+        let set = program.value_sets.iter().find(|set| set.identity.id == value_set_id);
+        let keys: Vec<TableKey> = set.map_or_else(Vec::new, |set| {
+            set.keys.iter().filter(|key| key.kind != MatchKind::Selector).cloned().collect()
+        });
+        let members = members
+            .iter()
+            .map(|member| matches_of(py, &keys, member))
+            .collect::<PyResult<Vec<_>>>()?;
+        self.control(py, |engine| engine.set_value_set(value_set_id, &members))
+    }
+
+    fn read_value_set<'py>(
+        &self,
+        py: Python<'py>,
+        value_set_id: u32,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let members = self.control(py, |engine| engine.read_value_set(value_set_id))?;
+        let list = PyList::empty(py);
+        for member in &members {
+            list.append(matches_out(py, member)?)?;
+        }
+        Ok(list)
+    }
+}

@@ -1,0 +1,112 @@
+//! Commands to the client node, as JSON.
+
+use netkv_workload::Arrivals;
+use serde::{Deserialize, Serialize};
+
+use crate::config::ShiftConfig;
+
+/// What the load generator is told while it runs.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(tag = "do", rename_all = "lowercase", deny_unknown_fields)]
+pub enum Command {
+    /// Begin a phase.
+    Phase {
+        /// Which.
+        name: PhaseName,
+    },
+    /// From now on an open loop.
+    Rate {
+        /// Operations per second.
+        value: f64,
+    },
+    /// From now on a closed loop.
+    Outstanding {
+        /// Operations under way.
+        value: u32,
+    },
+    /// Shift popularity now.
+    Shift(ShiftConfig),
+    /// Tell the most popular keys.
+    Hottest {
+        /// How many.
+        n: u64,
+    },
+}
+
+/// What the load generator does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PhaseName {
+    /// Load that does not count.
+    Warmup,
+    /// Load that counts.
+    Measure,
+    /// No new operations; those under way end.
+    Drain,
+    /// Every written key is read back.
+    Verify,
+    /// Nothing.
+    Idle,
+}
+
+impl Command {
+    /// Reads a command.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text).map_err(|error| {
+            format!(
+                "This is not a command of the client: {error}. Commands are \
+                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"shift\" | \"hottest\", ...}}."
+            )
+        })
+    }
+
+    /// The arrivals that a change of rate or outstanding operations means.
+    pub fn arrivals(&self) -> Result<Arrivals, String> {
+        match *self {
+            Self::Rate { value } if (0.0..=1e9).contains(&value) => {
+                Ok(Arrivals::Poisson { rate: value })
+            }
+            Self::Rate { value } => {
+                Err(format!("A rate of {value} is not possible; it is 0 to 1e9 a second."))
+            }
+            Self::Outstanding { value } if value <= 65_536 => {
+                Ok(Arrivals::Closed { outstanding: value })
+            }
+            Self::Outstanding { value } => {
+                Err(format!("{value} operations outstanding are too many; the limit is 65536."))
+            }
+            _ => Err("This command does not change arrivals.".to_owned()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_workload::Shift;
+
+    #[test]
+    fn every_command_of_the_contract_is_understood() {
+        let phase = Command::parse(r#"{"do": "phase", "name": "measure"}"#).unwrap();
+        assert_eq!(phase, Command::Phase { name: PhaseName::Measure });
+        let rate = Command::parse(r#"{"do": "rate", "value": 1000}"#).unwrap();
+        assert_eq!(rate.arrivals(), Ok(Arrivals::Poisson { rate: 1000.0 }));
+        let outstanding = Command::parse(r#"{"do": "outstanding", "value": 8}"#).unwrap();
+        assert_eq!(outstanding.arrivals(), Ok(Arrivals::Closed { outstanding: 8 }));
+        let text = r#"{"do": "shift", "kind": "hot-in", "keys": 200, "top": 10000}"#;
+        let Command::Shift(shift) = Command::parse(text).unwrap() else { panic!() };
+        assert_eq!(Shift::from(shift), Shift::HotIn { keys: 200 });
+        let hottest = Command::parse(r#"{"do": "hottest", "n": 5}"#).unwrap();
+        assert_eq!(hottest, Command::Hottest { n: 5 });
+    }
+
+    #[test]
+    fn a_wrong_command_is_explained() {
+        let error = Command::parse(r#"{"do": "pahse", "name": "measure"}"#).unwrap_err();
+        assert!(error.contains("pahse") && error.contains("hottest"), "{error}");
+        let error = Command::parse(r#"{"do": "phase", "name": "begin"}"#).unwrap_err();
+        assert!(error.contains("begin") && error.contains("warmup"), "{error}");
+        let rate = Command::Rate { value: -1.0 };
+        assert!(rate.arrivals().unwrap_err().contains("-1"));
+    }
+}

@@ -1,0 +1,251 @@
+//! Configurations of the nodes as JSON, the way `netkv.lab` writes them.
+
+use std::net::SocketAddrV4;
+
+use netkv_roles::{Backoff, Nanos};
+use netkv_workload as workload;
+use netkv_workload::{Mix, Popularity, Shift};
+use serde::Deserialize;
+
+use crate::client::nanos;
+use crate::command::Command;
+
+/// What a server node is told.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServerConfig {
+    /// The node's own UDP address.
+    pub bind: SocketAddrV4,
+    /// The switch's port.
+    pub peer: SocketAddrV4,
+    /// Role of the shim.
+    pub scheme: Scheme,
+    /// Indices of the servers in this process.
+    pub partitions: Vec<u16>,
+    /// Servers in the whole rack.
+    pub servers: u16,
+    /// Keys of the data set.
+    pub keys: u64,
+    /// Sizes of their values.
+    value_size: ValueSize,
+    /// Seed of the run. All nodes are told it; the data set does not depend on it.
+    pub seed: u64,
+    /// Requests per second of each server; none: as fast as it can.
+    pub service_rate: Option<f64>,
+    /// Requests that wait at a server of limited rate.
+    pub queue_limit: usize,
+}
+
+impl ServerConfig {
+    /// Sizes of values.
+    pub fn value_size(&self) -> workload::ValueSize {
+        self.value_size.into()
+    }
+
+    /// A configuration for each server of this process.
+    pub fn roles(&self, first_request: u32) -> impl Iterator<Item = netkv_roles::ServerConfig> {
+        let scheme = match self.scheme {
+            Scheme::NoCache => netkv_roles::Scheme::Plain,
+            Scheme::NetCache => netkv_roles::Scheme::NetCache,
+        };
+        self.partitions.iter().map(move |server| netkv_roles::ServerConfig {
+            first_request,
+            service_rate: self.service_rate,
+            service_queue: self.queue_limit,
+            ..netkv_roles::ServerConfig::new(*server, self.servers, scheme)
+        })
+    }
+}
+
+/// Role of a storage server's shim.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scheme {
+    /// Reads and writes, nothing else.
+    NoCache,
+    /// Write-through with a switch that caches.
+    NetCache,
+}
+
+/// Bytes of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+enum ValueSize {
+    Fixed(usize),
+    Uniform { min: usize, max: usize },
+}
+
+impl From<ValueSize> for workload::ValueSize {
+    fn from(size: ValueSize) -> Self {
+        match size {
+            ValueSize::Fixed(size) => Self::Fixed(size),
+            ValueSize::Uniform { min, max } => Self::Uniform { min, max },
+        }
+    }
+}
+
+/// What the client node is told.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ClientConfig {
+    /// The node's own UDP address.
+    pub bind: SocketAddrV4,
+    /// The switch's port.
+    pub peer: SocketAddrV4,
+    /// Client identities.
+    pub clients: u16,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// A request without a reply for that long is lost, in seconds.
+    pub deadline_s: f64,
+    /// First retry time-out, in seconds; it doubles up to eight times that.
+    pub retry_s: f64,
+    /// Servers in the whole rack. The switch finds the owner of a key, so clients need not know.
+    pub servers: u16,
+    /// What the clients ask for.
+    workload: WorkloadConfig,
+    /// Check reads against acknowledged writes.
+    pub verify: bool,
+}
+
+impl ClientConfig {
+    /// Configuration of the role.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a time or arrivals that cannot be.
+    pub fn role(&self, first_request: u32) -> Result<netkv_roles::ClientConfig, String> {
+        let arrivals = match self.workload.arrivals {
+            Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
+            Arrivals::Poisson { rate } => Command::Rate { value: rate },
+        };
+        let initial = nanos("retry_s", self.retry_s)?;
+        Ok(netkv_roles::ClientConfig {
+            first_request,
+            retry: Backoff { initial, cap: 8 * initial },
+            deadline: nanos("deadline_s", self.deadline_s)?,
+            check: self.verify,
+            ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
+        })
+    }
+
+    /// Configuration of the only generator of the rack.
+    pub fn workload(&self) -> workload::WorkloadConfig {
+        let spec = &self.workload;
+        let mix = match spec.mix {
+            Some(MixName::A) => Mix::YCSB_A,
+            Some(MixName::B) => Mix::YCSB_B,
+            Some(MixName::C) => Mix::YCSB_C,
+            Some(MixName::D) => Mix::YCSB_D,
+            Some(MixName::F) => Mix::YCSB_F,
+            Some(MixName::Insert) => Mix::INSERT,
+            None => Mix {
+                read: 1.0 - spec.writes - spec.deletes,
+                update: spec.writes,
+                insert: 0.0,
+                read_modify_write: 0.0,
+                delete: spec.deletes,
+            },
+        };
+        let popularity = match spec.mix {
+            Some(MixName::D) => Popularity::Latest { theta: spec.zipf },
+            _ if spec.zipf == 0.0 => Popularity::Uniform,
+            _ => Popularity::Zipf { theta: spec.zipf },
+        };
+        workload::WorkloadConfig {
+            popularity,
+            value_size: spec.value_size.into(),
+            ..workload::WorkloadConfig::new(spec.keys, mix, self.seed)
+        }
+    }
+
+    /// The popularity shift and the time between two, if there are shifts.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the time cannot be.
+    pub fn shifts(&self) -> Result<Option<(Shift, Nanos)>, String> {
+        let Some(shift) = self.workload.shift else { return Ok(None) };
+        let every = shift.every.ok_or("'shift' in the workload needs 'every' (seconds).")?;
+        Ok(Some((shift.into(), nanos("every", every)?)))
+    }
+}
+
+/// `netkv.lab.spec.WorkloadSpec`.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WorkloadConfig {
+    keys: u64,
+    zipf: f64,
+    #[serde(default)]
+    mix: Option<MixName>,
+    #[serde(default)]
+    writes: f64,
+    #[serde(default)]
+    deletes: f64,
+    value_size: ValueSize,
+    arrivals: Arrivals,
+    #[serde(default)]
+    shift: Option<ShiftConfig>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+enum MixName {
+    #[serde(rename = "ycsb-a")]
+    A,
+    #[serde(rename = "ycsb-b")]
+    B,
+    #[serde(rename = "ycsb-c")]
+    C,
+    #[serde(rename = "ycsb-d")]
+    D,
+    #[serde(rename = "ycsb-f")]
+    F,
+    #[serde(rename = "insert")]
+    Insert,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum Arrivals {
+    Closed { outstanding: u32 },
+    Poisson { rate: f64 },
+}
+
+/// A popularity shift.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShiftConfig {
+    kind: ShiftKind,
+    keys: u64,
+    /// `random` replaces among so many of the most popular ones.
+    #[serde(default = "default_top")]
+    top: u64,
+    /// Seconds between shifts; none in a command, which shifts once.
+    #[serde(default)]
+    every: Option<f64>,
+}
+
+/// `netkv.lab.spec.Shift`'s default.
+fn default_top() -> u64 {
+    10_000
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ShiftKind {
+    HotIn,
+    HotOut,
+    Random,
+}
+
+impl From<ShiftConfig> for Shift {
+    fn from(config: ShiftConfig) -> Self {
+        let keys = config.keys;
+        match config.kind {
+            ShiftKind::HotIn => Self::HotIn { keys },
+            ShiftKind::HotOut => Self::HotOut { keys },
+            ShiftKind::Random => Self::Random { keys, top: config.top },
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! What the client node reports: counts, and latency as a histogram that can be stored and merged.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+use netkv_roles::{ClientStats, Nanos, SECOND, VerifyReport};
+use serde_json::{Value, json};
+
+/// A sample of `interval`; `verified` once a verification is over.
+pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyReport>) -> Value {
+    let counts = &stats.counts;
+    let mut document = json!({
+        "interval_s": interval as f64 / SECOND as f64,
+        "requests": counts.sent,
+        "completed": counts.completed,
+        "reads": counts.reads,
+        "writes": counts.writes,
+        "hits": counts.hits,
+        "retries": counts.retries,
+        "lost": counts.lost,
+        "unsent": counts.unsent,
+        "not_found": counts.not_found,
+        "overloaded": counts.overloaded,
+        "errors": counts.errors,
+        "stale_reads": counts.stale_reads,
+        "phantom_reads": counts.phantom_reads,
+        "unchecked_reads": counts.unchecked_reads,
+        "late_replies": counts.late_replies,
+        "malformed": counts.malformed,
+        "latency": encoded(&stats.latency),
+        "latency_ns": summary(&stats.latency),
+        "socket": {},
+    });
+    if let Some(report) = verified {
+        document["acked_writes_lost"] = json!(report.acked_writes_lost);
+        document["verified"] = json!(report.checked);
+        document["unread"] = json!(report.unread);
+    }
+    document
+}
+
+/// HDR V2, zlib, base64.
+fn encoded(histogram: &Histogram<u64>) -> String {
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(histogram, &mut bytes)
+        .expect("writing to memory does not fail");
+    STANDARD.encode(bytes)
+}
+
+fn summary(histogram: &Histogram<u64>) -> Value {
+    json!({
+        "mean": histogram.mean(),
+        "p50": histogram.value_at_quantile(0.5),
+        "p95": histogram.value_at_quantile(0.95),
+        "p99": histogram.value_at_quantile(0.99),
+        "p999": histogram.value_at_quantile(0.999),
+        "max": histogram.max(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hdrhistogram::serialization::Deserializer;
+
+    #[test]
+    fn samples_can_be_merged_to_the_latency_of_the_whole_run() {
+        let mut merged: Histogram<u64> = Histogram::new(3).unwrap();
+        for sample in 1..=2u64 {
+            let mut stats = ClientStats::default();
+            for microseconds in 1..=1000 {
+                stats.latency.record(sample * microseconds * 1000).unwrap();
+            }
+            stats.counts.completed = 1000;
+            let document = document(&stats, SECOND / 2, None);
+            assert_eq!(document["interval_s"], 0.5);
+            assert_eq!(document["completed"], 1000);
+            let median = document["latency_ns"]["p50"].as_u64().unwrap();
+            assert!(median.abs_diff(sample * 500_000) < 1000 * sample, "{median}");
+            let bytes = STANDARD.decode(document["latency"].as_str().unwrap()).unwrap();
+            let decoded: Histogram<u64> =
+                Deserializer::new().deserialize(&mut bytes.as_slice()).unwrap();
+            merged.add(decoded).unwrap();
+        }
+        assert_eq!(merged.len(), 2000);
+        assert!(merged.max().abs_diff(2_000_000) < 2000);
+    }
+
+    #[test]
+    fn lost_writes_are_told_after_a_verification_only() {
+        let stats = ClientStats::default();
+        assert!(document(&stats, SECOND, None).get("acked_writes_lost").is_none());
+        let report = VerifyReport { checked: 10, acked_writes_lost: 2, unread: 1 };
+        let document = document(&stats, SECOND, Some(report));
+        assert_eq!(document["acked_writes_lost"], 2);
+        assert_eq!(document["verified"], 10);
+    }
+}

@@ -1,0 +1,305 @@
+//! The server node: the shims of one or more storage servers behind one socket, and their store.
+//!
+//! A round takes the frames that wait, hands each to the server it is addressed to, does all
+//! storage calls that come of it as one batch (which is what makes durable writes affordable),
+//! and sends all replies with one system call. Replies leave after the batch, never before.
+
+use std::io;
+use std::sync::{Arc, Mutex};
+
+use netkv_roles::{Actions, Server, ServerStats};
+use netkv_wire::{ETHERNET_LEN, FrameView};
+use netkv_workload::MAX_KEYS;
+use serde_json::{Map, Value, json};
+
+use crate::clock;
+use crate::config::ServerConfig;
+use crate::counters::counters;
+use crate::store::{Batch, DataSet, MemoryStore, Store};
+use crate::sys::{Outgoing, Poller, Received, Socket};
+use crate::worker::{Signals, Worker, lock};
+
+counters! {
+    /// What the node has seen since it was started, whichever server it was for.
+    pub struct Counters {
+        received, sent, malformed, misrouted, send_drops, batches, store_calls,
+    }
+}
+
+/// Tokens in the poller.
+const WAKER: u64 = 0;
+const SOCKET: u64 = 1;
+
+struct Shared {
+    /// The loop has them during a round.
+    servers: Mutex<Vec<Server>>,
+    counters: Counters,
+}
+
+/// Running storage servers: see the module.
+pub struct ServerNode {
+    config: ServerConfig,
+    shared: Arc<Shared>,
+    /// The thread has it too; gone (and closed) once the node is stopped.
+    socket: Mutex<Option<Arc<Socket>>>,
+    worker: Worker,
+}
+
+fn check(config: &ServerConfig) -> Result<(), String> {
+    if config.keys == 0 || config.keys > MAX_KEYS {
+        return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", config.keys));
+    }
+    config.value_size().check().map_err(|text| format!("'value_size' is wrong: {text}."))?;
+    if config.partitions.is_empty() {
+        return Err("'partitions' is empty; it names the servers of this process.".to_owned());
+    }
+    for (at, server) in config.partitions.iter().enumerate() {
+        if *server >= config.servers {
+            return Err(format!(
+                "'partitions' names server {server}, but there are {} ('servers'), from 0.",
+                config.servers
+            ));
+        }
+        if config.partitions[..at].contains(server) {
+            return Err(format!("'partitions' names server {server} twice."));
+        }
+    }
+    match config.service_rate {
+        Some(rate) if !(rate > 0.0 && rate <= 1e9) => Err(format!(
+            "'service_rate' is {rate}; it must be above 0 and at most 1e9 a second, or null."
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl ServerNode {
+    /// Checks the configuration and binds the socket. Errors are sentences.
+    pub fn new(config: ServerConfig) -> io::Result<Self> {
+        check(&config).map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
+        let socket = Socket::open("the server node", config.bind, config.peer)?;
+        let shared = Shared { servers: Mutex::default(), counters: Counters::default() };
+        Ok(Self {
+            config,
+            shared: Arc::new(shared),
+            socket: Mutex::new(Some(Arc::new(socket))),
+            worker: Worker::new()?,
+        })
+    }
+
+    /// An empty store in memory for this node's data set.
+    pub fn memory_store(&self) -> MemoryStore {
+        MemoryStore::new(self.config.keys, self.config.value_size())
+    }
+
+    /// Loads the data set into the store, then starts to serve.
+    pub fn start(&self, mut store: Box<dyn Store>) -> io::Result<()> {
+        let Some(socket) = lock(&self.socket).clone() else {
+            return Err(io::Error::other("The server node was stopped; make a new one."));
+        };
+        let data = DataSet {
+            keys: self.config.keys,
+            value_size: self.config.value_size(),
+            servers: self.config.servers,
+            partitions: self.config.partitions.clone(),
+        };
+        store.load(&data).map_err(io::Error::other)?;
+        let now = clock::now();
+        let roles = self.config.roles(clock::first_request());
+        *lock(&self.shared.servers) = roles.map(|role| Server::new(role, now)).collect();
+        let shared = Arc::clone(&self.shared);
+        self.worker.start(
+            "server node",
+            move |signals| Loop::new(&shared, &socket, signals, store)?.run(),
+            || {},
+        )
+    }
+
+    /// Ends the thread and closes the socket; nothing happens the second time.
+    pub fn stop(&self) {
+        self.worker.stop();
+        lock(&self.socket).take();
+    }
+
+    /// Why the node has stopped by itself, as a sentence.
+    pub fn failure(&self) -> Option<String> {
+        self.worker.signals().failure()
+    }
+
+    /// Counts as `_engine.pyi` describes them.
+    pub fn statistics(&self) -> Value {
+        let servers: Map<String, Value> = lock(&self.shared.servers)
+            .iter()
+            .map(|server| {
+                let mut counts = counts_of(server.stats());
+                counts["cached_keys"] = json!(server.cached_keys());
+                counts["busy_keys"] = json!(server.busy_keys());
+                (server.config().server.to_string(), counts)
+            })
+            .collect();
+        let mut document = Map::new();
+        for (name, count) in self.shared.counters.read() {
+            document.insert(name.to_owned(), json!(count));
+        }
+        let drops = lock(&self.socket).as_ref().map_or(0, |socket| socket.receive_drops());
+        document.insert("receive_drops".to_owned(), json!(drops));
+        document.insert("failed".to_owned(), json!(self.failure()));
+        document.insert("servers".to_owned(), Value::Object(servers));
+        Value::Object(document)
+    }
+}
+
+fn counts_of(stats: &ServerStats) -> Value {
+    json!({
+        "served": stats.served,
+        "reads": stats.reads,
+        "writes": stats.writes,
+        "deletes": stats.deletes,
+        "dropped": stats.dropped,
+        "overloaded": stats.overloaded,
+        "duplicates": stats.duplicates,
+        "late": stats.late,
+        "malformed": stats.malformed,
+        "wrong_partition": stats.wrong_partition,
+        "unexpected": stats.unexpected,
+        "slow_writes": stats.slow_writes,
+        "updates": stats.updates,
+        "retries": stats.retries,
+        "failures": stats.failures,
+    })
+}
+
+/// What the thread owns.
+struct Loop<'a> {
+    shared: &'a Shared,
+    socket: &'a Socket,
+    signals: &'a Signals,
+    poller: Poller,
+    store: Box<dyn Store>,
+    received: Received,
+    actions: Actions,
+    batch: Batch,
+    outgoing: Outgoing,
+}
+
+impl<'a> Loop<'a> {
+    fn new(
+        shared: &'a Shared,
+        socket: &'a Socket,
+        signals: &'a Signals,
+        store: Box<dyn Store>,
+    ) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        poller.watch(&signals.waker, WAKER)?;
+        poller.watch(socket, SOCKET)?;
+        Ok(Self {
+            shared,
+            socket,
+            signals,
+            poller,
+            store,
+            received: Received::default(),
+            actions: Actions::new(),
+            batch: Batch::default(),
+            outgoing: Outgoing::default(),
+        })
+    }
+
+    fn run(mut self) -> io::Result<()> {
+        let mut deadline = None;
+        loop {
+            let ready = self.poller.wait(clock::until(deadline))?.any(|token| token == SOCKET);
+            if self.signals.stopping() {
+                return Ok(());
+            }
+            let shared = self.shared;
+            let mut servers = lock(&shared.servers);
+            self.timers(&mut servers);
+            if ready {
+                self.frames(&mut servers)?;
+            }
+            self.storage(&mut servers)?;
+            deadline = servers.iter().filter_map(Server::deadline).min();
+            drop(servers);
+            self.send();
+        }
+    }
+
+    fn timers(&mut self, servers: &mut [Server]) {
+        let now = clock::now();
+        for (at, server) in servers.iter_mut().enumerate() {
+            if server.deadline().is_some_and(|deadline| deadline <= now) {
+                server.on_timer(now, &mut self.actions);
+                gather(at, &mut self.actions, &mut self.batch, &mut self.outgoing);
+            }
+        }
+    }
+
+    fn frames(&mut self, servers: &mut [Server]) -> io::Result<()> {
+        let counters = &self.shared.counters;
+        counters.received.add(self.received.fill(self.socket)? as u64);
+        let now = clock::now();
+        for frame in self.received.frames() {
+            let Some(frame) = frame else {
+                counters.malformed.add(1);
+                continue;
+            };
+            let addressed = server_of(frame)
+                .and_then(|index| servers.iter().position(|it| it.config().server == index));
+            if let Some(at) = addressed {
+                servers[at].on_frame(now, frame, &mut self.actions);
+                gather(at, &mut self.actions, &mut self.batch, &mut self.outgoing);
+            } else if FrameView::parse(frame).is_ok() {
+                counters.misrouted.add(1);
+            } else {
+                counters.malformed.add(1);
+            }
+        }
+        Ok(())
+    }
+
+    /// Does the storage calls, and those that come of their results.
+    fn storage(&mut self, servers: &mut [Server]) -> io::Result<()> {
+        let mut next = Batch::default();
+        while !self.batch.is_empty() {
+            self.shared.counters.batches.add(1);
+            self.shared.counters.store_calls.add(self.batch.len() as u64);
+            let (batch, actions, outgoing) = (&self.batch, &mut self.actions, &mut self.outgoing);
+            self.store
+                .execute(batch, &mut |index, result| {
+                    let (at, call) = batch.get(index);
+                    servers[at].on_stored(clock::now(), call.id, result, actions);
+                    gather(at, actions, &mut next, outgoing);
+                })
+                .map_err(io::Error::other)?;
+            self.batch.clear();
+            std::mem::swap(&mut self.batch, &mut next);
+        }
+        Ok(())
+    }
+
+    fn send(&mut self) {
+        if !self.outgoing.is_empty() {
+            let sent = self.outgoing.flush(self.socket);
+            self.shared.counters.sent.add(sent.frames);
+            self.shared.counters.send_drops.add(sent.dropped);
+        }
+    }
+}
+
+/// Moves what a server wants done to where it will be done.
+fn gather(at: usize, actions: &mut Actions, batch: &mut Batch, outgoing: &mut Outgoing) {
+    if actions.is_empty() {
+        return;
+    }
+    actions.frames().for_each(|frame| outgoing.push(frame));
+    actions.calls().for_each(|call| batch.push(at, &call));
+    actions.clear();
+}
+
+/// Index of the server that a frame is addressed to, by its IPv4 destination.
+fn server_of(frame: &[u8]) -> Option<u16> {
+    match frame.get(ETHERNET_LEN + 16..ETHERNET_LEN + 20)? {
+        [10, 2, high, low] => Some(u16::from_be_bytes([*high, *low])),
+        _ => None,
+    }
+}

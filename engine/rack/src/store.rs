@@ -1,0 +1,260 @@
+//! Where servers keep their records: the interface of a back end, and the data set it starts with.
+
+use netkv_roles::{CallId, StoreCall, StoreOp, StoreResult, initial_value};
+use netkv_wire::{Key, partition};
+use netkv_workload::{ValueSize, key_of};
+
+pub use netkv_roles::MemoryStore;
+
+/// Storage calls of several servers, to be done together.
+#[derive(Debug, Default)]
+pub struct Batch {
+    calls: Vec<Call>,
+    bytes: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Call {
+    server: usize,
+    id: CallId,
+    op: StoreOp,
+    key: Key,
+    value: (usize, usize),
+}
+
+impl Batch {
+    /// Adds a call of a server (its place in the node).
+    pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(call.value);
+        let value = (start, self.bytes.len());
+        self.calls.push(Call { server, id: call.id, op: call.op, key: call.key, value });
+    }
+
+    /// The server of a call, and the call.
+    pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
+        let call = &self.calls[index];
+        let value = &self.bytes[call.value.0..call.value.1];
+        (call.server, StoreCall { id: call.id, op: call.op, key: call.key, value })
+    }
+
+    /// All calls in order.
+    pub fn calls(&self) -> impl ExactSizeIterator<Item = StoreCall<'_>> {
+        (0..self.calls.len()).map(|index| self.get(index).1)
+    }
+
+    /// Number of calls.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// True if there are no calls.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Forgets all calls, keeps the memory.
+    pub fn clear(&mut self) {
+        self.calls.clear();
+        self.bytes.clear();
+    }
+}
+
+/// A storage back end. One thread uses it.
+pub trait Store: Send {
+    /// Does all calls, each key's in order, and tells the result of each by its index. A result of
+    /// a write is told only once the write is as durable as it will be.
+    ///
+    /// # Errors
+    ///
+    /// A sentence. It is not known then which writes were done, so the node stops: no reply leaves
+    /// for a write that may not be stored.
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
+    ) -> Result<(), String>;
+
+    /// Makes the data set be there. Records written since it was loaded stay.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, for instance if the store holds another data set.
+    fn load(&mut self, data: &DataSet) -> Result<(), String>;
+}
+
+impl Store for MemoryStore {
+    fn execute(
+        &mut self,
+        batch: &Batch,
+        done: &mut dyn FnMut(usize, StoreResult<'_>),
+    ) -> Result<(), String> {
+        for (index, call) in batch.calls().enumerate() {
+            done(index, MemoryStore::execute(self, &call));
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, _: &DataSet) -> Result<(), String> {
+        // It makes up the records that were not written.
+        Ok(())
+    }
+}
+
+/// The records that exist before anything is written.
+#[derive(Debug, Clone)]
+pub struct DataSet {
+    /// Keys of the keyspace: ids 0 to `keys - 1`.
+    pub keys: u64,
+    /// Sizes of their values.
+    pub value_size: ValueSize,
+    /// Servers in the rack.
+    pub servers: u16,
+    /// Indices of the servers whose records these are.
+    pub partitions: Vec<u16>,
+}
+
+/// Says in a store that its data set is complete, and which one it is. No key of the keyspace is
+/// like that: their halves belong together.
+const MARK: Key = *b"netkv:data-set:1";
+/// Records in one batch of loading.
+const LOAD_BATCH: usize = 4096;
+
+impl DataSet {
+    /// Writes all records into a store, unless it has them.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: the store failed, or holds another data set.
+    pub fn load_into(&self, store: &mut dyn Store) -> Result<(), String> {
+        let description = format!(
+            "{} keys, values of {:?}, servers {:?} of {}",
+            self.keys, self.value_size, self.partitions, self.servers
+        );
+        match one(store, StoreOp::Get, MARK, &[])? {
+            Some(found) if found == description.as_bytes() => return Ok(()),
+            Some(found) => {
+                return Err(format!(
+                    "The store holds another data set ({}) than this run needs ({description}); \
+                     give it an empty directory.",
+                    String::from_utf8_lossy(&found)
+                ));
+            }
+            None => {}
+        }
+        let mut batch = Batch::default();
+        let mut value = vec![0; netkv_workload::MAX_VALUE_SIZE];
+        for id in 0..self.keys {
+            let key = key_of(id);
+            if self.partitions.contains(&partition(&key, self.servers)) {
+                let value = &mut value[..self.value_size.initial(id)];
+                initial_value(&key, value);
+                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value });
+            }
+            if batch.len() >= LOAD_BATCH {
+                store.execute(&batch, &mut |_, _| {})?;
+                batch.clear();
+            }
+        }
+        store.execute(&batch, &mut |_, _| {})?;
+        one(store, StoreOp::Put, MARK, description.as_bytes()).map(drop)
+    }
+}
+
+/// Does one call; the value if it was a get that found one.
+fn one(
+    store: &mut dyn Store,
+    op: StoreOp,
+    key: Key,
+    value: &[u8],
+) -> Result<Option<Vec<u8>>, String> {
+    let mut batch = Batch::default();
+    batch.push(0, &StoreCall { id: 0, op, key, value });
+    let mut found = None;
+    store.execute(&batch, &mut |_, result| {
+        if let StoreResult::Value(value) = result {
+            found = Some(value.to_vec());
+        }
+    })?;
+    Ok(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_roles::{WriteId, read_writer};
+    use std::collections::HashMap;
+
+    #[derive(Default)]
+    struct Plain {
+        records: HashMap<Key, Vec<u8>>,
+        largest_batch: usize,
+    }
+
+    impl Store for Plain {
+        fn execute(
+            &mut self,
+            batch: &Batch,
+            done: &mut dyn FnMut(usize, StoreResult<'_>),
+        ) -> Result<(), String> {
+            self.largest_batch = self.largest_batch.max(batch.len());
+            for (index, call) in batch.calls().enumerate() {
+                match call.op {
+                    StoreOp::Get => match self.records.get(&call.key) {
+                        Some(value) => done(index, StoreResult::Value(value)),
+                        None => done(index, StoreResult::NotFound),
+                    },
+                    StoreOp::Put => {
+                        self.records.insert(call.key, call.value.to_vec());
+                        done(index, StoreResult::Done);
+                    }
+                    StoreOp::Delete => {
+                        self.records.remove(&call.key);
+                        done(index, StoreResult::Done);
+                    }
+                }
+            }
+            Ok(())
+        }
+
+        fn load(&mut self, data: &DataSet) -> Result<(), String> {
+            data.load_into(self)
+        }
+    }
+
+    fn data(keys: u64) -> DataSet {
+        let value_size = ValueSize::Uniform { min: 16, max: 200 };
+        DataSet { keys, value_size, servers: 4, partitions: vec![0, 2] }
+    }
+
+    #[test]
+    fn a_store_is_loaded_with_what_its_servers_own_and_no_more() {
+        let mut store = Plain::default();
+        store.load(&data(20_000)).unwrap();
+        assert!(store.largest_batch <= LOAD_BATCH);
+        for id in 0..20_000 {
+            let key = key_of(id);
+            let own = [0, 2].contains(&partition(&key, 4));
+            let writer = store.records.get(&key).map(|value| read_writer(&key, value));
+            assert_eq!(writer, own.then_some(Some(WriteId::INITIAL)));
+        }
+    }
+
+    #[test]
+    fn loading_again_does_not_undo_writes() {
+        let mut store = Plain::default();
+        store.load(&data(100)).unwrap();
+        let key = *store.records.keys().find(|key| **key != MARK).unwrap();
+        store.records.insert(key, b"written".to_vec());
+        store.load(&data(100)).unwrap();
+        assert_eq!(store.records[&key], b"written");
+    }
+
+    #[test]
+    fn a_store_of_another_run_is_refused() {
+        let mut store = Plain::default();
+        store.load(&data(100)).unwrap();
+        let error = store.load(&data(200)).unwrap_err();
+        assert!(error.contains("100 keys") && error.contains("200 keys"), "{error}");
+    }
+}

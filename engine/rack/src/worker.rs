@@ -1,0 +1,161 @@
+//! A node's thread: it runs until it is told to stop, and never dies silently.
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use crate::sys::{self, Waker};
+
+/// Locks, also after a panic elsewhere: what the mutexes of this crate guard is valid at any time.
+pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What a node's thread and its owner share.
+pub struct Signals {
+    /// Wakes the thread; the thread watches and clears it.
+    pub waker: Waker,
+    stop: AtomicBool,
+    failure: Mutex<Option<String>>,
+}
+
+impl Signals {
+    /// True once the thread should end.
+    pub fn stopping(&self) -> bool {
+        self.stop.load(Ordering::Acquire)
+    }
+
+    /// Why the thread has ended by itself, as a sentence.
+    pub fn failure(&self) -> Option<String> {
+        lock(&self.failure).clone()
+    }
+}
+
+/// The thread of a node; ends with its owner.
+pub struct Worker {
+    signals: Arc<Signals>,
+    thread: Mutex<Thread>,
+}
+
+enum Thread {
+    NotStarted,
+    Running(JoinHandle<()>),
+    Ended,
+}
+
+impl Worker {
+    /// A worker without a thread yet.
+    pub fn new() -> io::Result<Self> {
+        let signals = Signals {
+            waker: Waker::new()?,
+            stop: AtomicBool::new(false),
+            failure: Mutex::new(None),
+        };
+        Ok(Self { signals: Arc::new(signals), thread: Mutex::new(Thread::NotStarted) })
+    }
+
+    /// What thread and owner share.
+    pub fn signals(&self) -> &Arc<Signals> {
+        &self.signals
+    }
+
+    /// Starts the thread: `body`, then `after`, which runs even if `body` panics. A worker starts
+    /// once; later calls are errors.
+    pub fn start(
+        &self,
+        name: &str,
+        body: impl FnOnce(&Signals) -> io::Result<()> + Send + 'static,
+        after: impl FnOnce() + Send + 'static,
+    ) -> io::Result<()> {
+        let mut thread = lock(&self.thread);
+        if !matches!(*thread, Thread::NotStarted) {
+            return Err(io::Error::other(format!(
+                "The {name} was started before; make a new one to start it again."
+            )));
+        }
+        let signals = Arc::clone(&self.signals);
+        let owner = name.to_owned();
+        let run = move || {
+            sys::exact_timers();
+            let end = catch_unwind(AssertUnwindSafe(|| body(&signals)));
+            let failure = match end {
+                Ok(Ok(())) => None,
+                Ok(Err(error)) => Some(format!("The {owner} has stopped: {error}.")),
+                Err(panic) => Some(format!(
+                    "The {owner} has stopped by a fault in netkv: {}.",
+                    panic_text(panic.as_ref())
+                )),
+            };
+            *lock(&signals.failure) = failure;
+            after();
+        };
+        *thread = Thread::Running(std::thread::Builder::new().name(name.to_owned()).spawn(run)?);
+        Ok(())
+    }
+
+    /// Tells the thread to end and waits until it has; nothing happens the second time.
+    pub fn stop(&self) {
+        self.signals.stop.store(true, Ordering::Release);
+        self.signals.waker.wake();
+        let thread = std::mem::replace(&mut *lock(&self.thread), Thread::Ended);
+        if let Thread::Running(thread) = thread {
+            // The thread's panics are caught inside it, so there is nothing to report here.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<String>()
+        .map(String::as_str)
+        .or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("unknown")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_panic_in_the_loop_is_reported_and_the_owner_told() {
+        let (tell, told) = mpsc::channel();
+        let worker = Worker::new().unwrap();
+        worker
+            .start("test loop", |_| panic!("cell {} is gone", 7), move || tell.send(()).unwrap())
+            .unwrap();
+        told.recv().unwrap();
+        assert_eq!(
+            worker.signals().failure().unwrap(),
+            "The test loop has stopped by a fault in netkv: cell 7 is gone."
+        );
+        worker.stop();
+    }
+
+    #[test]
+    fn stop_ends_a_thread_that_waits() {
+        let worker = Worker::new().unwrap();
+        let body = |signals: &Signals| {
+            let mut poller = sys::Poller::new()?;
+            poller.watch(&signals.waker, 0)?;
+            while !signals.stopping() {
+                poller.wait(None)?.count();
+            }
+            Ok(())
+        };
+        worker.start("test loop", body, || {}).unwrap();
+        worker.stop();
+        worker.stop();
+        assert_eq!(worker.signals().failure(), None);
+    }
+}

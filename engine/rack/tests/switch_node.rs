@@ -1,0 +1,185 @@
+//! The switch node over loopback, with a small program: port 1 to 2 and back, ethertype 0x88b5 to
+//! the CPU, 0x88b6 as a digest, 0x88b7 to a port that does not exist.
+
+use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use netkv_dataplane::{Switch, SwitchOptions};
+use netkv_rack::switch::{CPU_QUEUE, PortConfig, SwitchNode};
+
+const PROGRAM: &str = r#"
+#include <core.p4>
+#include <v1model.p4>
+header ethernet_t { bit<48> dst; bit<48> src; bit<16> type; }
+struct headers_t { ethernet_t ethernet; }
+struct metadata_t { }
+struct seen_t { bit<48> src; bit<16> type; }
+parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    state start { p.extract(h.ethernet); transition accept; }
+}
+control Verify(inout headers_t h, inout metadata_t m) { apply { } }
+control Compute(inout headers_t h, inout metadata_t m) { apply { } }
+control In(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {
+    apply {
+        if (h.ethernet.type == 0x88b5) { s.egress_spec = 510; }
+        else if (h.ethernet.type == 0x88b7) { s.egress_spec = 77; }
+        else if (s.ingress_port == 1) { s.egress_spec = 2; }
+        else { s.egress_spec = 1; }
+        if (h.ethernet.type == 0x88b6) {
+            digest<seen_t>(1, { h.ethernet.src, h.ethernet.type });
+        }
+    }
+}
+control Out(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) { apply { } }
+control Deparse(packet_out p, in headers_t h) { apply { p.emit(h.ethernet); } }
+V1Switch(P(), Verify(), In(), Out(), Compute(), Deparse()) main;
+"#;
+
+struct Bench {
+    node: SwitchNode,
+    peers: [UdpSocket; 2],
+}
+
+fn v4(socket: &UdpSocket) -> SocketAddrV4 {
+    match socket.local_addr().unwrap() {
+        SocketAddr::V4(address) => address,
+        SocketAddr::V6(_) => unreachable!(),
+    }
+}
+
+fn bench() -> Bench {
+    let compiled = netkv_p4::compile_source("small.p4", PROGRAM, &Default::default())
+        .unwrap_or_else(|found| panic!("{found}"));
+    let switch = Switch::new(Arc::new(compiled.program), SwitchOptions::default()).unwrap();
+    let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (peers, own) = ([bind(), bind()], [bind(), bind()]);
+    let addresses = own.each_ref().map(v4);
+    drop(own);
+    let ports: Vec<PortConfig> = (0..2)
+        .map(|i| PortConfig { port: i as u16 + 1, bind: addresses[i], peer: v4(&peers[i]) })
+        .collect();
+    for (peer, address) in peers.iter().zip(addresses) {
+        peer.connect(address).unwrap();
+        peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    }
+    let node = SwitchNode::new(Arc::new(Mutex::new(switch)), &ports, 510).unwrap();
+    node.start().unwrap();
+    Bench { node, peers }
+}
+
+fn frame(kind: u16, number: u32) -> Vec<u8> {
+    let mut frame = vec![0xee; 12];
+    frame.extend(kind.to_be_bytes());
+    frame.extend(number.to_be_bytes());
+    frame
+}
+
+impl Bench {
+    fn count(&self, name: &str) -> u64 {
+        self.node.statistics().iter().find(|(found, _)| *found == name).unwrap().1
+    }
+
+    /// Waits until a count is reached.
+    fn reach(&self, name: &str, count: u64) {
+        let end = Instant::now() + Duration::from_secs(10);
+        while self.count(name) < count {
+            assert!(Instant::now() < end, "{name} is {} of {count}", self.count(name));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+}
+
+#[test]
+fn frames_cross_the_switch_both_ways_in_order() {
+    let bench = bench();
+    let [one, two] = &bench.peers;
+    let mut buffer = [0; 100];
+    for number in 0..1000 {
+        one.send(&frame(0x0800, number)).unwrap();
+        two.send(&frame(0x0806, number)).unwrap();
+        let got = two.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..got], frame(0x0800, number));
+        let got = one.recv(&mut buffer).unwrap();
+        assert_eq!(buffer[..got], frame(0x0806, number));
+    }
+    assert_eq!(bench.count("received"), 2000);
+    bench.reach("sent", 2000);
+    assert_eq!(bench.count("sent_bytes"), 2000 * 18);
+}
+
+#[test]
+fn the_control_plane_sends_and_gets_frames_and_digests() {
+    let bench = bench();
+    bench.node.packet_out(frame(0x0800, 7));
+    let mut buffer = [0; 100];
+    let got = bench.peers[0].recv(&mut buffer).unwrap();
+    assert_eq!(buffer[..got], frame(0x0800, 7));
+    bench.peers[0].send(&frame(0x88b5, 8)).unwrap();
+    bench.peers[0].send(&frame(0x88b6, 9)).unwrap();
+    let (mut frames, mut digests) = (Vec::new(), Vec::new());
+    while frames.is_empty() || digests.is_empty() {
+        let (more_frames, more_digests) = bench.node.wait(Duration::from_secs(5));
+        assert!(!more_frames.is_empty() || !more_digests.is_empty());
+        frames.extend(more_frames);
+        digests.extend(more_digests);
+    }
+    assert_eq!(frames, [frame(0x88b5, 8)]);
+    assert_eq!(digests[0].values[0].to_bytes(), [0xee; 6]);
+    assert_eq!(digests[0].values[1].to_bytes(), [0x88, 0xb6]);
+    bench.node.stop();
+    let begin = Instant::now();
+    assert!(bench.node.wait(Duration::from_secs(60)).0.is_empty());
+    assert!(begin.elapsed() < Duration::from_secs(5), "wait must end when the node does");
+}
+
+#[test]
+fn a_control_plane_that_does_not_listen_costs_frames_not_memory() {
+    let bench = bench();
+    for number in 0..(CPU_QUEUE as u64 + 500) {
+        bench.peers[0].send(&frame(0x88b5, number as u32)).unwrap();
+        bench.reach("packet_ins", (number + 1).saturating_sub(300));
+    }
+    bench.reach("packet_ins", CPU_QUEUE as u64 + 500);
+    bench.reach("cpu_queue_drops", 500);
+    let (frames, _) = bench.node.wait(Duration::ZERO);
+    assert_eq!(frames.len(), CPU_QUEUE);
+    assert_eq!(frames[0], frame(0x88b5, 0));
+}
+
+#[test]
+fn frames_that_are_none_and_ports_that_are_not_there_are_counted() {
+    let bench = bench();
+    for length in 0..14 {
+        bench.peers[0].send(&vec![0; length]).unwrap();
+    }
+    bench.peers[0].send(&[0; 2049]).unwrap();
+    bench.peers[0].send(&frame(0x88b7, 0)).unwrap();
+    bench.reach("unrouted", 1);
+    assert_eq!(bench.count("malformed"), 15);
+}
+
+#[test]
+fn a_paused_switch_moves_nothing_until_it_is_resumed() {
+    let bench = bench();
+    bench.node.pause();
+    bench.peers[0].send(&frame(0x0800, 1)).unwrap();
+    bench.peers[1].set_read_timeout(Some(Duration::from_millis(100))).unwrap();
+    let mut buffer = [0; 100];
+    assert!(bench.peers[1].recv(&mut buffer).is_err());
+    bench.node.resume();
+    bench.peers[1].set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    assert_eq!(bench.peers[1].recv(&mut buffer).unwrap(), 18);
+}
+
+#[test]
+fn a_stopped_switch_frees_its_ports_for_the_next() {
+    let bench = bench();
+    let address = match bench.peers[0].peer_addr().unwrap() {
+        SocketAddr::V4(address) => address,
+        SocketAddr::V6(_) => unreachable!(),
+    };
+    assert!(UdpSocket::bind(address).is_err());
+    bench.node.stop();
+    assert!(UdpSocket::bind(address).is_ok());
+}

@@ -1,0 +1,417 @@
+"""The engine: everything that touches packets, in Rust.
+
+Blocking calls release the GIL, and the loops of the three nodes are threads that never hold it (a
+server with a Python storage back end takes it once per batch).
+
+Conventions of the control plane calls (`Switch`):
+
+- ids are P4Info ids; values are big-endian bytes of any length, leading zeros allowed;
+- a match is `(field_id, "exact", value)`, `(field_id, "lpm", value, prefix_len)`,
+  `(field_id, "ternary", value, mask)`, `(field_id, "range", low, high)` or
+  `(field_id, "optional", value)`; a field that is left out matches everything;
+- an action is `("action", action_id, params)` with the parameters' values in order of their ids,
+  `("member", member_id)`, `("group", group_id)` or
+  `("oneshot", [(action_id, params, weight), ...])`;
+- a refused call raises `ControlError` with the status that P4Runtime asks for.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict, type_check_only
+
+Match: TypeAlias = (
+    tuple[int, Literal["exact", "optional"], bytes]
+    | tuple[int, Literal["lpm"], bytes, int]
+    | tuple[int, Literal["ternary", "range"], bytes, bytes]
+)
+Action: TypeAlias = (
+    tuple[Literal["action"], int, Sequence[bytes]]
+    | tuple[Literal["member", "group"], int]
+    | tuple[Literal["oneshot"], Sequence[tuple[int, Sequence[bytes], int]]]
+)
+DigestMessage: TypeAlias = tuple[int, list[bytes]]
+"""A digest's P4Info id and its members' values, in order."""
+Replica: TypeAlias = tuple[int, int]
+"""Egress port and instance (replication id)."""
+MeterConfig: TypeAlias = tuple[int, int, int, int]
+"""cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
+
+class CompileError(Exception):
+    """The P4 program is wrong. `str()` is the whole report: file, line, column, the line itself."""
+
+    diagnostics: list[dict[str, Any]]
+    """For each finding: "severity" ("error" or "warning"), "file", "line" (from 1; 0 is the whole
+    file), "column" (from 1), "message" and "source_line"."""
+
+class ControlError(Exception):
+    """A control plane call was refused. `str()` is a sentence that says what would be right."""
+
+    code: str
+    """Name of the gRPC status, e.g. "NOT_FOUND"."""
+
+@type_check_only
+class StfResult(TypedDict):
+    """What `run_stf` found."""
+
+    packets: int
+    """Packets sent into the program."""
+    expected: int
+    """Packets that the test expected."""
+    mismatches: list[str]
+    """A sentence for each difference; empty when the test passed."""
+
+@type_check_only
+class TableEntry(TypedDict):
+    """An entry as the calls of `Switch` take it."""
+
+    table_id: int
+    matches: list[Match]
+    action: Action
+    priority: int
+    metadata: bytes
+    controller_metadata: int
+    is_const: bool
+    counter: tuple[int, int] | None
+    """Packets and bytes of the direct counter, if the table has one."""
+
+@type_check_only
+class Member(TypedDict):
+    """A member of an action profile."""
+
+    profile_id: int
+    member_id: int
+    action_id: int
+    params: list[bytes]
+
+@type_check_only
+class Group(TypedDict):
+    """A group of an action selector."""
+
+    profile_id: int
+    group_id: int
+    members: list[tuple[int, int]]
+    """Member id and weight."""
+    max_size: int
+
+@type_check_only
+class CloneSession(TypedDict):
+    """Where clones of a session go."""
+
+    replicas: list[Replica]
+    class_of_service: int
+    packet_length: int
+    """Bytes that are kept of the packet; 0 is all."""
+
+def compile_p4(
+    path: str,
+    include_dirs: Sequence[str] = (),
+    defines: Mapping[str, str | None] | None = None,
+) -> bytes:
+    """Compile a P4_16 program for v1model into a bundle.
+
+    A bundle is the line `netkv-bundle 1` and a JSON document: "program" (the IR), "name",
+    "source_hash" (32 hex digits: equal for equal programs, whatever their comments) and "warnings"
+    (like CompileError.diagnostics). Raises CompileError.
+    """
+
+def compile_source(
+    name: str,
+    source: str,
+    include_dirs: Sequence[str] = (),
+    defines: Mapping[str, str | None] | None = None,
+) -> bytes:
+    """Compile source text; `name` is what errors call it."""
+
+def run_stf(bundle: bytes, text: str, name: str) -> StfResult:
+    """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
+
+class Switch:
+    """A switch that runs one program: tables, registers, replication. Thread-safe; no I/O.
+
+    The state lives here and survives `SwitchNode`s; `load` replaces program and state.
+    """
+
+    def __init__(self, bundle: bytes, seed: int = 0) -> None:
+        """`seed` drives `random()` and the hash of action selectors. A wrong bundle: ValueError."""
+
+    def load(self, bundle: bytes) -> None:
+        """Run another program from now on, with empty tables and state."""
+
+    def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """Run one frame that came in at `port`; returns (port, frame) for each one that leaves."""
+
+    def trace(self, port: int, frame: bytes) -> tuple[list[tuple[int, bytes]], dict[str, Any], str]:
+        """`process`, with every step: as a document of events, and as text for people."""
+
+    # Tables
+
+    def insert_entry(
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        action: Action,
+        priority: int = 0,
+        metadata: bytes = b"",
+        controller_metadata: int = 0,
+    ) -> None: ...
+    def modify_entry(
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        action: Action,
+        priority: int = 0,
+        metadata: bytes = b"",
+        controller_metadata: int = 0,
+    ) -> None: ...
+    def delete_entry(self, table_id: int, matches: Sequence[Match], priority: int = 0) -> None: ...
+    def read_entries(self, table_id: int = 0) -> list[TableEntry]:
+        """Entries of a table, or of all tables (0), constant ones included; no default entries."""
+
+    def set_default(self, table_id: int, action_id: int, params: Sequence[bytes]) -> None: ...
+    def reset_default(self, table_id: int) -> None:
+        """Back to the default action that the program states."""
+
+    def get_default(self, table_id: int) -> tuple[int, list[bytes]]: ...
+
+    # Registers, counters, meters (`index` None: all cells, in order)
+
+    def read_register(self, register_id: int, index: int | None = None) -> list[tuple[int, bytes]]:
+        """(index, value) of each cell."""
+
+    def write_register(self, register_id: int, index: int | None, value: bytes) -> None: ...
+    def read_counter(self, counter_id: int, index: int | None = None) -> list[tuple[int, int, int]]:
+        """(index, packets, bytes) of each cell."""
+
+    def write_counter(
+        self, counter_id: int, index: int | None, packets: int, bytes: int
+    ) -> None: ...
+    def write_direct_counter(
+        self, table_id: int, matches: Sequence[Match], priority: int, packets: int, bytes: int
+    ) -> None: ...
+    def read_meter(
+        self, meter_id: int, index: int | None = None
+    ) -> list[tuple[int, MeterConfig | None]]:
+        """(index, configuration) of each cell; None where none was written."""
+
+    def write_meter(self, meter_id: int, index: int | None, config: MeterConfig | None) -> None:
+        """None takes the configuration away: everything is green."""
+
+    # Replication
+
+    def insert_multicast_group(self, group: int, replicas: Sequence[Replica]) -> None: ...
+    def modify_multicast_group(self, group: int, replicas: Sequence[Replica]) -> None: ...
+    def delete_multicast_group(self, group: int) -> None: ...
+    def read_multicast_groups(self) -> dict[int, list[Replica]]: ...
+    def insert_clone_session(
+        self,
+        session: int,
+        replicas: Sequence[Replica],
+        class_of_service: int = 0,
+        packet_length: int = 0,
+    ) -> None: ...
+    def modify_clone_session(
+        self,
+        session: int,
+        replicas: Sequence[Replica],
+        class_of_service: int = 0,
+        packet_length: int = 0,
+    ) -> None: ...
+    def delete_clone_session(self, session: int) -> None: ...
+    def read_clone_sessions(self) -> dict[int, CloneSession]: ...
+
+    # Action profiles and selectors
+
+    def insert_action_member(
+        self, profile_id: int, member_id: int, action_id: int, params: Sequence[bytes]
+    ) -> None: ...
+    def modify_action_member(
+        self, profile_id: int, member_id: int, action_id: int, params: Sequence[bytes]
+    ) -> None: ...
+    def delete_action_member(self, profile_id: int, member_id: int) -> None: ...
+    def read_action_members(self, profile_id: int = 0) -> list[Member]: ...
+    def insert_action_group(
+        self,
+        profile_id: int,
+        group_id: int,
+        members: Sequence[tuple[int, int]],
+        max_size: int = 0,
+    ) -> None: ...
+    def modify_action_group(
+        self,
+        profile_id: int,
+        group_id: int,
+        members: Sequence[tuple[int, int]],
+        max_size: int = 0,
+    ) -> None: ...
+    def delete_action_group(self, profile_id: int, group_id: int) -> None: ...
+    def read_action_groups(self, profile_id: int = 0) -> list[Group]: ...
+
+    # Parser value sets
+
+    def set_value_set(self, value_set_id: int, members: Sequence[Sequence[Match]]) -> None:
+        """Replace all members; each is a match per field of the value set."""
+
+    def read_value_set(self, value_set_id: int) -> list[list[Match]]: ...
+
+    # What the program tells
+
+    def take_digests(self) -> list[DigestMessage]:
+        """Digests since the last call. A running SwitchNode takes them itself: use its `wait`."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since the program was loaded.
+
+        "packets_in", "bytes_in", "packets_out", "bytes_out", "dropped_ingress", "dropped_egress",
+        "parser_errors", "resubmitted", "recirculated", "cloned", "replicated",
+        "unknown_clone_sessions", "unknown_multicast_groups", "digests", "digests_dropped",
+        "loops_cut", "endless_graphs", "failed_assertions".
+        """
+
+class SwitchNode:
+    """Ports of a switch as UDP sockets: a datagram is a frame. One thread moves all of them."""
+
+    def __init__(
+        self, switch: Switch, ports: Sequence[tuple[int, str, str]], cpu_port: int = 510
+    ) -> None:
+        """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
+
+        The kernel keeps everyone but the peer out. A port that is in use raises OSError with a
+        sentence that says which; a wrong address or port number raises ValueError.
+        """
+
+    def start(self) -> None:
+        """Start forwarding. Frames that came before wait in the sockets' buffers."""
+
+    def stop(self) -> None:
+        """Stop and close the sockets; `wait` returns. Nothing happens the second time."""
+
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
+    def pause(self) -> None:
+        """Stop looking at frames (they queue in the sockets, then are lost) until `resume`.
+
+        Returns when the frame at hand is done.
+        """
+
+    def resume(self) -> None: ...
+    def packet_out(self, frame: bytes) -> None:
+        """Inject a frame at the CPU port; it starts with the program's packet_out header."""
+
+    def wait(self, timeout_s: float) -> tuple[list[bytes], list[DigestMessage]]:
+        """Wait for frames at the CPU port (packet_in header in front) or digests; may return none.
+
+        Empty results mean that the time passed or that the node has stopped. A node that stopped
+        by a fault raises RuntimeError.
+        """
+
+    def statistics(self) -> dict[str, int]:
+        """Counts since start.
+
+        "received", "received_bytes", "sent", "sent_bytes"; "batches"; "malformed" (datagrams that
+        are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (left at a
+        port that does not exist), "send_drops" (peer gone), "receive_drops" (a socket's buffer was
+        full before the switch came round), "packet_ins", "packet_outs", "digests";
+        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time). Datagrams of anyone but
+        the peer never get in.
+        """
+
+@type_check_only
+class StorageBackend(Protocol):
+    """What `ServerNode.start` takes as `store`. All calls come from the node's one thread."""
+
+    def execute(self, batch: list[tuple[str, bytes, bytes | None]]) -> list[bytes | None]:
+        """Do a batch in order; ("get", key, None), ("put", key, value) or ("delete", key, None).
+
+        Keys are 16 bytes; the servers of one process own different ones. Returns one result for
+        each: the value of a get (None: not found); for put and delete anything. What was written
+        must be durable when this returns, as far as the back end promises durability at all: the
+        replies leave right after. An exception stops the node.
+        """
+
+class ServerNode:
+    """The shim of one or more storage servers (partitions) behind one UDP socket."""
+
+    def __init__(self, config: str) -> None:
+        """`config` is JSON.
+
+        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache" or "netcache");
+        "partitions" (indices of the servers in this process), "servers" (how many there are in
+        all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
+        first, which clients know; "seed" (of the run; the data set does not depend on it);
+        "service_rate" (operations per second of each server, null: unlimited), "queue_limit"
+        (requests that wait at a rate-limited server).
+        A wrong configuration raises ValueError, a busy port OSError.
+        """
+
+    def start(self, store: StorageBackend | None = None) -> None:
+        """Load the data set into the store, then serve. None: the store in memory, in Rust.
+
+        A back end that holds the data set already (a mark is written when it is complete) is not
+        loaded again, so that a restarted server has what was written; one with another data set
+        raises OSError.
+        """
+
+    def stop(self) -> None: ...
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts since start.
+
+        Of the node: "received", "sent", "malformed", "misrouted" (for no server here),
+        "send_drops", "receive_drops", "batches" and "store_calls" (calls to the store and
+        operations in them); "failed": as `failure`. "servers": for each index (as a string)
+        "served", "reads", "writes", "deletes", "dropped" (no room in the queue of a rate-limited
+        server), "overloaded" (too many writes wait for one key), "duplicates", "late",
+        "malformed", "wrong_partition", "unexpected", "slow_writes", "updates" and "retries" (of
+        frames to switch and controller), "failures" (of the store), and what is so now:
+        "cached_keys", "busy_keys".
+        """
+
+class ClientNode:
+    """The load generator: all clients of a rack, on one UDP socket, checking what they read."""
+
+    def __init__(self, config: str) -> None:
+        """`config` is JSON.
+
+        "bind", "peer"; "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
+        "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
+        "verify" (check reads against acknowledged writes, and remember them for the phase
+        "verify"). A wrong configuration raises ValueError, a busy port OSError.
+        """
+
+    def start(self) -> None:
+        """Start the thread; no requests until a phase is begun."""
+
+    def stop(self) -> None: ...
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself, as a sentence; None while it has not."""
+
+    def command(self, text: str) -> str:
+        """A JSON command; returns a JSON reply. ValueError says what is wrong with it.
+
+        - {"do": "phase", "name": "warmup" | "measure" | "drain" | "verify" | "idle"}: "drain" sends
+          nothing new and finishes what is outstanding; "verify" then reads every key that was
+          written back. The reply is immediate; `sample()["phase"]` becomes "idle" when one of
+          these two is done.
+        - {"do": "rate", "value": operations per second}, {"do": "outstanding", "value": n}:
+          change the arrivals.
+        - {"do": "shift", "kind": "hot-in" | "hot-out" | "random", "keys": n, "top": n}: shift
+          popularity now.
+        - {"do": "hottest", "n": 1000}: {"keys": [32 hex digits, ...]}, most popular first.
+        """
+
+    def sample(self) -> dict[str, Any]:
+        """What happened since the last call.
+
+        "interval_s"; "phase" and "outstanding" (now); counts: "requests" (frames sent), "completed"
+        (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
+        answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
+        waited), "not_found", "overloaded", "errors" (refused), "stale_reads", "phantom_reads",
+        "unchecked_reads", "late_replies", "malformed". "latency": an HDR histogram of nanoseconds
+        since the intended send time (V2, zlib, base64: what hdrhistogram's `HdrHistogram.decode`
+        takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts
+        since start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
+        `failure`. In and after the phase "verify": "verified" (keys read back so far), and when it
+        is over "acked_writes_lost" and "unread" (keys that could not be read).
+        """

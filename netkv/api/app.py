@@ -1,0 +1,218 @@
+"""The application: its routes, and the dashboard's files."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Annotated, Any, TypeVar
+
+from fastapi import FastAPI, Header, Path, Query
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.responses import Response
+from starlette.staticfiles import StaticFiles
+from starlette.types import Scope
+
+from netkv import __version__, resources
+from netkv.api import problems
+from netkv.api.downsample import MAX_POINTS, downsample
+from netkv.api.guard import Guard
+from netkv.api.launcher import Launcher
+from netkv.api.models import (
+    Activity,
+    GroupVerdicts,
+    Problem,
+    RunRequest,
+    ScenarioDetails,
+    ScenarioSummary,
+    Series,
+)
+from netkv.api.problems import NotFoundError
+from netkv.api.stream import follow, parse_cursor
+from netkv.errors import UsageError
+from netkv.runs import RunHead, RunRecord, Store
+from netkv.runs.compare import Comparison, compare
+from netkv.runs.records import columns
+from netkv.scenarios import loader
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.plan import plan
+
+RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
+_MAX_COMPARED = 500
+T = TypeVar("T")
+
+
+class _Page(StaticFiles):
+    """The dashboard's files; the browser asks each time whether they are still the same."""
+
+    def file_response(self, *arguments: Any, **options: Any) -> Response:
+        response = super().file_response(*arguments, **options)
+        response.headers["cache-control"] = "no-cache"
+        return response
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        if scope["path"].startswith("/api"):
+            raise NotFoundError(f"There is nothing at {scope['path']}.")
+        return await super().get_response(path, scope)
+
+
+def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
+    """The application over a store. Streams end when `closing` is set."""
+    launcher = Launcher(store)
+    closed = closing or asyncio.Event()
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        closed.set()
+        await asyncio.to_thread(launcher.close)
+
+    app = FastAPI(
+        title="netkv",
+        version=__version__,
+        summary="Runs of a testbed for in-network acceleration of key-value stores.",
+        description=(
+            "Rates are operations per second, latencies microseconds, times seconds. "
+            'Every error is JSON: `{"error": "a sentence"}`.'
+        ),
+        openapi_url="/api/openapi.json",
+        # The pages that explain an API load their scripts from the network.
+        docs_url=None,
+        redoc_url=None,
+        lifespan=lifespan,
+        responses={422: {"model": Problem, "description": "What was asked for makes no sense."}},
+    )
+    app.add_middleware(Guard)
+    problems.install(app)
+    _add_runs(app, store)
+    _add_scenarios(app)
+    _add_activity(app, launcher)
+    _add_stream(app, store, launcher, closed)
+    app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
+    return app
+
+
+def _add_runs(app: FastAPI, store: Store) -> None:
+    @app.get("/api/runs", tags=["runs"])
+    def list_runs(
+        group: Annotated[str | None, Query(description="Only of this group.")] = None,
+        scenario: Annotated[str | None, Query(description="Only of this scenario.")] = None,
+        limit: Annotated[int, Query(ge=1, le=5000)] = 200,
+    ) -> list[RunHead]:
+        """Runs without their series, newest first."""
+        return store.heads(group=group, scenario=scenario, limit=limit)
+
+    @app.get("/api/runs/{run_id}", tags=["runs"], responses=_MISSING)
+    def show_run(run_id: RunId) -> RunRecord:
+        """A run whole, as `netkv runs show --json` prints it."""
+        return _found(store.record, run_id)
+
+    @app.get("/api/runs/{run_id}/series", tags=["runs"], responses=_MISSING)
+    def show_series(
+        run_id: RunId,
+        limit: Annotated[int, Query(ge=10, le=MAX_POINTS, description="Most points.")] = MAX_POINTS,
+    ) -> Series:
+        """A run over time. Of long runs, neighbouring intervals are joined to at most `limit`."""
+        head = _found(store.head, run_id)
+        samples, last = store.samples(run_id)
+        points = downsample(samples, limit)
+        return Series(
+            run=head,
+            interval=max((point.interval for point in points), default=1.0),
+            columns=columns(points),
+            events=store.events(run_id),
+            last_sample=last,
+        )
+
+    @app.get("/api/compare", tags=["runs"], responses=_MISSING)
+    def compare_runs(
+        run: Annotated[list[str], Query(max_length=_MAX_COMPARED, description="Ids of runs.")],
+    ) -> Comparison:
+        """Runs side by side; the first is the baseline. Repeats are taken together."""
+        return compare([_found(store.record, each) for each in run])
+
+    @app.get("/api/groups/{group}/verdicts", tags=["runs"], responses=_MISSING)
+    def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:
+        """What the scenario expects, and whether it was so; empty as long as it runs."""
+        if store.owner(group) is None:
+            raise NotFoundError(f"There is no group '{group}'.")
+        return GroupVerdicts(group=group, thresholds=store.thresholds(group))
+
+
+def _add_scenarios(app: FastAPI) -> None:
+    @app.get("/api/scenarios", tags=["scenarios"])
+    def list_scenarios() -> list[ScenarioSummary]:
+        """The scenarios that ship with netkv."""
+        return [_summary(loader.load(file)) for file in loader.shipped()]
+
+    @app.get("/api/scenarios/{name}", tags=["scenarios"], responses=_MISSING)
+    def show_scenario(
+        name: Annotated[str, Path(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)],
+    ) -> ScenarioDetails:
+        """A scenario as it would run, every default included."""
+        try:
+            file = loader.find(name)
+        except UsageError as error:
+            raise NotFoundError(str(error)) from error
+        scenario = loader.load(file)
+        return ScenarioDetails(
+            **_summary(scenario).model_dump(), options=scenario.model_dump(mode="json")
+        )
+
+
+def _add_activity(app: FastAPI, launcher: Launcher) -> None:
+    conflict: dict[int | str, dict[str, Any]] = {
+        409: {"model": Problem, "description": "Something else goes on, or nothing does."}
+    }
+
+    @app.get("/api/activity", tags=["activity"])
+    def show_activity() -> Activity:
+        """What goes on, if anything."""
+        return launcher.activity()
+
+    @app.post("/api/activity", tags=["activity"], status_code=202, responses=conflict)
+    def start_run(request: RunRequest) -> Activity:
+        """Start a scenario, as `netkv scenario run` does. Only one goes on at a time."""
+        return launcher.start(request)
+
+    @app.delete("/api/activity", tags=["activity"], status_code=202, responses=conflict)
+    def stop_run() -> Activity:
+        """Stop what goes on, as Ctrl-C does: its runs are kept as failed."""
+        return launcher.stop()
+
+
+def _add_stream(app: FastAPI, store: Store, launcher: Launcher, closed: asyncio.Event) -> None:
+    @app.get("/api/stream", tags=["activity"], response_class=EventSourceResponse)
+    async def stream(
+        last_event_id: Annotated[str | None, Header()] = None,
+    ) -> AsyncIterator[ServerSentEvent]:
+        """Samples and events of all runs as they are written, and changes of what goes on.
+
+        Without `Last-Event-ID` it begins now, with it behind that message.
+        """
+        async for message in follow(store, launcher, parse_cursor(last_event_id), closed):
+            yield message
+
+
+_MISSING: dict[int | str, dict[str, Any]] = {
+    404: {"model": Problem, "description": "There is no such thing."}
+}
+
+
+def _found(look: Callable[[str], T], key: str) -> T:
+    try:
+        return look(key)
+    except UsageError as error:
+        raise NotFoundError(str(error)) from error
+
+
+def _summary(scenario: Scenario) -> ScenarioSummary:
+    planned = plan(scenario)
+    return ScenarioSummary(
+        name=scenario.name,
+        title=scenario.title,
+        description=scenario.description,
+        schemes=scenario.schemes,
+        runs=len(planned),
+        seconds=sum(item.scenario.warmup + item.scenario.duration for item in planned),
+    )

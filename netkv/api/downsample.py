@@ -1,0 +1,85 @@
+"""Long runs in few points, without making anything look better than it was.
+
+Neighbouring intervals are joined into one as if it had been measured that way: rates and ratios
+are means weighted by time, losses are sums, and of latency percentiles the worst is kept. Phases
+are never joined.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+from netkv.scenarios.results import Latency, RunSample
+
+MAX_POINTS = 1200
+"""Points of a trace that a browser still draws several times a second."""
+
+
+def downsample(samples: Sequence[RunSample], limit: int = MAX_POINTS) -> list[RunSample]:
+    """At most `limit` samples for all; the same ones if there are few enough."""
+    if limit < 1:
+        raise ValueError("limit must be at least 1")
+    if len(samples) <= limit:
+        return list(samples)
+    phases = len({sample.phase for sample in samples})
+    # Every phase may leave a part of a bucket at its end.
+    size = math.ceil(len(samples) / max(1, limit - phases))
+    return [_join(bucket) for bucket in _buckets(samples, size)]
+
+
+def _buckets(samples: Sequence[RunSample], size: int) -> Iterator[list[RunSample]]:
+    bucket: list[RunSample] = []
+    for sample in samples:
+        if bucket and (len(bucket) == size or bucket[0].phase != sample.phase):
+            yield bucket
+            bucket = []
+        bucket.append(sample)
+    if bucket:
+        yield bucket
+
+
+def _join(bucket: list[RunSample]) -> RunSample:
+    last = bucket[-1]
+    servers = len(last.server_load)
+    return RunSample(
+        time=last.time,
+        phase=last.phase,
+        interval=math.fsum(sample.interval for sample in bucket),
+        throughput_ops=_mean(bucket, [sample.throughput_ops for sample in bucket]) or 0.0,
+        hit_ratio=_mean(bucket, [sample.hit_ratio for sample in bucket]),
+        latency_us=Latency(
+            mean=_mean(bucket, [sample.latency_us.mean for sample in bucket]),
+            p50=_worst([sample.latency_us.p50 for sample in bucket]),
+            p95=_worst([sample.latency_us.p95 for sample in bucket]),
+            p99=_worst([sample.latency_us.p99 for sample in bucket]),
+            p999=_worst([sample.latency_us.p999 for sample in bucket]),
+        ),
+        server_load=[
+            _mean(bucket, [s.server_load[i] if i < len(s.server_load) else None for s in bucket])
+            or 0.0
+            for i in range(servers)
+        ],
+        lost_ops=sum(sample.lost_ops for sample in bucket),
+        retries=sum(sample.retries for sample in bucket),
+        stale_reads=sum(sample.stale_reads for sample in bucket),
+        cached=last.cached,
+        control_plane_bytes_per_s=_mean(bucket, [s.control_plane_bytes_per_s for s in bucket])
+        or 0.0,
+    )
+
+
+def _mean(bucket: list[RunSample], values: list[float | None]) -> float | None:
+    known = [
+        (value, sample.interval)
+        for value, sample in zip(values, bucket, strict=True)
+        if value is not None
+    ]
+    seconds = math.fsum(interval for _, interval in known)
+    if not seconds:
+        return None
+    return math.fsum(value * interval for value, interval in known) / seconds
+
+
+def _worst(values: list[float | None]) -> float | None:
+    return max((value for value in values if value is not None), default=None)

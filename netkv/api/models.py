@@ -1,0 +1,104 @@
+"""What the API takes and gives, besides the records of the run store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from netkv.runs.records import RunHead
+from netkv.scenarios.results import RunEvent, RunSample, Threshold
+
+
+class Model(BaseModel):
+    """Base: unknown fields are refused, so that a misspelt option is never silently ignored."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class Problem(Model):
+    """The body of every answer that is no success."""
+
+    error: str
+    """A sentence: what is wrong and what would be right."""
+
+
+class ScenarioSummary(Model):
+    """A scenario that ships with netkv."""
+
+    name: str
+    title: str
+    description: str
+    schemes: list[str]
+    runs: int
+    """How many runs it takes."""
+    seconds: float
+    """How long warm-ups and measured parts take together."""
+
+
+class ScenarioDetails(ScenarioSummary):
+    """A scenario as it would run, every default included."""
+
+    options: dict[str, Any]
+
+
+class RunRequest(Model):
+    """What to run."""
+
+    scenario: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
+    """Name of a scenario that ships."""
+    schemes: Annotated[list[str], Field(max_length=20)] = []
+    """Only these, the first as baseline; empty: those of the scenario."""
+    set: Annotated[list[Annotated[str, Field(max_length=500)]], Field(max_length=50)] = []
+    """Changes of options, each `path=value`."""
+    seed: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    repeat: Annotated[int, Field(ge=1, le=1000)] | None = None
+
+
+class Activity(Model):
+    """What goes on, if anything."""
+
+    state: Literal["idle", "starting", "running", "stopping"]
+    group: str | None = None
+    """Group of the runs that go on, or that are about to."""
+    scenario: str | None = None
+    runs: list[RunHead] = []
+    """Runs that go on now."""
+    error: str | None = None
+    """Why the last run started from here ended before it could report anything."""
+
+
+class Series(Model):
+    """A run over time, at most `limit` points."""
+
+    run: RunHead
+    interval: float
+    """Seconds that a point stands for (1 for short runs)."""
+    columns: dict[str, list[Any]]
+    """Equally long: time, phase, throughput_ops, hit_ratio, latencies, server_load, ..."""
+    events: list[RunEvent]
+    last_sample: int
+    """Id of the newest interval in it: the stream goes on after it."""
+
+
+class GroupVerdicts(Model):
+    """Verdicts on one `netkv scenario run`."""
+
+    group: str
+    thresholds: list[Threshold]
+
+
+class Sampled(Model):
+    """An interval of a run, as the stream sends it."""
+
+    id: int
+    run: str
+    sample: RunSample
+
+
+class Happened(Model):
+    """An event of a run, as the stream sends it."""
+
+    id: int
+    run: str
+    event: RunEvent

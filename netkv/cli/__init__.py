@@ -1,0 +1,55 @@
+"""The command `netkv`.
+
+Results go to stdout (with `--json` one document and nothing else), logs and progress to stderr.
+Exit status: 0 done, 1 failed or a threshold was missed, 2 wrong usage, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+__all__ = ["main"]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line (by default the process's own); returns the exit status."""
+    from netkv.cli import faults
+    from netkv.cli.app import app
+    from netkv.errors import NetkvError
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        # Both mean: stop in order, as Ctrl-C does. A shell's `nohup` stays in force.
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+    try:
+        app(args=None if arguments is None else list(arguments), prog_name="netkv")
+    except SystemExit as stop:
+        return _status(stop.code)
+    except KeyboardInterrupt:
+        return 130
+    except NetkvError as error:
+        faults.tell(str(error))
+        return error.exit_code
+    except BrokenPipeError:
+        faults.silence_stdout()
+        return 1
+    except Exception as error:
+        faults.tell_unexpected(error)
+        return 1
+    return 0
+
+
+def _interrupt(number: int, frame: Any) -> None:  # noqa: ARG001  # the form that signal asks for
+    signal.raise_signal(signal.SIGINT)
+
+
+def _status(code: object) -> int:
+    if isinstance(code, int):
+        return code
+    if code is None:
+        return 0
+    print(code, file=sys.stderr)
+    return 1

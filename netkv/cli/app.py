@@ -1,0 +1,50 @@
+"""The commands, put together.
+
+Command modules import what they need only when they run, so that `--help` is fast.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from netkv.cli import lab, p4, runs, scenario, serve
+
+app = typer.Typer(
+    name="netkv",
+    help="A testbed for in-network acceleration of key-value stores.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from netkv import __version__
+
+        print(f"netkv {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """A testbed for in-network acceleration of key-value stores."""
+
+
+app.add_typer(scenario.app, name="scenario")
+app.add_typer(runs.app, name="runs")
+app.add_typer(p4.app, name="p4")
+app.command("serve")(serve.serve)
+app.command("up")(lab.up)
+app.command("down")(lab.down)
+app.command("status")(lab.status)
+app.command("logs")(lab.logs)
+app.command("doctor")(lab.doctor)

@@ -1,0 +1,51 @@
+"""What the user gets to see when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from pathlib import Path
+
+from netkv.cli.output import stderr
+
+
+def tell(text: str) -> None:
+    """An error that the user can do something about: its sentence, no traceback."""
+    console = stderr()
+    console.print("error: ", style="bold red", end="")
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def tell_unexpected(error: Exception) -> None:
+    """A fault of netkv: one sentence, and where the traceback is."""
+    kept = _keep(error)
+    what = f"{type(error).__name__}: {error}".splitlines()[0]
+    if kept is None:
+        traceback.print_exception(error)
+        tell(f"netkv met a fault of its own ({what}). Please report it with the lines above.")
+    else:
+        tell(f"netkv met a fault of its own ({what}). Please report it with the file {kept}.")
+
+
+def silence_stdout() -> None:
+    """Nobody reads stdout any more: let what is still buffered go nowhere, without a complaint."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def _keep(error: Exception) -> Path | None:
+    from netkv.lab import state
+
+    name = f"fault-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.log"
+    file = state.home() / "logs" / name
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        with file.open("w", encoding="utf-8") as log:
+            log.write(f"netkv {' '.join(sys.argv[1:])}\n")
+            traceback.print_exception(error, file=log)
+    except OSError:
+        return None
+    return file

@@ -1,0 +1,206 @@
+"""`netkv up`, `down`, `status`, `logs` and `doctor`: labs that outlive a command."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from netkv.lab.daemon import LabStatus
+    from netkv.lab.spec import RackSpec
+
+Lab = Annotated[str | None, typer.Argument(metavar="[LAB]", help="Name of the lab.")]
+
+_STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"}
+_FOLLOW_SECONDS = 0.2
+
+
+def up(
+    lab: Lab = None,
+    scheme: Annotated[
+        str | None, typer.Option(help="What the rack runs (default: the scenario's, or netcache).")
+    ] = None,
+    scenario: Annotated[
+        str | None, typer.Option(help="Take lab and workload from this scenario.")
+    ] = None,
+    changes: Annotated[
+        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change an option.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    json: Json = False,
+) -> None:
+    """Bring a lab up, and leave it up. A lab that is up already is no error."""
+    from netkv.lab import daemon
+
+    name = lab or daemon.DEFAULT_LAB
+    found = daemon.up(name, _spec(scheme, scenario, changes or [], seed))
+    if json:
+        print_json(found.to_json())
+        return
+    _print_status(found)
+    say(
+        f"The lab '{name}' {'was up already' if found.already else 'is up'}. "
+        f"'netkv down {name}' takes it down."
+    )
+
+
+def down(
+    lab: Lab = None,
+    every: Annotated[bool, typer.Option("--all", help="Take every lab down.")] = False,
+    json: Json = False,
+) -> None:
+    """Take a lab down. No process, socket or file of it is left, also after a crash of netkv."""
+    from netkv.lab import daemon, state
+
+    names = state.names() if every else [lab or daemon.DEFAULT_LAB]
+    taken = {name: daemon.down(name) for name in names}
+    if json:
+        print_json({"labs": [{"name": name, "was_up": was} for name, was in taken.items()]})
+        return
+    for name, was_up in taken.items():
+        say(f"The lab '{name}' {'is down' if was_up else 'was not up'}.")
+    if not taken:
+        say("No lab is up.")
+
+
+def status(lab: Lab = None, json: Json = False) -> None:
+    """Show the labs there are and how their nodes do. Exit status 1 if one of them is not well."""
+    from netkv.lab import daemon
+
+    labs = [daemon.status(lab)] if lab else daemon.all_labs()
+    if json:
+        print_json({"labs": [each.to_json() for each in labs]})
+    elif not labs:
+        say("No lab is up. 'netkv up' brings one up.")
+    else:
+        for each in labs:
+            _print_status(each)
+    if any(each.state not in ("ready", "starting") for each in labs):
+        raise typer.Exit(1)
+
+
+def logs(
+    lab: Lab = None,
+    node: Annotated[
+        str | None, typer.Option(help="Only of this node, e.g. switch or servers-0.")
+    ] = None,
+    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Last lines of each.")] = 40,
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
+) -> None:
+    """Show what the nodes of a lab log."""
+    from netkv.errors import UsageError, suggest
+    from netkv.lab import daemon
+
+    files = daemon.logs(lab or daemon.DEFAULT_LAB)
+    if node is not None:
+        if node not in files:
+            raise UsageError(
+                f"There is no log of '{node}'.\n  {suggest(node, files, label='Nodes')}"
+            )
+        files = {node: files[node]}
+    width = max(map(len, files), default=0)
+    offsets = {name: _print_tail(name, file, lines, width) for name, file in files.items()}
+    while follow:
+        time.sleep(_FOLLOW_SECONDS)
+        for name, file in files.items():
+            offsets[name] = _print_from(name, file, offsets[name], width)
+
+
+def doctor(json: Json = False) -> None:
+    """Check whether this machine is fit to run netkv. Exit status 1 if it is not."""
+    from netkv.lab import doctor as checks
+
+    found = checks.run()
+    if json:
+        print_json(
+            {"healthy": checks.healthy(found), "checks": [check.to_json() for check in found]}
+        )
+    else:
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=None, show_header=False, pad_edge=False)
+        for check in found:
+            word = Text(check.status, style=_STYLES.get(check.status, "bold red"))
+            said = Text(check.text)
+            if check.hint and check.status != "ok":
+                said.append(f"\n{check.hint}", style="dim")
+            table.add_row(word, Text(check.name, style="bold"), said)
+        stdout().print(table)
+        fit = checks.healthy(found)
+        say("This machine is fit." if fit else "Runs will not work before the failures are cured.")
+    if not checks.healthy(found):
+        raise typer.Exit(1)
+
+
+def _spec(
+    scheme: str | None, scenario: str | None, changes: list[str], seed: int | None
+) -> RackSpec:
+    from netkv import schemes
+    from netkv.scenarios import loader
+    from netkv.scenarios.model import Scenario
+
+    if scenario is not None:
+        base = loader.load(loader.find(scenario), changes)
+        # The last scheme of a comparison is the one that is compared with the baselines.
+        chosen = scheme or base.schemes[-1]
+    else:
+        chosen = scheme or "netcache"
+        base = loader.override(Scenario(name="lab", schemes=[schemes.get(chosen).name]), changes)
+    return base.rack(schemes.get(chosen).name, base.seed if seed is None else seed)
+
+
+def _print_status(lab: LabStatus) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("node")
+    table.add_column("process", justify="right")
+    table.add_column("state")
+    for name, node in lab.nodes.items():
+        runs = node["running"]
+        word = Text("running", style="green") if runs else Text("gone", style="bold red")
+        table.add_row(name, str(node["pid"]), word)
+    head = Text(f"{lab.name}  ", style="bold")
+    head.append(lab.state, style=_STYLES.get(lab.state, "bold red"))
+    head.append(f"  scheme {lab.scheme}, in {lab.directory}", style="dim")
+    out = stdout()
+    out.print(head, soft_wrap=True)
+    if lab.text:
+        out.print(Text(f"  {lab.text}"), soft_wrap=True)
+    if lab.nodes:
+        out.print(table)
+
+
+def _print_tail(name: str, file: Path, lines: int, width: int) -> int:
+    with file.open("rb") as log:
+        last = deque(log, maxlen=lines)
+        offset = log.tell()
+    for line in last:
+        _print_line(name, line, width)
+    return offset
+
+
+def _print_from(name: str, file: Path, offset: int, width: int) -> int:
+    try:
+        with file.open("rb") as log:
+            log.seek(offset)
+            for line in log:
+                if not line.endswith(b"\n"):
+                    break
+                _print_line(name, line, width)
+                offset += len(line)
+    except FileNotFoundError:
+        raise typer.Exit(0) from None
+    return offset
+
+
+def _print_line(name: str, line: bytes, width: int) -> None:
+    print(f"{name:<{width}} | {line.decode(errors='replace').rstrip()}", flush=True)

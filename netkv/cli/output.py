@@ -1,0 +1,50 @@
+"""Where output goes: results to stdout, everything else to stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+Json = Annotated[
+    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+]
+"""The option that every command with a result has."""
+
+_WIDE = 200
+"""Columns of a table that goes into a file or pipe."""
+
+
+def stdout() -> Console:
+    """For results."""
+    from rich.console import Console
+
+    return Console(width=_width(sys.stdout.isatty()))
+
+
+def stderr() -> Console:
+    """For logs, progress and errors."""
+    from rich.console import Console
+
+    return Console(stderr=True, width=_width(sys.stderr.isatty()))
+
+
+def print_json(document: Any) -> None:
+    """The one document of `--json`."""
+    sys.stdout.write(json.dumps(document, indent=2, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+def say(text: str) -> None:
+    """A line for people, on stderr: scripts that read stdout never meet it."""
+    stderr().print(text, markup=False, highlight=False, soft_wrap=True)
+
+
+def _width(terminal: bool) -> int | None:
+    return None if terminal or "COLUMNS" in os.environ else _WIDE

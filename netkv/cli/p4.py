@@ -1,0 +1,239 @@
+"""`netkv p4`: the front end and the engine, on any P4_16 program for v1model."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+app = typer.Typer(help="Check, describe, trace and test P4 programs.", no_args_is_help=True)
+
+Program = Annotated[Path, typer.Argument(metavar="PROGRAM.p4", help="P4_16 for v1model.")]
+Includes = Annotated[
+    list[Path] | None,
+    typer.Option("--include", "-I", metavar="DIR", help="Where #include looks too; repeatable."),
+]
+Defines = Annotated[
+    list[str] | None,
+    typer.Option("--define", "-D", metavar="NAME[=VALUE]", help="Define a macro; repeatable."),
+]
+
+_SEVERITY = {"error": "bold red", "warning": "bold yellow", "note": "cyan"}
+_MAX_FRAME = 2048
+
+
+@app.command()
+def check(
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="P4_16 for v1model.")],
+    include: Includes = None,
+    define: Defines = None,
+    json: Json = False,
+) -> None:
+    """Compile programs and say everything that is wrong with them. Exit status 1 if anything is."""
+    from netkv import _engine
+
+    results: list[dict[str, Any]] = []
+    for file in files:
+        try:
+            _compile(file, include, define)
+            results.append({"file": str(file), "ok": True, "diagnostics": []})
+        except _engine.CompileError as error:
+            found = list(getattr(error, "diagnostics", []))
+            results.append({"file": str(file), "ok": False, "diagnostics": found})
+            if not json:
+                for diagnostic in found:
+                    stdout().print(_shown(diagnostic), soft_wrap=True)
+                if not found:
+                    stdout().print(str(error), markup=False, highlight=False, soft_wrap=True)
+        if not json and results[-1]["ok"]:
+            stdout().print(f"{file}: no errors", markup=False, highlight=False, soft_wrap=True)
+    wrong = [result for result in results if not result["ok"]]
+    if json:
+        print_json({"ok": not wrong, "files": results})
+    elif wrong:
+        total = sum(len(result["diagnostics"]) or 1 for result in wrong)
+        say(f"{total} {'error' if total == 1 else 'errors'} in {len(wrong)} of {len(files)} files.")
+    if wrong:
+        raise typer.Exit(1)
+
+
+@app.command()
+def info(
+    program: Program,
+    include: Includes = None,
+    define: Defines = None,
+    json: Json = False,
+) -> None:
+    """Print the P4Info of a program, as protobuf text or JSON, with the ids that p4c gives."""
+    bundle = _compiled(program, include, define)
+    from netkv.p4rt import p4info
+
+    description = p4info.from_bundle(bundle)
+    if json:
+        from google.protobuf.json_format import MessageToDict
+
+        print_json(MessageToDict(description, preserving_proto_field_name=True))
+    else:
+        print(p4info.to_text(description), end="")
+
+
+@app.command()
+def trace(
+    program: Program,
+    frame: Annotated[
+        str, typer.Argument(metavar="HEX|FILE", help="The frame in hex, or a file that holds it.")
+    ],
+    port: Annotated[int, typer.Option(min=0, max=511, help="Port at which it comes in.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 0,
+    include: Includes = None,
+    define: Defines = None,
+    json: Json = False,
+) -> None:
+    """Send one frame through a program with empty tables, and show every step."""
+    from netkv import _engine
+
+    data = _frame(frame)
+    switch = _engine.Switch(_compiled(program, include, define), seed)
+    leaving, steps, readable = switch.trace(port, data)
+    if json:
+        out = [{"port": number, "frame": sent.hex()} for number, sent in leaving]
+        print_json({"in": {"port": port, "frame": data.hex()}, "out": out, "trace": steps})
+        return
+    print(readable.rstrip())
+    for number, sent in leaving:
+        print(f"leaves at port {number}: {sent.hex()}")
+    if not leaving:
+        print("nothing leaves the switch")
+
+
+@app.command()
+def stf(
+    program: Program,
+    test: Annotated[Path, typer.Argument(metavar="FILE.stf", help="Packets in, packets out.")],
+    include: Includes = None,
+    define: Defines = None,
+    json: Json = False,
+) -> None:
+    """Run a packet test on a program. Exit status 1 if a packet is not as expected."""
+    from netkv import _engine
+    from netkv.errors import UsageError
+
+    bundle = _compiled(program, include, define)
+    try:
+        result = _engine.run_stf(bundle, _read_text(test), str(test))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    mismatches = result["mismatches"]
+    if json:
+        print_json({"ok": not mismatches, **result})
+    else:
+        for mismatch in mismatches:
+            print(mismatch)
+        outcome = f"{len(mismatches)} not as expected" if mismatches else "all as expected"
+        say(f"{result['packets']} packets in, {result['expected']} expected out: {outcome}.")
+    if mismatches:
+        raise typer.Exit(1)
+
+
+def _compile(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
+    """The bundle; raises `CompileError`, and `UsageError` for a file that cannot be read."""
+    from netkv import _engine, resources
+    from netkv.errors import UsageError
+
+    if not program.is_file():
+        raise UsageError(f"There is no P4 program '{program}'.")
+    macros: dict[str, str | None] = {}
+    for item in define or []:
+        name, equals, value = item.partition("=")
+        if not re.fullmatch(r"[A-Za-z_]\w*", name):
+            raise UsageError(f"--define {item}: should look like NAME or NAME=VALUE.")
+        macros[name] = value if equals else None
+    folders = [*map(str, include or []), str(resources.path("p4"))]
+    try:
+        return _engine.compile_p4(str(program), folders, macros)
+    except OSError as error:
+        raise UsageError(f"{program} cannot be read: {error.strerror or error}.") from error
+
+
+def _compiled(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
+    from netkv import _engine
+    from netkv.errors import NetkvError
+
+    try:
+        return _compile(program, include, define)
+    except _engine.CompileError as error:
+        raise NetkvError(f"{program} does not compile.\n{error}") from error
+
+
+def _shown(diagnostic: dict[str, Any]) -> Text:
+    """A finding as people read it: where, what, the line itself, and a mark below the place."""
+    from rich.text import Text
+
+    severity = diagnostic.get("severity", "error")
+    file, line, column = (diagnostic.get(name) for name in ("file", "line", "column"))
+    where = ":".join(str(part) for part in (file, line, column) if part)
+    text = Text(f"{where}: ", style="bold")
+    text.append(f"{severity}: ", style=_SEVERITY.get(severity, "bold"))
+    text.append(str(diagnostic.get("message", "")), style="bold")
+    source = diagnostic.get("source_line")
+    if source is not None and line:
+        margin = f"{line:>5} | "
+        text.append(f"\n{margin}", style="dim")
+        text.append(source.expandtabs(4))
+        if column:
+            before = len(source[: column - 1].expandtabs(4))
+            text.append(f"\n{' ' * (len(margin) - 2)}| ", style="dim")
+            text.append(" " * before + "^", style=_SEVERITY.get(severity, "bold"))
+    if diagnostic.get("help"):
+        text.append("\n  help: ", style="cyan")
+        text.append(str(diagnostic["help"]))
+    return text
+
+
+def _frame(given: str) -> bytes:
+    from netkv.errors import UsageError
+
+    file = Path(given)
+    if len(given) < 1000 and file.is_file():
+        content = file.read_bytes()
+        # A file may hold the frame itself or, more handy, its hex digits with blanks.
+        try:
+            data = _hex(content.decode("ascii"))
+        except (UnicodeDecodeError, ValueError):
+            data = content
+    else:
+        try:
+            data = _hex(given)
+        except ValueError:
+            raise UsageError(
+                f"'{given}' is neither a file nor a frame in hex. "
+                f"A frame looks like 'ffffffffffff0a0000000001 0800 45...'."
+            ) from None
+    if not 14 <= len(data) <= _MAX_FRAME:
+        raise UsageError(
+            f"The frame has {len(data)} bytes; an Ethernet frame has 14 to {_MAX_FRAME}."
+        )
+    return data
+
+
+def _hex(text: str) -> bytes:
+    digits = re.sub(r"[\s:]|0x", "", text)
+    if not digits:
+        raise ValueError("no digits")
+    return bytes.fromhex(digits)
+
+
+def _read_text(file: Path) -> str:
+    from netkv.errors import UsageError
+
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read: {error}.") from error

@@ -1,0 +1,89 @@
+"""Progress of a scenario on stderr: bars on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from netkv.cli.output import say, stderr
+from netkv.report import text
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bars
+    from rich.progress import TaskID
+
+    from netkv.scenarios.runner import Progress
+
+_PHASES = {
+    "starting": "starting",
+    "warmup": "warm-up",
+    "measure": "measuring",
+    "drain": "draining",
+    "verify": "verifying",
+    "stopping": "stopping",
+    "done": "done",
+}
+
+
+@contextmanager
+def progress(title: str) -> Iterator[Callable[[Progress], None]]:
+    """What `run_scenario` should tell its progress to."""
+    say(title)
+    if not sys.stderr.isatty():
+        yield _Lines()
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bars = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=28),
+        TextColumn("{task.fields[phase]:<10}"),
+        TextColumn("{task.fields[figures]}"),
+        TimeRemainingColumn(compact=True),
+        console=stderr(),
+    )
+    with bars:
+        yield _Bars(bars)
+
+
+class _Lines:
+    """A line when a phase begins; none for each second."""
+
+    def __init__(self) -> None:
+        self._said: tuple[str, str] | None = None
+
+    def __call__(self, now: Progress) -> None:
+        if self._said == (now.run.id, now.phase) or now.phase in ("drain", "stopping"):
+            return
+        self._said = (now.run.id, now.phase)
+        say(f"{_name(now)}: {_PHASES.get(now.phase, now.phase)}")
+
+
+class _Bars:
+    """A bar per run, with what its newest sample says."""
+
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+
+    def __call__(self, now: Progress) -> None:
+        task = self._tasks.get(now.run.id)
+        if task is None:
+            task = self._bars.add_task(_name(now), total=now.duration, phase="", figures="")
+            self._tasks[now.run.id] = task
+        self._bars.update(task, completed=now.elapsed, phase=_PHASES.get(now.phase, now.phase))
+        if now.sample is not None:
+            figures = f"{text.rate(now.sample.throughput_ops)} ops/s"
+            if now.sample.hit_ratio is not None:
+                figures += f", {text.share(now.sample.hit_ratio)} hits"
+            self._bars.update(task, figures=figures)
+
+
+def _name(now: Progress) -> str:
+    point = text.params(now.run.params)
+    parts = [f"[{now.index + 1}/{now.count}]", now.run.scheme, point]
+    if now.run.repeat:
+        parts.append(f"#{now.run.repeat + 1}")
+    return " ".join(part for part in parts if part)

@@ -1,0 +1,154 @@
+"""`netkv runs`: what the run store has."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from netkv.runs import RunRecord
+
+app = typer.Typer(help="List, show, compare, export and delete stored runs.", no_args_is_help=True)
+
+Ids = Annotated[
+    list[str],
+    typer.Argument(metavar="ID...", help="Ids of runs or groups; their beginning is enough."),
+]
+
+
+@app.command("list")
+def list_runs(
+    scenario: Annotated[str | None, typer.Option(help="Only of this scenario.")] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs to show.")] = 30,
+    json: Json = False,
+) -> None:
+    """List runs, newest first."""
+    from netkv.runs import Store
+
+    with Store() as store:
+        heads = store.heads(scenario=scenario, limit=limit)
+    if json:
+        print_json({"runs": [head.model_dump(mode="json") for head in heads]})
+    elif not heads:
+        say("No run is stored yet. 'netkv scenario run quickstart' makes two.")
+    else:
+        from netkv.report import tables
+
+        stdout().print(tables.run_list(heads))
+
+
+@app.command()
+def show(
+    run: Annotated[str, typer.Argument(metavar="ID", help="Id of a run; its beginning is enough.")],
+    json: Json = False,
+) -> None:
+    """Show one run: figures, events, verdicts, and where it came from."""
+    (record,) = _records([run], at_most_one=True)
+    if json:
+        print_json(record.model_dump(mode="json"))
+        return
+    from netkv.report import tables
+
+    out = stdout()
+    out.print(tables.run_details(record))
+    if record.events:
+        out.print()
+        out.print(tables.events(record))
+    if record.thresholds:
+        out.print()
+        out.print(tables.verdicts(record.thresholds))
+
+
+@app.command()
+def compare(ids: Ids, json: Json = False) -> None:
+    """Compare runs; the first is the baseline. Repeats are taken together, with 95% intervals."""
+    from netkv.runs.compare import compare as compare_records
+
+    compared = compare_records(_records(ids))
+    if json:
+        print_json(compared.model_dump(mode="json"))
+        return
+    from netkv.report import tables
+
+    out = stdout()
+    out.print(tables.comparison(compared, narrow=out.width < tables.WIDE))
+
+
+@app.command()
+def export(
+    ids: Ids,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; without it stdout.")
+    ] = None,
+    csv: Annotated[bool, typer.Option("--csv", help="A line per interval of every run.")] = False,
+    html: Annotated[
+        bool, typer.Option("--html", help="A page with figures that needs no network.")
+    ] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="Everything, as one JSON document (the default).")
+    ] = False,
+) -> None:
+    """Export runs as JSON, CSV or HTML."""
+    from netkv.errors import NetkvError, UsageError
+
+    if json + csv + html > 1:
+        raise UsageError("Only one of --json, --csv and --html can be written at once.")
+    records = _records(ids)
+    if html:
+        from netkv.report import page
+
+        text = page.render(records)
+    else:
+        from netkv.runs import export as formats
+
+        text = formats.to_csv(records) if csv else formats.to_json(records) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    try:
+        output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise NetkvError(f"{output} cannot be written: {error.strerror}.") from error
+    say(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")
+
+
+@app.command()
+def delete(
+    ids: Ids,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    json: Json = False,
+) -> None:
+    """Delete runs with all that belongs to them. Asks first when a person is there to answer."""
+    from netkv.runs import Store
+
+    with Store() as store:
+        found = store.find(ids)
+        if not yes and not json and sys.stdin.isatty():
+            typer.confirm(f"Delete {', '.join(found)}?", abort=True, err=True)
+        store.delete(found)
+    if json:
+        print_json({"deleted": found})
+    else:
+        say(f"Deleted {', '.join(found)}.")
+
+
+def _records(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:
+    from netkv.errors import UsageError
+    from netkv.runs import Store
+
+    with Store() as store:
+        found = store.find(ids)
+        if at_most_one and len(found) > 1:
+            raise UsageError(
+                f"'{ids[0]}' is a group of {len(found)} runs: {', '.join(found)}. "
+                f"Name one of them, or use 'netkv runs compare {ids[0]}'."
+            )
+        return store.records(found)

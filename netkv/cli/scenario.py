@@ -1,0 +1,193 @@
+"""`netkv scenario`: the comparisons that netkv can run."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from netkv.scenarios.model import Scenario
+    from netkv.scenarios.results import ScenarioResult
+
+app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
+
+Name = Annotated[
+    str, typer.Argument(metavar="NAME", help="Name of a scenario that ships, or a .yaml file.")
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="PATH=VALUE", help="Change an option, e.g. workload.zipf=0.9; repeatable."
+    ),
+]
+
+
+@app.command("list")
+def list_scenarios(json: Json = False) -> None:
+    """List the scenarios that ship with netkv."""
+    from netkv.scenarios import loader
+
+    scenarios = [loader.load(file) for file in loader.shipped()]
+    if json:
+        print_json({"scenarios": [_about(scenario) for scenario in scenarios]})
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("scenario", style="bold", no_wrap=True)
+    table.add_column("what it is about")
+    table.add_column("schemes")
+    table.add_column("runs", justify="right")
+    table.add_column("takes about", justify="right")
+    for scenario in scenarios:
+        about = _about(scenario)
+        table.add_row(
+            scenario.name,
+            scenario.title,
+            ", ".join(scenario.schemes),
+            str(about["runs"]),
+            _minutes(about["seconds"]),
+        )
+    stdout().print(table)
+
+
+@app.command()
+def show(name: Name, changes: Changes = None, json: Json = False) -> None:
+    """Show a scenario as it would run, every default included."""
+    from netkv.scenarios import loader
+
+    file = loader.find(name)
+    scenario = loader.load(file, changes or [])
+    if json:
+        print_json({"file": str(file), **scenario.model_dump(mode="json")})
+        return
+    import io
+
+    from rich.syntax import Syntax
+    from ruamel.yaml import YAML
+
+    text = io.StringIO()
+    yaml = YAML()
+    yaml.indent(mapping=2, sequence=4, offset=2)
+    yaml.dump(scenario.model_dump(mode="json"), text)
+    out = stdout()
+    out.print(f"# {file}", style="dim", markup=False, highlight=False, soft_wrap=True)
+    out.print(Syntax(text.getvalue(), "yaml", background_color="default", word_wrap=True))
+
+
+@app.command()
+def run(
+    name: Name,
+    scheme: Annotated[
+        list[str] | None,
+        typer.Option(help="Run only this scheme; repeatable. The first is the baseline."),
+    ] = None,
+    changes: Changes = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of everything random (default: the scenario's).")
+    ] = None,
+    repeat: Annotated[
+        int | None, typer.Option(min=1, help="Runs per scheme and sweep point.")
+    ] = None,
+    mode: Annotated[str, typer.Option(help="How time passes: live.")] = "live",
+    target: Annotated[
+        str | None, typer.Option(help="What executes the P4 programs (default: engine).")
+    ] = None,
+    json: Json = False,
+    group: Annotated[
+        str | None, typer.Option(hidden=True, help="Id to store the runs under.")
+    ] = None,
+) -> None:
+    """Run a scenario, store its runs, and compare the schemes.
+
+    Exit status 1 if a run failed or a threshold was missed.
+    """
+    scenario = _prepared(name, scheme, changes or [], seed, repeat, mode, target)
+    result, stored = _run(scenario, group)
+    if json:
+        print_json(result.model_dump(mode="json"))
+    else:
+        _report(result, stored)
+    if not result.ok:
+        raise typer.Exit(1)
+
+
+def _prepared(
+    name: str,
+    schemes: list[str] | None,
+    changes: list[str],
+    seed: int | None,
+    repeat: int | None,
+    mode: str,
+    target: str | None,
+) -> Scenario:
+    from netkv.errors import UsageError
+    from netkv.scenarios import loader
+    from netkv.scenarios.plan import only_schemes
+
+    if mode != "live":
+        raise UsageError(f"The mode '{mode}' does not exist in this version of netkv. Modes: live.")
+    given = {"seed": seed, "repeat": repeat, "lab.target": target}
+    asked = [f"{path}={value}" for path, value in given.items() if value is not None]
+    scenario = loader.load(loader.find(name), [*changes, *asked])
+    return only_schemes(scenario, schemes) if schemes else scenario
+
+
+def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
+    """Runs it with progress on stderr; returns the result and the id of its group in the store."""
+    from netkv.cli.progress import progress
+    from netkv.runs import Store, StoreSink
+    from netkv.scenarios.runner import run_scenario
+
+    with (
+        Store() as store,
+        StoreSink(store, group=group) as sink,
+        progress(scenario.title or scenario.name) as told,
+    ):
+        result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=told))
+    return result, sink.group
+
+
+def _report(result: ScenarioResult, group: str) -> None:
+    from netkv.report import tables
+    from netkv.runs import Store
+    from netkv.runs.compare import compare
+
+    with Store() as store:
+        compared = compare(store.records([run.id for run in result.runs]))
+    out = stdout()
+    narrow = out.width < tables.WIDE
+    out.print(tables.comparison(compared, title=result.title, narrow=narrow))
+    if result.thresholds:
+        out.print()
+        out.print(tables.verdicts(result.thresholds))
+    for run in result.runs:
+        if run.status == "failed":
+            say(f"Run {run.id} failed: {run.reason}")
+    say(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
+    say("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
+
+
+def _about(scenario: Scenario) -> dict[str, Any]:
+    from netkv.scenarios.plan import plan
+
+    planned = plan(scenario)
+    return {
+        "name": scenario.name,
+        "title": scenario.title,
+        "description": scenario.description,
+        "schemes": scenario.schemes,
+        "runs": len(planned),
+        "seconds": sum(item.scenario.warmup + item.scenario.duration for item in planned),
+    }
+
+
+def _minutes(seconds: float) -> str:
+    from netkv.report import text
+
+    return text.duration(seconds)

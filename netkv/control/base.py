@@ -1,0 +1,236 @@
+"""What every control plane is: events in, actions out, no I/O, no clock.
+
+A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and
+the clock. It tells the control plane what happened (`handle`) and carries out what comes back,
+in order. Three promises bind it:
+
+1. Every table write (`InsertEntry`, `DeleteEntry`, `SetDefault`) is answered by exactly one
+   `TableWritten` of the same `write` number, unless the switch restarts first. Writes are
+   carried out in the order they were given, so one list may go into one P4Runtime batch.
+2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
+   changes nothing.
+3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any
+   other event of the new life.
+
+Frames may be lost, doubled and reordered; the control plane copes with that itself.
+"""
+
+# The events are an interface: each takes all there is to know, whether a scheme needs it or not.
+# ruff: noqa: ARG002
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar, TypeAlias
+
+Nanoseconds: TypeAlias = int
+"""A point on the driver's clock, or a span of it, in nanoseconds."""
+
+SECOND: Nanoseconds = 1_000_000_000
+MILLISECOND: Nanoseconds = 1_000_000
+
+# --------------------------------------------------------------------------------- events
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The switch runs the scheme's program, with empty tables and zeroed registers."""
+
+
+@dataclass(frozen=True, slots=True)
+class SwitchRestarted:
+    """The switch runs the program again and has lost every table entry and register.
+
+    Writes and messages of its former life that were not answered never will be.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class Timer:
+    """`deadline()` has been reached."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preload:
+    """Cache these keys (16 bytes each), the most important first, without a hot-key report."""
+
+    keys: tuple[bytes, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """Digest `hot_key_t`: an uncached key was read often in a statistics epoch."""
+
+    key: bytes
+    count: int
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class PacketIn:
+    """A frame for the controller, Ethernet header first; the packet-in header is taken off."""
+
+    ingress_port: int
+    frame: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TableWritten:
+    """The switch has carried out table write `write`, or refused it and said why."""
+
+    write: int
+    ok: bool
+    error: str = ""
+
+
+Event: TypeAlias = Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten
+
+# -------------------------------------------------------------------------------- actions
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A range match: `low` to `high`, both included."""
+
+    low: int
+    high: int
+
+
+MatchValue: TypeAlias = int | Range
+"""An `int` is an exact match."""
+
+
+@dataclass(frozen=True, slots=True)
+class InsertEntry:
+    """Insert a table entry. Names are the full ones of P4Info (`NetkvIngress.lookup.cache`).
+
+    `priority` is 0 for exact tables; ranges need one above 0 (larger wins, as in P4Runtime).
+    """
+
+    write: int
+    table: str
+    match: Mapping[str, MatchValue]
+    action: str
+    params: Mapping[str, int]
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteEntry:
+    """Delete the table entry with this match (and priority, where the table has one)."""
+
+    write: int
+    table: str
+    match: Mapping[str, MatchValue]
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SetDefault:
+    """Set the default action of a table."""
+
+    write: int
+    table: str
+    action: str
+    params: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class SendFrame:
+    """Send a frame by packet-out. `egress_port` 0: it runs through the pipeline as any other."""
+
+    frame: bytes
+    egress_port: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something worth an event in the run, with the numbers that belong to it."""
+
+    what: str
+    fields: Mapping[str, int | str] = field(default_factory=dict)
+
+
+TableWrite: TypeAlias = InsertEntry | DeleteEntry | SetDefault
+Action: TypeAlias = TableWrite | SendFrame | Note
+
+# -------------------------------------------------------------------------- control plane
+
+
+class ControlPlane(ABC):
+    """Hears events and says actions; a scheme is a subclass.
+
+    A subclass implements the `on_…` methods it cares about as generators; `handle` runs them to
+    their end, so that no state change waits for a reader of the actions.
+    """
+
+    name: ClassVar[str]
+    """The scheme, as in scenarios."""
+
+    digests: ClassVar[tuple[str, ...]] = ()
+    """Digests (P4Info names) that the driver must enable and turn into events."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        """Take one event at time `now`; return what must happen next, in this order."""
+        return list(self._dispatch(now, event))
+
+    def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
+        match event:
+            case Started():
+                return self.on_started(now)
+            case SwitchRestarted():
+                return self.on_switch_restarted(now)
+            case Timer():
+                return self.on_timer(now)
+            case Preload(keys):
+                return self.on_preload(now, keys)
+            case HotKey():
+                return self.on_hot_key(now, event)
+            case PacketIn():
+                return self.on_packet_in(now, event)
+            case TableWritten():
+                return self.on_table_written(now, event)
+
+    @abstractmethod
+    def tables(self) -> Iterator[TableWrite]:
+        """The writes that a switch with empty tables needs before the first request."""
+
+    @abstractmethod
+    def ready(self) -> bool:
+        """True once the initial tables are in and every preloaded key is cached or given up."""
+
+    def deadline(self) -> Nanoseconds | None:
+        """When to send `Timer`, if nothing happens before; None if there is nothing to wait for."""
+        return None
+
+    def statistics(self) -> dict[str, int]:
+        """Counters and gauges since the start, by name."""
+        return {}
+
+    def on_started(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch is up for the first time."""
+        yield from self.tables()
+
+    def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch is up again, empty."""
+        yield from self.tables()
+
+    def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
+        """`deadline()` has passed."""
+        return iter(())
+
+    def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """A scheme without a cache has nothing to preload."""
+        return iter(())
+
+    def on_hot_key(self, now: Nanoseconds, report: HotKey) -> Iterator[Action]:
+        """A scheme without a cache has no use for a hot key."""
+        return iter(())
+
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+        """A frame for the controller."""
+        return iter(())
+
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+        """A table write has been answered."""
+        return iter(())

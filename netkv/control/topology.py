@@ -1,0 +1,112 @@
+"""Who is at which switch port, and which server owns which keys.
+
+Addresses follow docs/wire-format.md; ports come from the lab.
+"""
+
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+SERVICE_IP = 0x0A000064
+"""10.0.0.100: where clients address requests; the switch finds the owner of the key."""
+
+CONTROLLER_IP = 0x0A000001
+"""10.0.0.1."""
+
+CPU_PORT = 510
+"""The switch port of packet-in and packet-out."""
+
+KEY_BYTES = 16
+HASH_SPACE = 1 << 32
+
+
+def client_ip(index: int) -> int:
+    """IPv4 address of client `index` (from 1): 10.1.(index >> 8).(index & 255)."""
+    return 0x0A010000 | _host_number("client", index, first=1)
+
+
+def server_ip(index: int) -> int:
+    """IPv4 address of server `index` (from 0): 10.2.(index >> 8).(index & 255)."""
+    return 0x0A020000 | _host_number("server", index, first=0)
+
+
+def mac_of(ip: int) -> int:
+    """MAC address of the host with this IPv4 address: 02:00 and the address's four bytes."""
+    return 0x0200_0000_0000 | ip
+
+
+def _host_number(kind: str, index: int, first: int) -> int:
+    if not first <= index < 1 << 15:
+        # Sender numbers of servers are 0x8000 + index, so both kinds have 15 bits.
+        raise ValueError(f"{kind} {index} has no address: the numbers are {first} to 32767.")
+    return index
+
+
+@dataclass(frozen=True, slots=True)
+class Host:
+    """A client or a server: its number, addresses and switch port."""
+
+    index: int
+    ip: int
+    mac: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """The keys whose hash lies in `low` to `high` (both included) belong to `owner`."""
+
+    low: int
+    high: int
+    owner: Host
+
+
+@dataclass(frozen=True, slots=True)
+class Topology:
+    """The hosts at one switch."""
+
+    clients: tuple[Host, ...]
+    servers: tuple[Host, ...]
+
+    def __post_init__(self) -> None:
+        if not self.servers:
+            raise ValueError("A topology needs at least one server: nobody would own a key.")
+        for host in (*self.clients, *self.servers):
+            if not 1 <= host.port <= 500:
+                raise ValueError(
+                    f"Host {host.index} is at switch port {host.port}: hosts have ports 1 to 500."
+                )
+
+    @classmethod
+    def of_ports(cls, client_ports: Sequence[int], server_ports: Sequence[int]) -> Self:
+        """Clients 1, 2, … and servers 0, 1, … at the given ports.
+
+        A port may occur several times: the partitions of one shim process share a port.
+        """
+        clients = ((i, client_ip(i), port) for i, port in enumerate(client_ports, start=1))
+        servers = ((i, server_ip(i), port) for i, port in enumerate(server_ports))
+        return cls(
+            clients=tuple(Host(i, ip, mac_of(ip), port) for i, ip, port in clients),
+            servers=tuple(Host(i, ip, mac_of(ip), port) for i, ip, port in servers),
+        )
+
+    def partitions(self) -> Iterator[Partition]:
+        """The ranges of key hashes, one a server, which cover the hash space without overlap."""
+        n = len(self.servers)
+        for i, server in enumerate(self.servers):
+            low = i * HASH_SPACE // n
+            high = (i + 1) * HASH_SPACE // n - 1
+            yield Partition(low, high, server)
+
+    def owner(self, key: bytes) -> Host:
+        """The server that owns `key` (16 bytes)."""
+        position = key_hash(key)
+        return next(p.owner for p in self.partitions() if p.low <= position <= p.high)
+
+
+def key_hash(key: bytes) -> int:
+    """The place of a key (16 bytes) in the 32-bit hash space: CRC-32, as the switch computes it."""
+    if len(key) != KEY_BYTES:
+        raise ValueError(f"A key has {KEY_BYTES} bytes, not {len(key)}.")
+    return zlib.crc32(key)

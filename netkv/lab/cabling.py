@@ -1,0 +1,111 @@
+"""Which node has which address and which switch port: the cables of a rack.
+
+A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
+clients share switch port 1, the servers of one process share port 100 + its index; the switch
+finds the port of a server from its IP address (docs/wire-format.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netkv.lab import ports
+from netkv.lab.spec import RackSpec
+
+CLIENT_PORT = 1
+FIRST_SERVER_PORT = 100
+CPU_PORT = 510
+
+
+@dataclass(frozen=True)
+class Cable:
+    """One switch port and what is plugged into it."""
+
+    port: int
+    switch: str
+    """`127.0.0.1:P`, bound by the switch."""
+    peer: str
+    """`127.0.0.1:Q`, bound by the node at the other end."""
+
+
+@dataclass(frozen=True)
+class Cabling:
+    """All addresses of a rack; they stay the same while its nodes come and go."""
+
+    client: Cable
+    servers: tuple[Cable, ...]
+    """One for each server process."""
+    partitions: tuple[tuple[int, ...], ...]
+    """The servers (indices) in each server process."""
+    p4runtime: str
+    """Where the switch's P4Runtime server listens."""
+
+    def server_port(self, server: int) -> int:
+        """The switch port that leads to a server."""
+        for cable, partition in zip(self.servers, self.partitions, strict=True):
+            if server in partition:
+                return cable.port
+        raise KeyError(server)
+
+
+def plug(spec: RackSpec) -> Cabling:
+    """Chooses free addresses for a rack."""
+    processes = min(spec.lab.server_processes, spec.lab.servers)
+    free = [f"127.0.0.1:{port}" for port in ports.free_ports(2 * processes + 3)]
+    cables = [Cable(FIRST_SERVER_PORT + i, free[2 * i], free[2 * i + 1]) for i in range(processes)]
+    return Cabling(
+        client=Cable(CLIENT_PORT, free[-3], free[-2]),
+        servers=tuple(cables),
+        partitions=tuple(tuple(range(i, spec.lab.servers, processes)) for i in range(processes)),
+        p4runtime=free[-1],
+    )
+
+
+def switch_config(spec: RackSpec, cabling: Cabling, bundle: Path) -> dict[str, Any]:
+    """Configuration of the switch node."""
+    cables = (cabling.client, *cabling.servers)
+    return {
+        "bundle": str(bundle),
+        "seed": spec.seed,
+        "ports": [[cable.port, cable.switch, cable.peer] for cable in cables],
+        "cpu_port": CPU_PORT,
+        "p4runtime": cabling.p4runtime,
+    }
+
+
+def server_config(
+    spec: RackSpec, cabling: Cabling, index: int, role: str, data: Path
+) -> dict[str, Any]:
+    """Configuration of the `index`-th server node; `data` is where its store may keep files."""
+    size = spec.workload.value_size
+    return {
+        "backend": spec.lab.backend,
+        "data": str(data),
+        "bind": cabling.servers[index].peer,
+        "peer": cabling.servers[index].switch,
+        "scheme": role,
+        "partitions": list(cabling.partitions[index]),
+        "servers": spec.lab.servers,
+        "keys": spec.workload.keys,
+        "value_size": size if isinstance(size, int) else size.model_dump(),
+        "seed": spec.seed,
+        "service_rate": spec.lab.service_rate,
+        "queue_limit": spec.lab.queue_limit,
+    }
+
+
+def client_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
+    """Configuration of the load generator."""
+    return {
+        "bind": cabling.client.peer,
+        "peer": cabling.client.switch,
+        "clients": spec.lab.clients,
+        "seed": spec.seed,
+        "deadline_s": spec.deadline,
+        "retry_s": spec.retry,
+        "servers": spec.lab.servers,
+        "workload": spec.workload.model_dump(mode="json"),
+        "verify": True,
+    }

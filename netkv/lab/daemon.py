@@ -1,0 +1,240 @@
+"""Labs that outlive a command: `netkv up`, `status` and `down`.
+
+`up` starts a detached supervisor process (`python -m netkv.lab.supervisor NAME`) that holds the
+rack and listens on the socket `control` in the lab's directory. `down` asks it to stop and removes
+every trace; it also cleans up after a supervisor that is gone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netkv import schemes
+from netkv.errors import NetkvError, UsageError, suggest
+from netkv.lab import state
+from netkv.lab.process import child_environment
+from netkv.lab.spec import RackSpec
+
+DEFAULT_LAB = "lab"
+UP_TIMEOUT = 120.0
+DOWN_TIMEOUT = 15.0
+REQUEST_TIMEOUT = 15.0
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class LabStatus:
+    """What is known about a lab."""
+
+    name: str
+    state: str
+    """`starting`, `ready`, `failed` (a node died; `text` says which), or `dead` (no supervisor)."""
+    text: str
+    scheme: str
+    nodes: dict[str, dict[str, Any]]
+    """Node → {"pid", "running"}."""
+    created: float
+    """Seconds since the epoch."""
+    directory: str
+    events: list[dict[str, Any]]
+    already: bool = False
+    """`up` found it up."""
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return dict(vars(self))
+
+
+def up(name: str, spec: RackSpec) -> LabStatus:
+    """Brings a lab up, or finds that it is up already (`already`), and waits until it is ready.
+
+    Raises `NetkvError` with what the supervisor said if the lab does not come up; then nothing of
+    it is left. A lab that is up with another specification is a `UsageError`.
+    """
+    state.check_name(name)
+    schemes.get(spec.scheme)
+    state.sweep()
+    wanted = spec.model_dump(mode="json")
+    with state.locked():
+        lab = state.load(name)
+        already = lab is not None and lab.alive
+        if already:
+            assert lab is not None
+            if lab.spec != wanted:
+                raise UsageError(
+                    f"The lab '{name}' is up with other settings (scheme "
+                    f"'{lab.spec.get('scheme')}'). Take it down first ('netkv down {name}'), or "
+                    f"choose another name."
+                )
+        else:
+            state.remove(name)
+            lab = state.create(name, wanted, None)
+            lab.supervisor = _spawn(lab)
+            lab.save()
+    _wait_until_up(name)
+    return _with(status(name), already=already)
+
+
+def down(name: str) -> bool:
+    """Takes a lab down and removes every trace of it; False if there was none."""
+    state.check_name(name)
+    lab = state.load(name)
+    if lab is not None and lab.alive:
+        assert lab.supervisor is not None
+        with contextlib.suppress(NetkvError):
+            request(name, {"do": "stop"})
+            deadline = time.monotonic() + DOWN_TIMEOUT
+            while lab.supervisor.alive and time.monotonic() < deadline:
+                _reap()
+                time.sleep(_POLL)
+    with state.locked():
+        there = (state.labs() / name).exists()
+        state.remove(name)
+    return there or lab is not None
+
+
+def status(name: str) -> LabStatus:
+    """The state of one lab; raises `UsageError` if there is none of that name."""
+    lab = state.load(state.check_name(name))
+    if lab is None:
+        names = state.names()
+        hint = f"\n  {suggest(name, names, label='Labs')}" if names else " No lab is up."
+        raise UsageError(f"There is no lab '{name}'.{hint}")
+    live: dict[str, Any] = {}
+    if lab.alive and lab.state in ("ready", "failed"):
+        with contextlib.suppress(NetkvError):
+            live = request(name, {"do": "status"})
+    return LabStatus(
+        name=name,
+        state=lab.state if lab.alive else "dead",
+        text=lab.text if lab.alive else "Its supervisor is gone; 'netkv down' cleans up.",
+        scheme=str(lab.spec.get("scheme", "")),
+        nodes={
+            node: {"pid": process.pid, "running": process.alive}
+            for node, process in lab.nodes.items()
+        },
+        created=lab.created,
+        directory=str(lab.directory),
+        events=live.get("events", []),
+    )
+
+
+def all_labs() -> list[LabStatus]:
+    """Every lab on disk, dead ones included."""
+    found = []
+    for name in state.names():
+        with contextlib.suppress(UsageError):
+            found.append(status(name))
+    return found
+
+
+def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
+    """Asks the supervisor of a lab; raises `NetkvError` if it does not answer or refuses.
+
+    - `{"do": "status"}` → `events`, `running`
+    - `{"do": "sample"}` → a `RackSample` as JSON
+    - `{"do": "client", "command": {...}}` → the load generator's reply (`ClientNode.command`)
+    - `{"do": "start" | "stop-node" | "kill", "node": NAME}`
+    - `{"do": "stop"}`: ends the lab
+    """
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(REQUEST_TIMEOUT)
+        try:
+            with socket_path(state.labs() / name) as path:
+                connection.connect(path)
+            connection.sendall(json.dumps(message).encode() + b"\n")
+            with connection.makefile("rb") as stream:
+                line = stream.readline()
+            reply: dict[str, Any] = json.loads(line)
+        except (OSError, ValueError) as error:
+            raise NetkvError(f"The supervisor of the lab '{name}' does not answer.") from error
+    if "error" in reply:
+        raise NetkvError(str(reply["error"]))
+    return reply
+
+
+@contextlib.contextmanager
+def socket_path(directory: Path) -> Iterator[str]:
+    """The path of a lab's socket, short however long the state directory's is.
+
+    A unix socket's path may have 107 bytes; through the directory's descriptor it has about 30.
+    """
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{descriptor}/control"
+    finally:
+        os.close(descriptor)
+
+
+def logs(name: str) -> dict[str, Path]:
+    """Log files of a lab by node, the supervisor's included; raises `UsageError`."""
+    status(name)
+    return {file.stem: file for file in sorted((state.labs() / name / "logs").glob("*.log"))}
+
+
+def _spawn(lab: state.Lab) -> state.Identity | None:
+    environment = {**child_environment(), "NETKV_HOME": str(state.home())}
+    directory = lab.directory / "logs"
+    directory.mkdir(parents=True, exist_ok=True)
+    with (directory / "supervisor.log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "netkv.lab.supervisor", lab.name],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            env=environment,
+            start_new_session=True,
+        )
+    _supervisors.append(process)
+    return state.identity(process.pid)
+
+
+_supervisors: list[subprocess.Popen[bytes]] = []
+"""Started by this process: to be waited for when they end, or they stay zombies while it runs."""
+
+
+def _reap() -> None:
+    _supervisors[:] = [process for process in _supervisors if process.poll() is None]
+
+
+def _wait_until_up(name: str) -> None:
+    deadline = time.monotonic() + UP_TIMEOUT
+    text = f"was not up within {UP_TIMEOUT:g} s"
+    while time.monotonic() < deadline:
+        _reap()
+        lab = state.load(name)
+        if lab is None:
+            text = "was taken down while it came up"
+            break
+        if lab.state in ("ready", "failed"):
+            return
+        if lab.state == "broken" or not lab.alive:
+            text = f"did not come up: {lab.text or 'its supervisor ended.' + _tail(lab)}"
+            break
+        time.sleep(_POLL)
+    with state.locked():
+        state.remove(name)
+    _reap()
+    raise NetkvError(f"The lab '{name}' {text}")
+
+
+def _tail(lab: state.Lab) -> str:
+    try:
+        lines = (lab.directory / "logs/supervisor.log").read_text(errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "".join(f"\n  {line}" for line in lines[-5:])
+
+
+def _with(found: LabStatus, *, already: bool) -> LabStatus:
+    return LabStatus(**{**vars(found), "already": already})

@@ -1,0 +1,192 @@
+"""Checks of the machine that netkv runs on: what is there, what is not, and what to do about it."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from netkv import resources, schemes
+from netkv.lab import ports, state
+
+Status = Literal["ok", "warn", "fail"]
+
+_WANTED_BUFFER = 4 * 1024 * 1024
+"""Bytes of socket buffer that a busy port should be able to have."""
+_WANTED_DISK = 200 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Check:
+    """One finding. `fail` means that runs will not work."""
+
+    name: str
+    status: Status
+    text: str
+    """What was found."""
+    hint: str = ""
+    """What to do about it."""
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return asdict(self)
+
+
+def run() -> list[Check]:
+    """All checks, in the order in which they build on each other."""
+    checks: list[Callable[[], Check]] = [
+        _python,
+        _engine,
+        _programs,
+        _loopback,
+        _buffers,
+        _processors,
+        _rocksdb,
+        _state,
+        _disk,
+        _chromium,
+        _bmv2,
+    ]
+    return [_guarded(check) for check in checks]
+
+
+def healthy(checks: list[Check]) -> bool:
+    """Whether netkv can run here."""
+    return all(check.status != "fail" for check in checks)
+
+
+def _guarded(check: Callable[[], Check]) -> Check:
+    name = check.__name__.lstrip("_")
+    try:
+        return check()
+    except Exception as error:
+        return Check(name, "fail", f"the check itself failed: {error}", "Please report this.")
+
+
+def _python() -> Check:
+    version = ".".join(map(str, sys.version_info[:3]))
+    if not sys.platform.startswith("linux"):
+        return Check("python", "fail", f"Python {version} on {sys.platform}", "netkv needs Linux.")
+    return Check("python", "ok", f"Python {version}")
+
+
+def _engine() -> Check:
+    try:
+        engine = importlib.import_module("netkv._engine")
+    except ImportError as error:
+        hint = "Run 'make setup' in the checkout, or install the wheel again."
+        return Check("engine", "fail", f"the engine does not load: {error}", hint)
+    return Check("engine", "ok", f"loaded from {engine.__file__}")
+
+
+def _programs() -> Check:
+    from netkv import _engine
+
+    names = []
+    for scheme in schemes.all_schemes():
+        try:
+            _engine.compile_p4(str(scheme.program_path), [str(resources.path("p4"))])
+        except Exception as error:
+            first = str(error).splitlines()[0]
+            hint = f"'netkv p4 check {scheme.program_path}' has the details."
+            return Check("programs", "fail", f"{scheme.program} does not compile: {first}", hint)
+        names.append(scheme.program)
+    return Check("programs", "ok", f"{', '.join(names)} compile")
+
+
+def _loopback() -> Check:
+    try:
+        first, second = ports.free_ports(2)
+        with (
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender,
+            socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as receiver,
+        ):
+            sender.bind(("127.0.0.1", first))
+            receiver.bind(("127.0.0.1", second))
+            receiver.settimeout(1)
+            sender.sendto(b"netkv", ("127.0.0.1", second))
+            arrived = receiver.recv(16) == b"netkv"
+    except OSError as error:
+        return Check("loopback", "fail", f"UDP on 127.0.0.1: {error}", "Bring up 'lo'.")
+    if not arrived:
+        return Check(
+            "loopback", "fail", "UDP on 127.0.0.1 changes datagrams", "Check the firewall."
+        )
+    return Check("loopback", "ok", "UDP on 127.0.0.1 works")
+
+
+def _buffers() -> Check:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _WANTED_BUFFER)
+        # The kernel reports twice what it grants.
+        granted = probe.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) // 2
+    text = f"a socket can buffer {granted // 1024} KiB"
+    if granted >= _WANTED_BUFFER:
+        return Check("buffers", "ok", text)
+    hint = (
+        f"Bursts may be lost (and retried) at high load; "
+        f"'sysctl -w net.core.rmem_max={_WANTED_BUFFER} net.core.wmem_max={_WANTED_BUFFER}' helps."
+    )
+    return Check("buffers", "warn", text, hint)
+
+
+def _processors() -> Check:
+    count = len(os.sched_getaffinity(0))
+    if count < 2:
+        hint = "Switch, servers and clients share it: expect low throughput."
+        return Check("processors", "warn", "one processor", hint)
+    return Check("processors", "ok", f"{count} processors")
+
+
+def _rocksdb() -> Check:
+    try:
+        importlib.import_module("rocksdict")
+    except ImportError as error:
+        hint = "'pip install rocksdict'; the back end 'memory' works without."
+        return Check("rocksdb", "warn", f"rocksdict does not load: {error}", hint)
+    return Check("rocksdb", "ok", "rocksdict loads")
+
+
+def _state() -> Check:
+    home = state.home()
+    try:
+        home.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=home):
+            pass
+    except OSError as error:
+        hint = "Set NETKV_HOME to a directory that can be written."
+        return Check("state", "fail", f"{home}: {error.strerror}", hint)
+    return Check("state", "ok", f"{home} can be written")
+
+
+def _disk() -> Check:
+    place = next(p for p in (state.home(), *state.home().parents) if p.exists())
+    free = shutil.disk_usage(place).free
+    text = f"{free / 2**30:.1f} GiB free in {place}"
+    if free < _WANTED_DISK:
+        return Check("disk", "warn", text, "Delete old runs ('netkv runs delete') or make room.")
+    return Check("disk", "ok", text)
+
+
+def _chromium() -> Check:
+    names = ("chromium", "chromium-browser", "google-chrome")
+    found = next((where for name in names if (where := shutil.which(name))), None)
+    if found is None:
+        hint = "Only the tests of the dashboard need one: 'apt install chromium'."
+        return Check("chromium", "warn", "no Chromium on PATH", hint)
+    return Check("chromium", "ok", found)
+
+
+def _bmv2() -> Check:
+    found = shutil.which("simple_switch_grpc")
+    if found is None:
+        hint = "Not needed: the engine is built in. The target 'bmv2' would need it."
+        return Check("bmv2", "warn", "no simple_switch_grpc on PATH", hint)
+    return Check("bmv2", "ok", str(Path(found)))

@@ -1,0 +1,238 @@
+"""The inside of a node process: `python -m netkv.lab.node switch|server|client`.
+
+The first line on stdin is the configuration (JSON); each further line is a command
+`{"id": n, "do": NAME, ...}` that is answered on stdout with `{"id": n, "result": ...}` or
+`{"id": n, "error": SENTENCE}`. Events are `{"event": "ready", ...}`, `{"event": "busy", "text"}`
+(an address is in use) and `{"event": "failed", "text"}`. End of file on stdin ends the process at
+once: a node never outlives whoever started it. Logs go to stderr.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import json
+import os
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+_PR_SET_PDEATHSIG = 1
+_WATCH_INTERVAL = 0.25
+"""Seconds between looks at whether the node has given up by itself."""
+
+
+class Node(Protocol):
+    """What one kind of node can do."""
+
+    def start(self) -> dict[str, Any]:
+        """Binds and starts; returns what goes into the ready event."""
+
+    def handle(self, command: dict[str, Any]) -> Any:
+        """Answers a command; ValueError is the user's fault."""
+
+    def failure(self) -> str | None:
+        """Why the node has stopped by itself; None while it is well."""
+
+
+class SwitchProcess:
+    """A switch: the engine with its ports, and the P4Runtime server in front of it."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        from netkv import _engine
+
+        bundle = Path(config["bundle"]).read_bytes()
+        self._switch = _engine.Switch(bundle, config["seed"])
+        ports = [(port, bind, peer) for port, bind, peer in config["ports"]]
+        self._node = _engine.SwitchNode(self._switch, ports, config["cpu_port"])
+        self._p4runtime = str(config["p4runtime"])
+
+    def start(self) -> dict[str, Any]:
+        from netkv.lab.p4runtime import Served
+
+        self._node.start()
+        self._server = Served(self._switch, self._node, self._p4runtime)
+        return {"p4runtime": self._server.address}
+
+    def handle(self, command: dict[str, Any]) -> Any:
+        if command["do"] == "statistics":
+            return {**self._node.statistics(), **self._server.statistics()}
+        if command["do"] == "pause":
+            return self._node.pause()
+        if command["do"] == "resume":
+            return self._node.resume()
+        raise ValueError(f"a switch does not know the command '{command['do']}'")
+
+    def failure(self) -> str | None:
+        return self._server.failure
+
+
+class ServerProcess:
+    """The shim of one or more storage servers, and their store."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        from netkv import _engine
+
+        self._backend = config.pop("backend")
+        self._data = config.pop("data")
+        self._node = _engine.ServerNode(json.dumps(config))
+
+    def start(self) -> dict[str, Any]:
+        if self._backend == "rocksdb":
+            from netkv.servers.rocksdb import RocksDB
+
+            self._node.start(RocksDB(self._data))
+        else:
+            self._node.start()
+        return {}
+
+    def handle(self, command: dict[str, Any]) -> Any:
+        if command["do"] == "statistics":
+            return self._node.statistics()
+        raise ValueError(f"a server does not know the command '{command['do']}'")
+
+    def failure(self) -> str | None:
+        failed = self._node.statistics().get("failed")
+        return None if failed is None else str(failed)
+
+
+class ClientProcess:
+    """The load generator."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        from netkv import _engine
+
+        self._node = _engine.ClientNode(json.dumps(config))
+
+    def start(self) -> dict[str, Any]:
+        self._node.start()
+        return {}
+
+    def handle(self, command: dict[str, Any]) -> Any:
+        if command["do"] == "sample":
+            return self._node.sample()
+        if command["do"] == "client":
+            return json.loads(self._node.command(json.dumps(command["command"])))
+        raise ValueError(f"a client does not know the command '{command['do']}'")
+
+    def failure(self) -> str | None:
+        return None
+
+
+KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
+    "switch": SwitchProcess,
+    "server": ServerProcess,
+    "client": ClientProcess,
+}
+
+
+class Channel:
+    """The process's side of the protocol; usable from any thread."""
+
+    def __init__(self, output: IO[str]) -> None:
+        self._output = output
+        self._lock = threading.Lock()
+
+    def send(self, message: dict[str, Any]) -> None:
+        """One line; ends the process if nobody listens any more."""
+        with self._lock:
+            try:
+                self._output.write(json.dumps(message) + "\n")
+                self._output.flush()
+            except (BrokenPipeError, ValueError):
+                os._exit(0)
+
+    def give_up(self, event: str, text: str) -> None:
+        """Says why and ends the process."""
+        self.send({"event": event, "text": text})
+        sys.stderr.flush()
+        os._exit(1)
+
+
+def main() -> None:
+    """Runs a node until its stdin ends."""
+    kind = sys.argv[1] if len(sys.argv) == 2 else ""
+    if kind not in KINDS:
+        print(f"usage: python -m netkv.lab.node {'|'.join(KINDS)}", file=sys.stderr)
+        sys.exit(2)
+    _die_with_parent()
+    channel = _own_stdout()
+    line = sys.stdin.readline()
+    if not line:
+        os._exit(0)
+    config = json.loads(line)
+
+    # Commands are read by a thread of their own, so that the end of stdin ends the process even
+    # while a command or the start is at work.
+    lines: list[str] = []
+    arrived = threading.Condition()
+    threading.Thread(target=_read, args=(lines, arrived), daemon=True, name="stdin").start()
+    try:
+        node = KINDS[kind](config)
+        ready = node.start()
+    except OSError as error:
+        event = "busy" if error.errno == errno.EADDRINUSE or "in use" in str(error) else "failed"
+        channel.give_up(event, str(error))
+    except Exception as error:
+        traceback.print_exc()
+        channel.give_up("failed", f"{error}")
+    channel.send({"event": "ready", "pid": os.getpid(), **ready})
+    threading.Thread(target=_watch, args=(node, channel), daemon=True, name="watch").start()
+    while True:
+        with arrived:
+            arrived.wait_for(lambda: bool(lines))
+            line = lines.pop(0)
+        _answer(node, channel, line)
+
+
+def _answer(node: Node, channel: Channel, line: str) -> None:
+    command = json.loads(line)
+    number = command.pop("id")
+    try:
+        channel.send({"id": number, "result": node.handle(command)})
+    except Exception as error:
+        if not isinstance(error, ValueError):
+            traceback.print_exc()
+        channel.send({"id": number, "error": f"{error}"})
+
+
+def _read(lines: list[str], arrived: threading.Condition) -> None:
+    for line in sys.stdin:
+        with arrived:
+            lines.append(line)
+            arrived.notify()
+    os._exit(0)
+
+
+def _watch(node: Node, channel: Channel) -> None:
+    while True:
+        time.sleep(_WATCH_INTERVAL)
+        if (text := node.failure()) is not None:
+            channel.give_up("failed", text)
+
+
+def _own_stdout() -> Channel:
+    """Keeps the real stdout for the protocol; whatever else prints goes to the log."""
+    output = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    sys.stdout = sys.stderr
+    return Channel(output)
+
+
+def _die_with_parent() -> None:
+    """A second line of defence besides the end of stdin: the kernel kills an orphan."""
+    parent = os.getppid()
+    libc = ctypes.CDLL(None, use_errno=True)
+    if hasattr(libc, "prctl"):
+        libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    if os.getppid() != parent:
+        os._exit(0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""Free loopback ports for the cables of a rack.
+
+Ports come from below the kernel's range of ephemeral ports, so that no outgoing connection of
+another program takes one between the choice and the bind, or while a node is down.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+from pathlib import Path
+
+from netkv.errors import NetkvError
+
+_LOWEST = 10_240
+_TRIES_PER_PORT = 200
+
+
+def _highest() -> int:
+    try:
+        text = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text()
+        return max(int(text.split()[0]), _LOWEST + 4096)
+    except (OSError, ValueError, IndexError):
+        return 32_768
+
+
+def free_ports(count: int) -> list[int]:
+    """`count` different ports of 127.0.0.1 that were free, for UDP and TCP, a moment ago.
+
+    They are all held until the last is found; another process may still be quicker afterwards, so
+    whoever binds them has to be ready to ask again. Raises `NetkvError` if there are too few.
+    """
+    # The one place where chance is not from the seed: two racks must not pick the same ports.
+    choose = random.SystemRandom()
+    with contextlib.ExitStack() as held:
+        found: list[int] = []
+        for _ in range(count * _TRIES_PER_PORT):
+            if len(found) == count:
+                break
+            port = choose.randrange(_LOWEST, _highest())
+            try:
+                for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
+                    held.enter_context(socket.socket(socket.AF_INET, kind)).bind(
+                        ("127.0.0.1", port)
+                    )
+            except OSError:
+                continue
+            found.append(port)
+    if len(found) < count:
+        raise NetkvError(f"There are fewer than {count} free ports on 127.0.0.1.")
+    return found

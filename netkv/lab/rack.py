@@ -1,0 +1,348 @@
+"""A live rack: one switch, its servers, one load generator, and the control plane.
+
+Rules
+-----
+1. Addresses are chosen once; a node that is started again gets the addresses it had.
+2. A node that ends without being asked to is a failure: it is told at once, and the first one is
+   kept in `failed`. The rack itself goes on; whether the run does is its owner's decision.
+3. `stop` and every failed `start` leave no process behind.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from netkv import resources, schemes
+from netkv.errors import NetkvError, UsageError, suggest
+from netkv.lab import cabling
+from netkv.lab.cabling import Cabling
+from netkv.lab.controller import Controller
+from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
+from netkv.lab.report import ClientSample, EventKind, RackEvent, RackSample
+from netkv.lab.spec import RackSpec
+
+_ADDRESS_TRIES = 5
+"""How often to choose other addresses when somebody else took one."""
+_REBIND_TIMEOUT = 5.0
+"""Seconds for the addresses of a dead node to become free again."""
+PRELOAD_TIMEOUT = 60.0
+
+
+class Rack:
+    """A rack from its specification. Use `start` once; all methods from one event loop."""
+
+    def __init__(
+        self,
+        spec: RackSpec,
+        directory: Path,
+        *,
+        on_event: Callable[[RackEvent], None] = lambda _: None,
+        on_processes: Callable[[dict[str, NodeProcess]], None] = lambda _: None,
+    ) -> None:
+        """`directory` takes logs and data. `on_processes` hears when nodes were started or ended.
+
+        Raises `UsageError` for a scheme that does not exist or a target that is not built in.
+        """
+        if spec.lab.target != "engine":
+            raise UsageError(
+                f"The target '{spec.lab.target}' cannot be used for a lab yet: "
+                f"this version of netkv runs labs on its own engine ('target: engine')."
+            )
+        self.spec = spec
+        self.scheme = schemes.get(spec.scheme)
+        self.directory = directory
+        self.events: list[RackEvent] = []
+        self.failed: RackEvent | None = None
+        """The first unexpected death."""
+        self.program_hash = ""
+        """SHA-256 of the P4 program's source."""
+        self._on_event = on_event
+        self._on_processes = on_processes
+        self._nodes: dict[str, NodeProcess] = {}
+        self._cabling: Cabling | None = None
+        self._bundle = directory / "program.bundle"
+        self._controller: Controller | None = None
+        self._before: dict[int, dict[str, float]] = {}
+        """What each server had counted at the last sample."""
+        self._control_bytes = 0
+        self._sampled_at = time.monotonic()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes, running or not: `switch`, `servers-0`, ..., `client`."""
+        count = min(self.spec.lab.server_processes, self.spec.lab.servers)
+        return ("switch", *(f"servers-{i}" for i in range(count)), "client")
+
+    @property
+    def running(self) -> dict[str, bool]:
+        """Which nodes are running."""
+        return {name: name in self._nodes and self._nodes[name].running for name in self.nodes}
+
+    async def start(self) -> None:
+        """Brings everything up: nodes, then control plane, then the preloaded cache.
+
+        Raises `NetkvError`; then nothing is left running.
+        """
+        self._tell("starting", "rack", f"Bringing up {self.scheme.title}.")
+        try:
+            if not self.program_hash:
+                await self.compile()
+            await self._start_nodes()
+            await self._start_controller()
+        except BaseException:
+            await self.stop()
+            raise
+        self._tell("ready", "rack", f"{self.scheme.title} is up.")
+
+    async def stop(self) -> None:
+        """Ends everything; nothing happens the second time."""
+        if self._controller is not None:
+            controller, self._controller = self._controller, None
+            with contextlib.suppress(Exception):
+                await controller.stop()
+        nodes = [node for node in self._nodes.values() if node.running]
+        for node in nodes:
+            node.expected_to_exit = True
+        if nodes:
+            self._tell("stopping", "rack", "Stopping all nodes.")
+            await asyncio.gather(*(node.stop() for node in nodes))
+        self._on_processes(self._nodes)
+
+    async def kill(self, name: str) -> None:
+        """Kills a node (SIGKILL), as a crash would."""
+        node = self._node(name)
+        await node.kill()
+        self._tell("killed", name, f"The node '{name}' was killed.")
+        self._on_processes(self._nodes)
+
+    async def stop_node(self, name: str) -> None:
+        """Stops a node in order."""
+        node = self._node(name)
+        await node.stop()
+        self._tell("stopped", name, f"The node '{name}' was stopped.")
+        self._on_processes(self._nodes)
+
+    async def start_node(self, name: str) -> None:
+        """Starts a node that was stopped, killed or died, with its old addresses.
+
+        A switch comes back empty; the control plane notices and installs everything again.
+        """
+        self._check_name(name)
+        if self.running[name]:
+            raise UsageError(f"The node '{name}' is running already.")
+        deadline = time.monotonic() + _REBIND_TIMEOUT
+        while True:
+            try:
+                await self._launch(name)
+                break
+            except BusyPortError:
+                if time.monotonic() > deadline:
+                    raise
+                await asyncio.sleep(0.1)
+        self._tell("started", name, f"The node '{name}' was started again.")
+
+    async def client(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Sends a command to the load generator (`ClientNode.command`); raises `NodeError`."""
+        result: dict[str, Any] = await self._node("client").command("client", {"command": command})
+        return result
+
+    async def sample(self) -> RackSample:
+        """What happened since the last call. A node that is down counts as zero."""
+        client, switch, *servers = await asyncio.gather(
+            self._ask("client", "sample"),
+            self._ask("switch", "statistics"),
+            *(self._ask(name, "statistics") for name in self.nodes[1:-1]),
+        )
+        now = time.monotonic()
+        interval, self._sampled_at = now - self._sampled_at, now
+        load, dropped, statistics = self._server_rates(servers, interval)
+        bytes_before, self._control_bytes = self._control_bytes, self._controller_bytes()
+        return RackSample(
+            time=time.time(),
+            client=_client_sample(client),
+            phase=str(client.get("phase", "down")),
+            server_load=load,
+            server_dropped=dropped,
+            switch={key: value for key, value in switch.items() if isinstance(value, int)},
+            control_plane_bytes=max(self._control_bytes - bytes_before, 0),
+            cached=self._controller.cached if self._controller is not None else 0,
+            server_statistics=statistics,
+            client_statistics=client,
+        )
+
+    def cached_keys(self) -> set[bytes]:
+        """The keys that the control plane believes cached."""
+        return set() if self._controller is None else self._controller.cached_keys()
+
+    async def hottest(self, count: int) -> list[bytes]:
+        """The most popular keys at this moment, the hottest first."""
+        reply = await self.client({"do": "hottest", "n": min(count, self.spec.workload.keys)})
+        return [bytes.fromhex(key) for key in reply["keys"]]
+
+    async def compile(self) -> None:
+        """Compiles the scheme's program; `start` does it if this was not called.
+
+        Raises `NetkvError` with the compiler's report.
+        """
+        from netkv import _engine
+
+        self.directory.mkdir(parents=True, exist_ok=True)
+        program = self.scheme.program_path
+        try:
+            bundle = await asyncio.to_thread(
+                _engine.compile_p4, str(program), [str(resources.path("p4"))]
+            )
+        except _engine.CompileError as error:
+            raise NetkvError(f"{error}") from error
+        self._bundle.write_bytes(bundle)
+        self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
+
+    async def _start_nodes(self) -> None:
+        for attempt in range(1, _ADDRESS_TRIES + 1):
+            self._cabling = cabling.plug(self.spec)
+            try:
+                # The switch first: servers and clients may send as soon as they are there.
+                await self._launch("switch")
+                await asyncio.gather(*(self._launch(name) for name in self.nodes[1:]))
+                return
+            except BusyPortError as error:
+                if attempt == _ADDRESS_TRIES:
+                    raise
+                self._tell("note", "rack", f"Choosing other addresses: {error}")
+                await self._end_all()
+
+    async def _end_all(self) -> None:
+        await asyncio.gather(*(node.kill() for node in self._nodes.values()))
+
+    async def _start_controller(self) -> None:
+        assert self._cabling is not None
+        hottest = []
+        if self.scheme.caches and self.spec.lab.preload and self.spec.lab.cache_entries:
+            hottest = await self.hottest(self.spec.lab.cache_entries)
+        self._controller = Controller(
+            self.scheme,
+            self.spec,
+            self._cabling,
+            self._bundle,
+            preload=hottest,
+            tell=lambda text: self._tell("control", "controller", text),
+            on_failure=self._controller_failed,
+        )
+        await self._controller.start()
+        await self._controller.ready(PRELOAD_TIMEOUT)
+
+    async def _launch(self, name: str) -> None:
+        assert self._cabling is not None
+        kind: Kind = "client"
+        config = cabling.client_config(self.spec, self._cabling)
+        if name == "switch":
+            kind, config = "switch", cabling.switch_config(self.spec, self._cabling, self._bundle)
+        elif name.startswith("servers-"):
+            index = int(name.removeprefix("servers-"))
+            kind = "server"
+            config = cabling.server_config(
+                self.spec,
+                self._cabling,
+                index,
+                self.scheme.server_role,
+                self.directory / "data" / name,
+            )
+        node = NodeProcess(
+            name, kind, config, self.directory / "logs" / f"{name}.log", self._node_ended
+        )
+        self._nodes[name] = node
+        self._before = {s: c for s, c in self._before.items() if s not in self._servers_of(name)}
+        await node.spawn()
+        # Told before it is ready: whoever cleans up after a crash has to know every process.
+        self._on_processes(self._nodes)
+        await node.configure()
+
+    def _servers_of(self, name: str) -> tuple[int, ...]:
+        if self._cabling is None or not name.startswith("servers-"):
+            return ()
+        return self._cabling.partitions[int(name.removeprefix("servers-"))]
+
+    def _node_ended(self, node: NodeProcess) -> None:
+        if not node.expected_to_exit:
+            self._fail(node.name, f"The node '{node.name}' {node.obituary()}")
+            self._on_processes(self._nodes)
+
+    def _controller_failed(self, text: str) -> None:
+        self._fail("controller", text)
+
+    def _fail(self, name: str, text: str) -> None:
+        event = self._tell("failed", name, text)
+        if self.failed is None:
+            self.failed = event
+
+    def _tell(self, kind: EventKind, node: str, text: str) -> RackEvent:
+        event = RackEvent(time.time(), kind, node, text)
+        self.events.append(event)
+        self._on_event(event)
+        return event
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.nodes:
+            raise UsageError(
+                f"There is no node '{name}' in this lab.\n"
+                f"  {suggest(name, self.nodes, label='Nodes')}"
+            )
+
+    def _node(self, name: str) -> NodeProcess:
+        self._check_name(name)
+        if not self.running[name]:
+            raise NodeError(f"The node '{name}' is not running.")
+        return self._nodes[name]
+
+    async def _ask(self, name: str, do: str) -> dict[str, Any]:
+        try:
+            result: dict[str, Any] = await self._node(name).command(do)
+            return result
+        except NodeError:
+            return {}
+
+    def _server_rates(
+        self, replies: list[dict[str, Any]], interval: float
+    ) -> tuple[tuple[float, ...], tuple[int, ...], tuple[dict[str, Any], ...]]:
+        load = [0.0] * self.spec.lab.servers
+        dropped = [0] * self.spec.lab.servers
+        statistics: list[dict[str, Any]] = [{} for _ in range(self.spec.lab.servers)]
+        for reply in replies:
+            for key, counts in reply.get("servers", {}).items():
+                server = int(key)
+                before = self._before.get(server, {})
+                self._before[server] = counts
+                statistics[server] = counts
+                load[server] = (counts["served"] - before.get("served", 0)) / max(interval, 1e-9)
+                dropped[server] = int(counts["dropped"] - before.get("dropped", 0))
+        return tuple(load), tuple(dropped), tuple(statistics)
+
+    def _controller_bytes(self) -> int:
+        return 0 if self._controller is None else self._controller.bytes
+
+
+def _client_sample(reply: dict[str, Any]) -> ClientSample:
+    names = (
+        "completed",
+        "reads",
+        "writes",
+        "hits",
+        "retries",
+        "lost",
+        "not_found",
+        "stale_reads",
+        "phantom_reads",
+        "overloaded",
+    )
+    counts = {name: int(reply.get(name, 0)) for name in names}
+    return ClientSample(
+        interval=float(reply.get("interval_s", 0.0)),
+        latency=str(reply.get("latency", "")),
+        **counts,
+    )

@@ -1,0 +1,92 @@
+"""What a rack tells its owner while it runs: events and samples.
+
+Rates are operations per second, times seconds, latencies nanoseconds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+EventKind = Literal[
+    "starting",
+    "ready",
+    "stopping",
+    "stopped",
+    "killed",
+    "failed",
+    "started",
+    "control",
+    "shift",
+    "note",
+]
+"""`failed` is an unexpected death; `killed` and `stopped` were asked for."""
+
+
+@dataclass(frozen=True)
+class RackEvent:
+    """Something that happened in a rack."""
+
+    time: float
+    """Seconds since the epoch."""
+    kind: EventKind
+    node: str
+    """`switch`, `servers-0`, `client`, `controller`, or `rack` for the whole."""
+    text: str
+    """A sentence for people."""
+
+
+@dataclass(frozen=True)
+class ClientSample:
+    """What the load generator saw since the sample before."""
+
+    interval: float = 0.0
+    completed: int = 0
+    reads: int = 0
+    writes: int = 0
+    hits: int = 0
+    """Reads that the switch answered."""
+    retries: int = 0
+    lost: int = 0
+    """Requests without a reply by their deadline."""
+    not_found: int = 0
+    stale_reads: int = 0
+    phantom_reads: int = 0
+    overloaded: int = 0
+    latency: str = ""
+    """HDR histogram (V2, deflated, base64) of nanoseconds from the intended send time."""
+
+    @property
+    def throughput(self) -> float:
+        """Completed operations per second."""
+        return self.completed / self.interval if self.interval > 0 else 0.0
+
+    @property
+    def hit_ratio(self) -> float | None:
+        """Share of reads that the switch answered; None without reads."""
+        return self.hits / self.reads if self.reads else None
+
+
+@dataclass(frozen=True)
+class RackSample:
+    """The whole rack over one interval."""
+
+    time: float
+    """Seconds since the epoch, at the end of the interval."""
+    client: ClientSample
+    phase: str
+    """What the load generator is doing: `idle`, `warmup`, `measure`, `drain`, `verify`; `down`."""
+    server_load: tuple[float, ...]
+    """Operations per second that each server served in the interval."""
+    server_dropped: tuple[int, ...]
+    """Requests that each server's queue refused in the interval."""
+    switch: dict[str, int] = field(default_factory=dict)
+    """Packet statistics of the switch since it started."""
+    control_plane_bytes: int = 0
+    """Bytes between controller and switch in the interval, both directions."""
+    cached: int = 0
+    """Records that the controller believes cached."""
+    server_statistics: tuple[dict[str, Any], ...] = ()
+    """Everything each server counts, since it started."""
+    client_statistics: dict[str, Any] = field(default_factory=dict)
+    """The load generator's sample as it gave it."""

@@ -1,0 +1,116 @@
+"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab.
+
+Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
+option must never be silently ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+Backend = Literal["memory", "rocksdb"]
+Target = Literal["engine", "bmv2"]
+Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
+
+
+class Spec(BaseModel):
+    """Base of all specifications: immutable and strict about field names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class LabSpec(Spec):
+    """The hardware of one rack: servers, clients, the switch and its cache."""
+
+    servers: Annotated[int, Field(ge=1, le=128)] = 8
+    """Storage servers, each owning an equal range of the key hash."""
+    server_processes: Annotated[int, Field(ge=1, le=128)] = 1
+    """Shim processes that the servers are spread over."""
+    backend: Backend = "memory"
+    service_rate: Annotated[float, Field(gt=0)] | None = None
+    """Operations per second that each server can do (server emulation); None is unlimited."""
+    queue_limit: Annotated[int, Field(ge=1)] = 256
+    """Requests that wait at a rate-limited server before further ones are dropped."""
+    clients: Annotated[int, Field(ge=1, le=64)] = 1
+    """Client identities; one load-generator process has all and checks consistency over them."""
+    cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
+    """Records that a caching scheme may hold in the switch."""
+    hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
+    """Reads of an uncached key within a second that make it hot, so that it may be cached."""
+    preload: bool = True
+    """Start with the hottest `cache_entries` keys cached."""
+    target: Target = "engine"
+
+
+class ClosedLoop(Spec):
+    """Keep a fixed number of requests outstanding."""
+
+    outstanding: Annotated[int, Field(ge=1, le=65536)]
+
+
+class Poisson(Spec):
+    """Open loop: exponential gaps between intended send times."""
+
+    rate: Annotated[float, Field(gt=0)]
+
+
+class UniformSize(Spec):
+    """Value sizes drawn uniformly, both ends included."""
+
+    min: Annotated[int, Field(ge=16, le=1024)]
+    max: Annotated[int, Field(ge=16, le=1024)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> UniformSize:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min}) is larger than max ({self.max})")
+        return self
+
+
+class Shift(Spec):
+    """A popularity shift, repeated every `every` seconds."""
+
+    kind: Literal["hot-in", "hot-out", "random"]
+    keys: Annotated[int, Field(ge=1)] = 200
+    """How many keys change rank at once."""
+    top: Annotated[int, Field(ge=1)] = 10_000
+    """`random` replaces keys among these most popular ones."""
+    every: Annotated[float, Field(gt=0)] = 10.0
+
+
+class WorkloadSpec(Spec):
+    """What the clients ask for."""
+
+    keys: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    zipf: Annotated[float, Field(ge=0, le=1.2)] = 0.99
+    """Skew; 0 is uniform."""
+    mix: Mix | None = None
+    """A YCSB mix; sets the write share itself, so it excludes `writes` and `deletes`."""
+    writes: Annotated[float, Field(ge=0, le=1)] = 0.0
+    deletes: Annotated[float, Field(ge=0, le=1)] = 0.0
+    value_size: Annotated[int, Field(ge=16, le=1024)] | UniformSize = 128
+    arrivals: ClosedLoop | Poisson = ClosedLoop(outstanding=64)
+    shift: Shift | None = None
+
+    @model_validator(mode="after")
+    def _shares(self) -> WorkloadSpec:
+        if self.mix is not None and (self.writes or self.deletes):
+            raise ValueError("'mix' sets the share of writes; leave out 'writes' and 'deletes'")
+        if self.writes + self.deletes > 1:
+            raise ValueError("'writes' and 'deletes' together are more than 1")
+        return self
+
+
+class RackSpec(Spec):
+    """All that is needed to bring a rack up."""
+
+    scheme: str
+    lab: LabSpec = LabSpec()
+    workload: WorkloadSpec = WorkloadSpec()
+    seed: int = 1
+    deadline: Annotated[float, Field(gt=0)] = 2.0
+    """A request that got no reply within this many seconds, retries included, is lost."""
+    retry: Annotated[float, Field(gt=0)] = 0.05
+    """First retry time-out; doubles up to eight times that."""

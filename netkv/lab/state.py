@@ -1,0 +1,200 @@
+"""Labs on disk: who supervises them, which processes belong to them, and sweeping up dead ones.
+
+    $NETKV_HOME (or ~/.local/state/netkv)/labs/NAME/lab.json, control (socket), logs/, data/
+
+A process is known by its pid, its start time and the boot it lives in, so a pid that the kernel
+has given to another process is never taken for ours, and never killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import re
+import shutil
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from netkv.errors import NetkvError, UsageError
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
+_GONE_TIMEOUT = 3.0
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A process, told apart from later ones with the same pid."""
+
+    pid: int
+    start: int
+    """Clock ticks from boot to its start."""
+    boot: str
+    """Which boot of the machine."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process still runs (a zombie does not)."""
+        return identity(self.pid) == self
+
+
+def identity(pid: int) -> Identity | None:
+    """The process that has this pid now; None if there is none or it is a zombie."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return None
+    # The name, in parentheses, may itself hold blanks and parentheses.
+    state, *fields = text[text.rindex(")") + 2 :].split()
+    if state in ("Z", "X"):
+        return None
+    return Identity(pid, int(fields[18]), _boot())
+
+
+def _boot() -> str:
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    except OSError:
+        return ""
+
+
+@dataclass
+class Lab:
+    """What lab.json says."""
+
+    name: str
+    supervisor: Identity | None = None
+    nodes: dict[str, Identity] = field(default_factory=dict)
+    state: str = "starting"
+    """`starting`, `ready`, `failed` (a node died) or `broken` (never came up)."""
+    text: str = ""
+    """Why it failed, as a sentence."""
+    created: float = 0.0
+    """Seconds since the epoch."""
+    spec: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def directory(self) -> Path:
+        """Where everything of the lab is."""
+        return labs() / self.name
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody supervises it."""
+        return self.supervisor is not None and self.supervisor.alive
+
+    def save(self) -> None:
+        """Writes lab.json; a reader sees the old or the new one, never half."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        target = self.directory / "lab.json"
+        draft = target.with_suffix(".json.new")
+        draft.write_text(json.dumps(asdict(self), indent=2) + "\n")
+        draft.replace(target)
+
+
+def home() -> Path:
+    """netkv's state directory."""
+    configured = os.environ.get("NETKV_HOME")
+    return Path(configured).absolute() if configured else Path.home() / ".local/state/netkv"
+
+
+def labs() -> Path:
+    """The directory of all labs."""
+    return home() / "labs"
+
+
+def check_name(name: str) -> str:
+    """The name, if a lab can have it; raises `UsageError`."""
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"'{name}' cannot be the name of a lab: names have up to 40 small letters, digits and "
+            f"dashes, and begin with a letter or digit."
+        )
+    return name
+
+
+@contextlib.contextmanager
+def locked() -> Iterator[None]:
+    """Holds the lock over all labs: creation, removal and sweeping happen one at a time."""
+    try:
+        labs().mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(labs(), os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    except OSError as error:
+        raise NetkvError(
+            f"netkv cannot use its state directory '{home()}': {error.strerror}. "
+            f"Set NETKV_HOME to a directory that can be written."
+        ) from error
+    try:
+        # The lock sits on the directory itself, so no lock file is ever left behind.
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def load(name: str) -> Lab | None:
+    """The lab of that name; None if there is none or its file is damaged."""
+    try:
+        data = json.loads((labs() / name / "lab.json").read_text())
+        supervisor = data.pop("supervisor")
+        nodes = data.pop("nodes")
+        return Lab(
+            **data,
+            supervisor=None if supervisor is None else Identity(**supervisor),
+            nodes={node: Identity(**fields) for node, fields in nodes.items()},
+        )
+    except (OSError, ValueError, TypeError, KeyError, AttributeError):
+        return None
+
+
+def names() -> list[str]:
+    """Names of the labs on disk, dead ones included."""
+    try:
+        return sorted(entry.name for entry in labs().iterdir() if entry.is_dir())
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+
+
+def create(name: str, spec: dict[str, Any], supervisor: Identity | None) -> Lab:
+    """Makes the directory of a new lab. The caller holds the lock and has swept."""
+    lab = Lab(check_name(name), supervisor=supervisor, created=time.time(), spec=spec)
+    lab.save()
+    return lab
+
+
+def remove(name: str) -> None:
+    """Ends every process of a lab that is still there and deletes its directory."""
+    lab = load(name)
+    if lab is not None:
+        processes = [*lab.nodes.values()]
+        if lab.supervisor is not None and lab.supervisor.pid != os.getpid():
+            processes.insert(0, lab.supervisor)
+        _end(processes)
+    shutil.rmtree(labs() / name, ignore_errors=True)
+
+
+def sweep() -> list[str]:
+    """Removes the labs that nobody supervises any more; returns their names. Holds the lock."""
+    swept = []
+    with locked():
+        for name in names():
+            lab = load(name)
+            if lab is None or not lab.alive:
+                remove(name)
+                swept.append(name)
+    return swept
+
+
+def _end(processes: list[Identity]) -> None:
+    for process in processes:
+        if process.alive:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(process.pid, signal.SIGKILL)
+    deadline = time.monotonic() + _GONE_TIMEOUT
+    while any(process.alive for process in processes) and time.monotonic() < deadline:
+        time.sleep(0.01)

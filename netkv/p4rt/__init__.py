@@ -1,0 +1,9 @@
+"""P4Runtime 1.5: the server in front of the switch engine, the client side, and P4Info.
+
+`server.P4RuntimeServer` serves one switch; `client.P4RuntimeClient` is what netkv's own control
+plane speaks through, to the engine or to any other target; `p4info.from_bundle` describes a
+compiled program to either of them.
+"""
+
+API_VERSION = "1.5.0"
+"""Version of the P4Runtime specification that the server follows and announces."""

@@ -1,0 +1,351 @@
+"""The P4Runtime client of netkv's own control plane: one switch, one stream.
+
+It speaks to the engine's server or to any other target. Every failure is a `ControllerError` with
+a sentence; after one that says `disconnected`, make a new client and connect again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self, TypeVar
+
+import grpc
+from finsy.proto import U128, p4i, p4r, p4r_grpc
+from grpc import aio
+
+from netkv.p4rt import p4info
+from netkv.p4rt.entities import Names
+from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, code_of, read_status
+from netkv.p4rt.mailbox import Mailbox
+
+if TYPE_CHECKING:
+    from finsy.proto.p4.v1.p4runtime_pb2_grpc import P4RuntimeAsyncStub
+
+BATCH = 200
+"""Updates per Write: an error of 250 bytes for each of them fits into the metadata of a reply."""
+
+QUEUE_LIMIT = 65_536
+"""Packet-ins and digest lists that wait to be taken; further ones are dropped and counted."""
+
+MESSAGE_LIMIT = 256 << 20
+METADATA_LIMIT = 1 << 20
+
+_LOG = logging.getLogger(__name__)
+
+Message = TypeVar("Message")
+Response = TypeVar("Response")
+
+
+class ControllerError(RpcError):
+    """A call to the switch failed."""
+
+    def __init__(
+        self, code: grpc.StatusCode, message: str, failed: dict[int, RpcError] | None = None
+    ) -> None:
+        super().__init__(code, message)
+        self.failed = failed or {}
+        """For a Write: the updates that failed, by index in the list given to `write`."""
+
+    @property
+    def disconnected(self) -> bool:
+        """Whether the switch is gone, so that only a new connection can help."""
+        return self.code in (Code.UNAVAILABLE, Code.CANCELLED, Code.ABORTED)
+
+
+class P4RuntimeClient:
+    """A controller that is primary for one role of one switch."""
+
+    def __init__(
+        self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
+    ) -> None:
+        """`address` is host:port."""
+        self.address = address
+        self.device_id = device_id
+        self.election_id = election_id
+        self.role = role
+        self.dropped = 0
+        """Packet-ins and digest lists dropped because nobody took them in time."""
+        self._names: Names | None = None
+        self.refused = 0
+        """Packet-outs and acknowledgements that the switch did not take (each is logged)."""
+        self._packets: Mailbox[p4r.PacketIn] = Mailbox(QUEUE_LIMIT)
+        self._digests: Mailbox[p4r.DigestList] = Mailbox(QUEUE_LIMIT)
+        self._channel: aio.Channel | None = None
+        self._stream: (
+            aio.StreamStreamCall[p4r.StreamMessageRequest, p4r.StreamMessageResponse] | None
+        ) = None
+        self._reader: asyncio.Task[None] | None = None
+        self._primary: asyncio.Future[None] | None = None
+        self._failure: ControllerError | None = None
+
+    async def __aenter__(self) -> Self:
+        await self.connect()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @property
+    def names(self) -> Names:
+        """Builds entities by the names of the switch's program.
+
+        Known after `set_pipeline` or `get_pipeline`.
+        """
+        if self._names is None:
+            raise ControllerError(
+                Code.FAILED_PRECONDITION,
+                "the program of the switch is not known yet; call set_pipeline or get_pipeline",
+            )
+        return self._names
+
+    async def connect(self, timeout_s: float = 10.0) -> None:
+        """Open the stream and become primary.
+
+        Raises `ControllerError`: UNAVAILABLE if nobody listens within `timeout_s`,
+        ALREADY_EXISTS if a controller with a higher election id is primary.
+        """
+        self._channel = aio.insecure_channel(
+            self.address,
+            options=[
+                ("grpc.max_receive_message_length", MESSAGE_LIMIT),
+                ("grpc.max_send_message_length", MESSAGE_LIMIT),
+                ("grpc.max_metadata_size", METADATA_LIMIT),
+                ("grpc.max_reconnect_backoff_ms", 1000),
+                ("grpc.enable_http_proxy", 0),
+            ],
+        )
+        try:
+            async with asyncio.timeout(timeout_s):
+                await self._channel.channel_ready()
+                await self._arbitrate()
+        except TimeoutError:
+            await self.close()
+            raise ControllerError(
+                Code.UNAVAILABLE,
+                f"no P4Runtime server answers at {self.address} within {timeout_s:g} s",
+            ) from None
+        except ControllerError:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        """End the stream; packet and digest iterators end."""
+        reader, self._reader = self._reader, None
+        if self._stream is not None:
+            self._stream.cancel()
+        if reader is not None:
+            reader.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await reader
+        if self._channel is not None:
+            await self._channel.close()
+            self._channel = None
+        self._end(None)
+
+    async def set_pipeline(
+        self, device_config: bytes, info: p4i.P4Info | None = None, *, cookie: int = 0
+    ) -> None:
+        """Load a program: a bundle or P4 source for the engine, or what another target takes.
+
+        `info` is needed for targets that cannot derive it; for a bundle it is made here.
+        """
+        if info is None and p4info.is_bundle(device_config):
+            info = p4info.from_bundle(device_config)
+        config = p4r.ForwardingPipelineConfig(
+            p4_device_config=device_config,
+            p4info=info,
+            cookie=p4r.ForwardingPipelineConfig.Cookie(cookie=cookie),
+        )
+        await self._call(
+            self._stub.SetForwardingPipelineConfig(
+                p4r.SetForwardingPipelineConfigRequest(
+                    device_id=self.device_id,
+                    role=self.role,
+                    election_id=U128.encode(self.election_id),
+                    action=p4r.SetForwardingPipelineConfigRequest.VERIFY_AND_COMMIT,
+                    config=config,
+                )
+            )
+        )
+        if info is None:
+            await self.get_pipeline()
+        else:
+            self._names = Names(info)
+
+    async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
+        """P4Info and cookie of the program that runs."""
+        response = await self._call(
+            self._stub.GetForwardingPipelineConfig(
+                p4r.GetForwardingPipelineConfigRequest(
+                    device_id=self.device_id,
+                    response_type=p4r.GetForwardingPipelineConfigRequest.P4INFO_AND_COOKIE,
+                )
+            )
+        )
+        self._names = Names(response.config.p4info)
+        return response.config
+
+    async def write(self, updates: Sequence[p4r.Update]) -> None:
+        """Apply updates in order, in batches; those that can be done are done.
+
+        Raises `ControllerError` after the last batch, with every failed update in `failed`.
+        """
+        failed: dict[int, RpcError] = {}
+        first: ControllerError | None = None
+        for start in range(0, len(updates), BATCH):
+            request = p4r.WriteRequest(
+                device_id=self.device_id,
+                role=self.role,
+                election_id=U128.encode(self.election_id),
+                updates=updates[start : start + BATCH],
+            )
+            try:
+                await self._call(self._stub.Write(request))
+            except ControllerError as error:
+                if not error.failed:
+                    raise
+                first = first or error
+                failed.update((start + at, each) for at, each in error.failed.items())
+        if first is not None:
+            index, cause = next(iter(failed.items()))
+            raise ControllerError(
+                cause.code,
+                f"{len(failed)} of {len(updates)} updates failed; update {index}: {cause}",
+                failed,
+            )
+
+    async def read(self, *entities: p4r.Entity) -> AsyncIterator[p4r.Entity]:
+        """Entities that match what is asked for, in any number."""
+        request = p4r.ReadRequest(device_id=self.device_id, role=self.role, entities=entities)
+        try:
+            async for response in self._stub.Read(request):
+                for entity in response.entities:
+                    yield entity
+        except aio.AioRpcError as error:
+            raise _controller_error(error) from None
+
+    async def packet_out(self, packet: p4r.PacketOut) -> None:
+        """Send a packet (see `Names.packet_out`)."""
+        await self._send(p4r.StreamMessageRequest(packet=packet))
+
+    async def acknowledge(self, digests: p4r.DigestList) -> None:
+        """Tell the switch that a list arrived, so that its digests may come again."""
+        ack = p4r.DigestListAck(digest_id=digests.digest_id, list_id=digests.list_id)
+        await self._send(p4r.StreamMessageRequest(digest_ack=ack))
+
+    async def packets(self) -> AsyncIterator[p4r.PacketIn]:
+        """Packet-ins as they come; ends with `close`, raises if the stream breaks."""
+        while (packet := await self._packets.get()) is not None:
+            yield packet
+
+    async def digests(self) -> AsyncIterator[p4r.DigestList]:
+        """Digest lists as they come; ends with `close`, raises if the stream breaks."""
+        while (digests := await self._digests.get()) is not None:
+            yield digests
+
+    @property
+    def _stub(self) -> P4RuntimeAsyncStub:
+        if self._channel is None:
+            raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
+        return p4r_grpc.P4RuntimeStub(self._channel)
+
+    async def _arbitrate(self) -> None:
+        self._stream = self._stub.StreamChannel()
+        self._primary = asyncio.get_running_loop().create_future()
+        self._reader = asyncio.create_task(self._read_stream(self._stream))
+        update = p4r.MasterArbitrationUpdate(
+            device_id=self.device_id, election_id=U128.encode(self.election_id)
+        )
+        if self.role:
+            update.role.name = self.role
+        await self._send(p4r.StreamMessageRequest(arbitration=update))
+        await self._primary
+
+    async def _send(self, request: p4r.StreamMessageRequest) -> None:
+        if self._failure is not None:
+            raise self._failure
+        if self._stream is None:
+            raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
+        try:
+            await self._stream.write(request)
+        except aio.AioRpcError as error:
+            raise _controller_error(error) from None
+        except asyncio.InvalidStateError:
+            raise self._failure or ControllerError(
+                Code.UNAVAILABLE, f"the stream to {self.address} has ended"
+            ) from None
+
+    @staticmethod
+    async def _call(call: Awaitable[Response]) -> Response:
+        try:
+            return await call
+        except aio.AioRpcError as error:
+            raise _controller_error(error) from None
+
+    async def _read_stream(
+        self, stream: aio.StreamStreamCall[p4r.StreamMessageRequest, p4r.StreamMessageResponse]
+    ) -> None:
+        try:
+            async for message in stream:
+                self._on_message(message)
+            failure = ControllerError(Code.UNAVAILABLE, f"{self.address} has ended the stream")
+        except aio.AioRpcError as error:
+            failure = _controller_error(error)
+        self._end(failure)
+
+    def _on_message(self, message: p4r.StreamMessageResponse) -> None:
+        match message.WhichOneof("update"):
+            case "arbitration":
+                self._on_arbitration(message.arbitration)
+            case "packet":
+                self._queue(self._packets, message.packet)
+            case "digest":
+                self._queue(self._digests, message.digest)
+            case "error":
+                self.refused += 1
+                _LOG.warning("%s refused a message: %s", self.address, message.error.message)
+
+    def _queue(self, mailbox: Mailbox[Message], message: Message) -> None:
+        if not mailbox.offer(message):
+            self.dropped += 1
+
+    def _on_arbitration(self, update: p4r.MasterArbitrationUpdate) -> None:
+        if update.status.code == 0:
+            if self._primary is not None and not self._primary.done():
+                self._primary.set_result(None)
+            return
+        primary = U128.decode(update.election_id)
+        error = ControllerError(
+            code_of(update.status.code),
+            f"this controller (election id {self.election_id}) is not primary at {self.address}: "
+            f"the highest election id there is {primary}",
+        )
+        self._end(error)
+
+    def _end(self, failure: ControllerError | None) -> None:
+        """No more packets; who waits hears why."""
+        self._failure = self._failure or failure
+        if self._primary is not None and not self._primary.done():
+            if failure is not None:
+                self._primary.set_exception(failure)
+            else:
+                self._primary.cancel()
+        self._packets.close(failure)
+        self._digests.close(failure)
+
+
+def _controller_error(error: aio.AioRpcError) -> ControllerError:
+    failed: dict[int, RpcError] = {}
+    for key, value in error.trailing_metadata() or ():
+        if key == DETAILS_KEY and isinstance(value, bytes):
+            failed = read_status(value)
+    return ControllerError(error.code(), error.details() or error.code().name, failed)

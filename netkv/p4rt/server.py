@@ -1,0 +1,269 @@
+"""The P4Runtime server in front of one switch: the gRPC service and its life.
+
+It runs in the asyncio loop of the switch process. Calls into the engine are short and made
+directly; frames and digests are waited for in a thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import time
+from collections.abc import AsyncIterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Never
+
+from finsy.proto import p4r, p4r_grpc
+from grpc import aio
+
+from netkv import _engine
+from netkv.p4rt import API_VERSION, read, write
+from netkv.p4rt.arbitration import Arbitration
+from netkv.p4rt.errors import DETAILS_KEY, Code, RpcError, write_status
+from netkv.p4rt.pipeline import Pipelines
+from netkv.p4rt.stream import Session, Streams
+from netkv.p4rt.target import PacketPort
+
+_LOG = logging.getLogger(__name__)
+
+MESSAGE_LIMIT = 256 << 20
+"""Bytes of one request: a bundle of a large program, or a batch of 100,000 updates."""
+
+UPDATES_PER_TURN = 500
+"""Updates of a batch that are applied before other streams get their turn (some milliseconds)."""
+
+WAIT_S = 0.1
+"""How long the thread waits for packets at most; bounds how late `stop` and digest timers are."""
+
+# What a handler gets from grpc.aio, whose types do not name request and response here.
+Context = aio.ServicerContext[object, object]
+
+
+class P4RuntimeServer:
+    """Serves one switch on a TCP port of this machine."""
+
+    def __init__(
+        self,
+        switch: _engine.Switch,
+        port: PacketPort | None = None,
+        *,
+        device_id: int = 1,
+        bundle: bytes | None = None,
+        include_dirs: Sequence[str] = (),
+    ) -> None:
+        """`port` is the running `SwitchNode`, for packets and digests.
+
+        `bundle`: the program that `switch` runs already; without it the server starts with no
+        forwarding pipeline config, as P4Runtime has it. `include_dirs` are searched when a
+        controller sends P4 source.
+        """
+        self.arbitration = Arbitration(device_id)
+        self.pipelines = Pipelines(switch, _engine.Switch, write.apply, include_dirs)
+        self.streams = Streams(self.arbitration, self.pipelines, port, time.monotonic_ns)
+        if bundle is not None:
+            self.pipelines.adopt(bundle)
+        self._port = port
+        self._server: aio.Server | None = None
+        self._pump: asyncio.Task[None] | None = None
+        self._thread: ThreadPoolExecutor | None = None
+        self.address = ""
+        """host:port once started."""
+
+    async def start(self, port: int = 0) -> str:
+        """Listen on 127.0.0.1; port 0 takes a free one. Returns the address as host:port.
+
+        Raises OSError if the port is in use.
+        """
+        server = aio.server(
+            options=[
+                ("grpc.so_reuseport", 0),
+                ("grpc.max_receive_message_length", MESSAGE_LIMIT),
+                ("grpc.max_send_message_length", MESSAGE_LIMIT),
+            ]
+        )
+        p4r_grpc.add_P4RuntimeServicer_to_server(_Service(self), server)
+        wanted = f"127.0.0.1:{port}"
+        try:
+            bound = server.add_insecure_port(wanted)
+        except RuntimeError:
+            bound = 0
+        if not bound:
+            raise OSError(
+                f"P4Runtime cannot listen on {wanted}: the port is in use; stop its owner or "
+                "choose another port"
+            )
+        await server.start()
+        self._server = server
+        self.address = f"127.0.0.1:{bound}"
+        if self._port is not None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="p4rt-packets")
+            self._pump = asyncio.create_task(self._pump_packets(self._port, self._thread))
+        return self.address
+
+    async def stop(self, grace_s: float = 0.2) -> None:
+        """End all streams and stop listening."""
+        self.streams.close_all()
+        if self._server is not None:
+            await self._server.stop(grace_s)
+            self._server = None
+        if self._pump is not None:
+            self._pump.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._pump
+            self._pump = None
+        if self._thread is not None:
+            self._thread.shutdown(wait=False)
+            self._thread = None
+
+    def statistics(self) -> Mapping[str, int]:
+        """Packets and digests handed to controllers and dropped (see `Streams.counts`)."""
+        return dict(self.streams.counts)
+
+    async def _pump_packets(self, port: PacketPort, thread: ThreadPoolExecutor) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            now = time.monotonic_ns()
+            deadline = self.streams.deadline
+            timeout = WAIT_S
+            if deadline is not None:
+                timeout = min(WAIT_S, max(0.0, (deadline - now) / 1e9))
+            try:
+                frames, digests = await loop.run_in_executor(thread, port.wait, timeout)
+                self.streams.on_packets(frames)
+                self.streams.on_digests(digests)
+            except Exception:
+                # One bad packet must not silence the switch for good.
+                _LOG.exception("packets or digests of the switch were lost")
+                frames, digests = [], []
+            idle = not frames and not digests
+            if idle and time.monotonic_ns() - now < timeout * 5e8:
+                # A stopped node does not wait, and it may be started again.
+                await asyncio.sleep(timeout)
+
+
+class _Service(p4r_grpc.P4RuntimeServicer):
+    """The RPCs. Each turns `RpcError` into the status of its call."""
+
+    def __init__(self, server: P4RuntimeServer) -> None:
+        self._arbitration = server.arbitration
+        self._pipelines = server.pipelines
+        self._streams = server.streams
+        # A batch takes several turns of the loop; the program must not change in between.
+        self._writing = asyncio.Lock()
+
+    async def Capabilities(  # noqa: N802 (named by the service)
+        self, request: p4r.CapabilitiesRequest, context: Context
+    ) -> p4r.CapabilitiesResponse:
+        # Device id 0 is what a client sends that asks before it knows the device.
+        if request.device_id:
+            try:
+                self._arbitration.check_device(request.device_id)
+            except RpcError as error:
+                await _abort(context, error)
+        return p4r.CapabilitiesResponse(p4runtime_api_version=API_VERSION)
+
+    async def SetForwardingPipelineConfig(  # noqa: N802
+        self, request: p4r.SetForwardingPipelineConfigRequest, context: Context
+    ) -> p4r.SetForwardingPipelineConfigResponse:
+        try:
+            self._arbitration.check_device(request.device_id)
+            role = self._arbitration.authorize(request.role, request.election_id)
+            if not role.sets_pipeline:
+                raise RpcError(
+                    Code.PERMISSION_DENIED,
+                    f"role {role.name!r} may not set the forwarding pipeline config",
+                )
+            async with self._writing:
+                if await self._pipelines.set(request):
+                    self._streams.reset_digests()
+        except RpcError as error:
+            await _abort(context, error)
+        return p4r.SetForwardingPipelineConfigResponse()
+
+    async def GetForwardingPipelineConfig(  # noqa: N802
+        self, request: p4r.GetForwardingPipelineConfigRequest, context: Context
+    ) -> p4r.GetForwardingPipelineConfigResponse:
+        try:
+            self._arbitration.check_device(request.device_id)
+            config = self._pipelines.get(request.response_type)
+        except RpcError as error:
+            await _abort(context, error)
+        return p4r.GetForwardingPipelineConfigResponse(config=config)
+
+    async def Write(  # noqa: N802
+        self, request: p4r.WriteRequest, context: Context
+    ) -> p4r.WriteResponse:
+        results: list[RpcError | None] = []
+        try:
+            self._arbitration.check_device(request.device_id)
+            role = self._arbitration.authorize(request.role, request.election_id)
+            write.check_atomicity(request.atomicity)
+            async with self._writing:
+                pipeline = self._pipelines.current
+                for number, update in enumerate(request.updates, start=1):
+                    if number % UPDATES_PER_TURN == 0:
+                        await asyncio.sleep(0)
+                    try:
+                        write.apply(pipeline, update, role)
+                    except RpcError as error:
+                        results.append(error)
+                    else:
+                        results.append(None)
+                        self._pipelines.note(update)
+        except RpcError as error:
+            await _abort(context, error)
+        if any(results):
+            message, details = write_status(results)
+            await context.abort(Code.UNKNOWN, message, ((DETAILS_KEY, details),))
+        return p4r.WriteResponse()
+
+    async def Read(  # noqa: N802
+        self, request: p4r.ReadRequest, context: Context
+    ) -> AsyncIterator[p4r.ReadResponse]:
+        try:
+            self._arbitration.check_device(request.device_id)
+            pipeline = self._pipelines.current
+            chunk: list[p4r.Entity] = []
+            for wanted in request.entities:
+                for entity in read.read(pipeline, wanted):
+                    chunk.append(entity)
+                    if len(chunk) == read.CHUNK:
+                        yield p4r.ReadResponse(entities=chunk)
+                        chunk = []
+            if chunk:
+                yield p4r.ReadResponse(entities=chunk)
+        except RpcError as error:
+            await _abort(context, error)
+
+    async def StreamChannel(  # noqa: N802
+        self, request_iterator: AsyncIterator[p4r.StreamMessageRequest], context: Context
+    ) -> AsyncIterator[p4r.StreamMessageResponse]:
+        session = self._streams.open()
+        reader = asyncio.create_task(self._read_stream(session, request_iterator))
+        try:
+            while (message := await session.outbox.get()) is not None:
+                yield message
+        except RpcError as error:
+            await _abort(context, error)
+        finally:
+            reader.cancel()
+            self._streams.close(session)
+
+    async def _read_stream(
+        self, session: Session, requests: AsyncIterator[p4r.StreamMessageRequest]
+    ) -> None:
+        try:
+            async for request in requests:
+                self._streams.on_request(session, request)
+        except RpcError as error:
+            session.outbox.close(error)
+        except aio.BaseError:
+            session.outbox.close()
+        else:
+            session.outbox.close()
+
+
+async def _abort(context: Context, error: RpcError) -> Never:
+    await context.abort(error.code, error.message)
+    raise AssertionError("abort raises")

@@ -1,0 +1,213 @@
+"""The stream channel: arbitration, packet-in and packet-out, digests and their acknowledgements.
+
+A `Session` is one open stream. `Streams` holds all of them, hands packets and digests to the
+primaries, and takes what controllers send. It does no I/O but through a session's outbox, which
+the RPC handler empties.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from finsy.proto import p4r
+
+from netkv.p4rt import packets
+from netkv.p4rt.arbitration import Arbitration, Controller, Notice, Role
+from netkv.p4rt.digests import DigestBatcher
+from netkv.p4rt.errors import Code, RpcError, code_number, invalid
+from netkv.p4rt.mailbox import Mailbox
+from netkv.p4rt.pipeline import Pipelines
+from netkv.p4rt.target import PacketPort
+
+if TYPE_CHECKING:
+    from netkv._engine import DigestMessage
+
+OUTBOX_LIMIT = 8192
+"""Packet-ins and digest lists that wait for a slow controller; further ones are dropped."""
+
+
+class Session:
+    """One open stream: its place in arbitration and the messages on their way to its controller."""
+
+    def __init__(self) -> None:
+        self.controller = Controller()
+        self.outbox: Mailbox[p4r.StreamMessageResponse] = Mailbox(OUTBOX_LIMIT)
+
+
+class Streams:
+    """All streams of one device."""
+
+    def __init__(
+        self,
+        arbitration: Arbitration,
+        pipelines: Pipelines,
+        port: PacketPort | None,
+        clock: Callable[[], int],
+    ) -> None:
+        """`clock` gives nanoseconds; without a `port` there are no packets."""
+        self._arbitration = arbitration
+        self._pipelines = pipelines
+        self._port = port
+        self._clock = clock
+        self._sessions: dict[Controller, Session] = {}
+        self._batchers: dict[int, DigestBatcher] = {}
+        self.counts: Counter[str] = Counter()
+        """"packet_ins", "packet_outs", "digest_lists" delivered; "packet_ins_dropped" and
+        "digests_dropped": nobody to receive them, or the receiver too slow."""
+
+    def open(self) -> Session:
+        """A stream was opened."""
+        session = Session()
+        self._sessions[session.controller] = session
+        return session
+
+    def close(self, session: Session) -> None:
+        """A stream has ended."""
+        if self._sessions.pop(session.controller, None) is not None:
+            self._tell(self._arbitration.leave(session.controller))
+
+    def close_all(self) -> None:
+        """The server stops."""
+        for session in self._sessions.values():
+            session.outbox.close(RpcError(Code.UNAVAILABLE, "the switch is shutting down"))
+
+    def on_request(self, session: Session, request: p4r.StreamMessageRequest) -> None:
+        """A message of a controller. Raises `RpcError` for what must end the stream."""
+        match request.WhichOneof("update"):
+            case "arbitration":
+                self._tell(self._arbitration.update(session.controller, request.arbitration))
+            case "packet":
+                try:
+                    self._packet_out(session.controller, request.packet)
+                except RpcError as error:
+                    reply = _stream_error(error)
+                    reply.error.packet_out.packet_out.CopyFrom(request.packet)
+                    session.outbox.put(reply)
+            case "digest_ack":
+                try:
+                    self._acknowledge(session.controller, request.digest_ack)
+                except RpcError as error:
+                    reply = _stream_error(error)
+                    reply.error.digest_list_ack.digest_list_ack.CopyFrom(request.digest_ack)
+                    session.outbox.put(reply)
+            case _:
+                reply = _stream_error(
+                    invalid("a stream message must be an arbitration, a packet or a digest_ack")
+                )
+                reply.error.other.other.CopyFrom(request.other)
+                session.outbox.put(reply)
+
+    def on_packets(self, frames: Iterable[bytes]) -> None:
+        """Frames that left at the CPU port, packet_in header in front."""
+        pipeline = self._pipelines.committed
+        receivers = list(self._arbitration.packet_receivers())
+        for frame in frames:
+            message = packets.packet_in(pipeline.schema, frame) if pipeline else None
+            delivered = False
+            if message is not None:
+                response = p4r.StreamMessageResponse(packet=message)
+                for role, controller in receivers:
+                    if _accepts(role, message):
+                        delivered |= self._sessions[controller].outbox.offer(response)
+            self.counts["packet_ins" if delivered else "packet_ins_dropped"] += 1
+
+    def on_digests(self, digests: Iterable[DigestMessage]) -> None:
+        """Digests of the data plane; those without a configuration are dropped."""
+        now = self._clock()
+        for digest_id, members in digests:
+            batcher = self._batcher(digest_id)
+            if batcher is None:
+                self.counts["digests_dropped"] += 1
+                continue
+            self._deliver(batcher.add(now, members))
+        self.poll()
+
+    def poll(self) -> None:
+        """Send the digest lists whose time has come."""
+        now = self._clock()
+        for batcher in self._batchers.values():
+            self._deliver(batcher.poll(now))
+
+    @property
+    def deadline(self) -> int | None:
+        """When `poll` has something to do; None if nothing waits."""
+        waiting = [each.deadline for each in self._batchers.values() if each.deadline is not None]
+        return min(waiting, default=None)
+
+    def reset_digests(self) -> None:
+        """Another program runs: lists of the old one are void."""
+        self._batchers.clear()
+
+    def _batcher(self, digest_id: int) -> DigestBatcher | None:
+        """The batcher of a digest's present configuration."""
+        pipeline = self._pipelines.committed
+        config = pipeline.digest_configs.get(digest_id) if pipeline else None
+        if pipeline is None or config is None:
+            self._batchers.pop(digest_id, None)
+            return None
+        batcher = self._batchers.get(digest_id)
+        if batcher is None:
+            batcher = DigestBatcher(pipeline.schema.digests.get(digest_id), config)
+            self._batchers[digest_id] = batcher
+        batcher.config = config
+        return batcher
+
+    def _deliver(self, lists: Iterable[p4r.DigestList]) -> None:
+        for each in lists:
+            response = p4r.StreamMessageResponse(digest=each)
+            delivered = False
+            for _, controller in self._arbitration.packet_receivers():
+                delivered |= self._sessions[controller].outbox.offer(response)
+            if delivered:
+                self.counts["digest_lists"] += 1
+            else:
+                self.counts["digests_dropped"] += len(each.data)
+
+    def _packet_out(self, controller: Controller, message: p4r.PacketOut) -> None:
+        _check_primary(controller, "send packets")
+        pipeline = self._pipelines.require_committed()
+        frame = packets.packet_out(pipeline.schema, message)
+        if self._port is None:
+            raise RpcError(Code.UNAVAILABLE, "this switch has no CPU port")
+        self._port.packet_out(frame)
+        self.counts["packet_outs"] += 1
+
+    def _acknowledge(self, controller: Controller, ack: p4r.DigestListAck) -> None:
+        _check_primary(controller, "acknowledge digests")
+        self._pipelines.require_committed().schema.digests.get(ack.digest_id)
+        batcher = self._batchers.get(ack.digest_id)
+        if batcher is not None:
+            batcher.acknowledge(ack.list_id)
+
+    def _tell(self, notices: Iterable[Notice]) -> None:
+        for notice in notices:
+            session = self._sessions.get(notice.to)
+            if session is not None:
+                session.outbox.put(p4r.StreamMessageResponse(arbitration=notice.update))
+
+
+def _check_primary(controller: Controller, what: str) -> None:
+    if not controller.is_primary:
+        raise RpcError(Code.PERMISSION_DENIED, f"only the primary controller may {what}")
+
+
+def _accepts(role: Role, message: p4r.PacketIn) -> bool:
+    """Whether the role's filter (a metadata field that must have a value) lets the packet pass."""
+    if role.config is None or not role.config.HasField("packet_in_filter"):
+        return True
+    wanted = role.config.packet_in_filter
+    return any(
+        each.metadata_id == wanted.metadata_id
+        and int.from_bytes(each.value, "big") == int.from_bytes(wanted.value, "big")
+        for each in message.metadata
+    )
+
+
+def _stream_error(error: RpcError) -> p4r.StreamMessageResponse:
+    return p4r.StreamMessageResponse(
+        error=p4r.StreamError(
+            canonical_code=code_number(error.code), message=error.message, space="netkv"
+        )
+    )

@@ -1,0 +1,120 @@
+"""Runs as one HTML file: figures and tables, with everything they need inside."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Sequence
+
+from netkv import resources
+from netkv.report import figures, text
+from netkv.runs.compare import ComparedRow, Comparison, compare
+from netkv.runs.records import RunRecord
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330;
+  max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
+th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #dde1e8; }
+th:first-child, td:first-child { text-align: left; }
+.missed { color: #b3261e; font-weight: 600; }
+pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
+"""
+
+
+def render(records: Sequence[RunRecord]) -> str:
+    """A page over these runs. It needs no network: the plotting library is inside."""
+    library = (resources.path("web") / "vendor" / "plotly-cartesian.min.js").read_text("utf-8")
+    compared = compare(records)
+    drawn = [
+        figures.comparison(compared),
+        figures.throughput(records),
+        figures.hit_ratio(records),
+        figures.server_load(records),
+        figures.latency(records),
+    ]
+    plots = "\n".join(
+        figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False})
+        for figure in drawn
+        if figure is not None
+    )
+    title = html.escape(", ".join(dict.fromkeys(run.title or run.scenario for run in records)))
+    # A script ends at the first "</script", wherever it stands, also within a string of its own.
+    library = library.replace("</script", "<\\/script")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<title>{title} - netkv</title>
+<style>{_STYLE}</style>
+<script>{library}</script>
+</head>
+<body>
+<h1>{title}</h1>
+{_comparison(compared)}
+{_verdicts(records)}
+{plots}
+<h2>Where these runs come from</h2>
+<pre>{html.escape(json.dumps([_origin(run) for run in records], indent=2))}</pre>
+</body>
+</html>
+"""
+
+
+def _comparison(compared: Comparison) -> str:
+    header = (
+        *("scheme", "sweep point", "runs", "ops/s", "ratio", "mean latency", "p99"),
+        *("hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"),
+    )
+    return _table(header, [_row(row) for row in compared.rows])
+
+
+def _row(row: ComparedRow) -> list[str]:
+    return [
+        row.scheme,
+        text.params({**row.params, **row.settings}),
+        str(len(row.runs) - row.failed),
+        text.spread(row.throughput_ops, text.rate),
+        text.spread(row.ratio, text.factor),
+        text.spread(row.latency_mean_us, text.latency),
+        text.spread(row.latency_p99_us, text.latency),
+        text.spread(row.hit_ratio, text.share),
+        text.spread(row.predicted_hit_ratio, text.share),
+        text.spread(row.load_imbalance, text.number),
+        text.count(row.lost_ops),
+        text.count(row.stale_reads + row.phantom_reads),
+        text.count(row.acked_writes_lost),
+    ]
+
+
+def _verdicts(records: Sequence[RunRecord]) -> str:
+    found = {(run.group, t.expr): t for run in records for t in run.thresholds}
+    if not found:
+        return ""
+    rows = [[t.expr, "met" if t.ok else "MISSED", t.detail] for t in found.values()]
+    return _table(("expected", "verdict", "found"), rows)
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
+    body = "".join(
+        "<tr>" + "".join(f"<td{_mark(cell)}>{html.escape(cell)}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _mark(cell: str) -> str:
+    return ' class="missed"' if cell == "MISSED" else ""
+
+
+def _origin(run: RunRecord) -> dict[str, object]:
+    return {
+        "run": run.id,
+        "started": text.moment(run.started_at),
+        "seed": run.seed,
+        "status": run.status,
+        "reason": run.reason,
+        **run.provenance.model_dump(mode="json"),
+        "parameters": run.parameters,
+    }

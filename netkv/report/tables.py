@@ -1,0 +1,196 @@
+"""Tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netkv.report import text
+from netkv.runs.compare import ComparedRow, Comparison
+from netkv.runs.records import RunHead, RunRecord
+from netkv.scenarios.results import Interval, Threshold
+
+WIDE = 110
+"""Columns of a terminal in which a comparison has room."""
+STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
+
+
+def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -> Table:
+    """A line per scheme (and sweep point): what it did, and how that relates to the baseline.
+
+    Without a sweep a `narrow` one fits into 80 columns.
+    """
+    rows = compared.rows
+    table = _table(title)
+    table.padding = (0, 0) if narrow else (0, 2, 0, 0)
+    table.add_column("scheme", no_wrap=True)
+    params = any(row.params for row in rows)
+    settings = list(dict.fromkeys(path for row in rows for path in row.settings))
+    if params:
+        table.add_column("sweep point")
+    for path in settings:
+        table.add_column(path)
+    repeats = any(len(row.runs) > 1 for row in rows)
+    if repeats:
+        table.add_column("runs", justify="right")
+    for name in (
+        "ops/s",
+        "ratio",
+        "mean\nlatency",
+        "p99\nlatency",
+        "hit\nratio",
+        "pre-\ndicted",
+        "load\nmax/mean",
+        "lost\nops",
+        "stale\nreads",
+        "writes\nlost",
+    ):
+        table.add_column(name, justify="right", no_wrap=name in ("ops/s", "ratio"))
+    for row in rows:
+        cells = [Text(row.scheme, style="bold")]
+        if params:
+            cells.append(Text(text.params(row.params)))
+        cells += [Text(str(row.settings.get(path, text.NOTHING))) for path in settings]
+        if repeats:
+            cells.append(Text(_runs(row)))
+        table.add_row(*cells, *_figures(row))
+    return table
+
+
+def verdicts(thresholds: Sequence[Threshold]) -> Table:
+    """What the scenario expects, and whether it was so."""
+    table = _table("")
+    table.add_column("expected")
+    table.add_column("verdict")
+    table.add_column("found")
+    for each in thresholds:
+        word = Text("met", style="green") if each.ok else Text("MISSED", style="bold red")
+        table.add_row(Text(each.expr), word, Text(each.detail))
+    return table
+
+
+def run_list(heads: Sequence[RunHead]) -> Table:
+    """Runs, a line each."""
+    table = _table("")
+    table.add_column("run", no_wrap=True)
+    for name in ("group", "started", "scenario", "scheme", "sweep point", "status"):
+        table.add_column(name)
+    for name in ("ops/s", "p99", "hit ratio"):
+        table.add_column(name, justify="right")
+    for head in heads:
+        table.add_row(
+            head.id,
+            head.group,
+            text.moment(head.started_at),
+            head.scenario,
+            head.scheme,
+            text.params(head.params) or text.NOTHING,
+            _status(head),
+            text.rate(head.throughput_ops) if head.throughput_ops else text.NOTHING,
+            text.latency(head.latency_us.p99),
+            text.share(head.hit_ratio),
+        )
+    return table
+
+
+def run_details(run: RunRecord) -> Table:
+    """One run, a line per figure."""
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column()
+    latency = run.latency_us
+    lines: list[tuple[str, str | Text]] = [
+        ("run", f"{run.id} (group {run.group})"),
+        ("scenario", f"{run.scenario}: {run.title}" if run.title else run.scenario),
+        ("scheme", run.scheme),
+        ("sweep point", text.params(run.params)),
+        ("status", _status(run)),
+        ("reason", run.reason or ""),
+        ("started", text.moment(run.started_at)),
+        ("measured", f"{text.duration(run.duration)} after {text.duration(run.warmup)} of warm-up"),
+        ("seed", f"{run.seed} (repeat {run.repeat + 1}), {run.mode} on {run.target}"),
+        ("throughput", f"{text.rate(run.throughput_ops)} ops/s, {run.completed_ops:,} operations"),
+        (
+            "latency",
+            f"mean {text.latency(latency.mean)}, p50 {text.latency(latency.p50)}, "
+            f"p95 {text.latency(latency.p95)}, p99 {text.latency(latency.p99)}, "
+            f"p99.9 {text.latency(latency.p999)}",
+        ),
+        (
+            "hit ratio",
+            f"{text.share(run.hit_ratio)} (predicted {text.share(run.predicted_hit_ratio)})",
+        ),
+        ("server load", ", ".join(text.rate(load) for load in run.server_load) + " ops/s"),
+        ("load max/mean", text.number(run.load_imbalance)),
+        ("lost", f"{run.lost_ops:,} operations, {run.retries:,} retries"),
+        (
+            "consistency",
+            f"{text.count(run.acked_writes_lost)} acknowledged writes lost, "
+            f"{run.stale_reads:,} stale reads, {run.phantom_reads:,} phantom reads",
+        ),
+        ("control plane", f"{text.rate(run.control_plane_bytes_per_s)} bytes/s"),
+        ("program", f"{run.provenance.program} {run.provenance.program_hash[:12]}"),
+        ("netkv", f"{run.provenance.netkv_version} {run.provenance.source_revision or ''}"),
+    ]
+    for name, value in lines:
+        if value:
+            table.add_row(name, value)
+    return table
+
+
+def events(run: RunRecord) -> Table:
+    """What happened in a run, in order."""
+    table = _table("")
+    table.add_column("at", justify="right")
+    table.add_column("what")
+    table.add_column("node")
+    table.add_column("")
+    for event in run.events:
+        style = "red" if event.kind in ("failed", "killed") else ""
+        table.add_row(f"{event.time:.1f} s", Text(event.kind, style=style), event.node, event.text)
+    return table
+
+
+def _table(title: str) -> Table:
+    return Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+
+
+def _status(head: RunHead) -> Text:
+    return Text(head.status, style=STATUS_STYLE[head.status])
+
+
+def _runs(row: ComparedRow) -> str:
+    good = len(row.runs) - row.failed
+    return f"{good}" if not row.failed else f"{good} of {len(row.runs)}"
+
+
+def _figures(row: ComparedRow) -> list[Text]:
+    plain = [
+        _mean(row.throughput_ops, text.rate),
+        _mean(row.ratio, text.factor),
+        _mean(row.latency_mean_us, text.latency),
+        _mean(row.latency_p99_us, text.latency),
+        _mean(row.hit_ratio, text.share),
+        _mean(row.predicted_hit_ratio, text.share),
+        _mean(row.load_imbalance, text.number),
+    ]
+    cells = [Text(cell) for cell in plain]
+    if row.ratio is not None and not row.baseline:
+        cells[1].stylize("bold green" if row.ratio.mean >= 1 else "bold yellow")
+    cells.append(Text(text.count(row.lost_ops), style="yellow" if row.lost_ops else ""))
+    # These two are consistency: anything but 0 is wrong.
+    for wrong in (row.stale_reads + row.phantom_reads, row.acked_writes_lost):
+        cells.append(Text(text.count(wrong), style="bold red" if wrong else ""))
+    if row.failed:
+        cells[0].append(" failed" if row.failed == len(row.runs) else "", style="bold red")
+    return cells
+
+
+def _mean(value: Interval | None, show: Callable[[float | None], str]) -> str:
+    """A mean and, on a line below it, the half width of its confidence interval."""
+    if value is None or value.ci95 is None:
+        return show(None if value is None else value.mean)
+    return f"{show(value.mean)}\n± {show(value.ci95)}"

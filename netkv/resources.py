@@ -1,0 +1,33 @@
+"""Where the files are that ship with netkv but are not Python: P4 programs, scenarios, the page.
+
+They stand in top-level folders of the repository and appear inside the package under `data/`: in a
+checkout through links, in a wheel as files.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from netkv.errors import NetkvError
+
+Resource = Literal["p4", "scenarios", "web"]
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def path(name: Resource) -> Path:
+    """The directory of a kind of resource; raises `NetkvError` if this installation lacks it."""
+    candidate = _PACKAGE / "data" / name
+    if candidate.is_dir():
+        return candidate.resolve()
+    raise NetkvError(
+        f"The directory '{name}' is missing from this installation of netkv ({_PACKAGE}). "
+        f"Install the wheel again, or run from a complete checkout."
+    )
+
+
+def checkout() -> Path | None:
+    """The root of the source checkout that this package runs from; None for an installed wheel."""
+    root = _PACKAGE.parent
+    return root if (root / "engine" / "Cargo.toml").is_file() else None

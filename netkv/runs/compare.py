@@ -1,0 +1,182 @@
+"""Comparing runs: repeats taken together, ratios to the first, and what else was different.
+
+A row is everything that was run with the same settings. Its figures are means over the repeats with
+the half width of their 95% confidence interval (Student's t). The interval of a ratio combines the
+relative half widths of both means in quadrature, which holds for independent means whose spread is
+small against them.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from netkv.runs.records import RunRecord
+from netkv.scenarios.results import Interval, Result
+from netkv.scenarios.statistics import interval
+
+_NOT_SETTINGS = frozenset(
+    {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
+)
+"""Parts of a scenario that do not change what a single run does."""
+
+
+class ComparedRow(Result):
+    """Runs with the same settings. Rates in operations per second, latencies in microseconds."""
+
+    scenario: str
+    scheme: str
+    params: dict[str, Any]
+    settings: dict[str, Any] = Field(default_factory=dict)
+    """Settings in which the compared runs differ: path → value."""
+    runs: list[str]
+    failed: int
+    throughput_ops: Interval | None
+    ratio: Interval | None
+    """Throughput over that of the baseline; None for a row without throughput to compare with."""
+    baseline: bool
+    """Whether other rows are compared with this one."""
+    latency_mean_us: Interval | None
+    latency_p99_us: Interval | None
+    hit_ratio: Interval | None
+    predicted_hit_ratio: Interval | None
+    load_imbalance: Interval | None
+    """Load of the busiest server over the mean; 1 is even."""
+    lost_ops: int
+    stale_reads: int
+    phantom_reads: int
+    acked_writes_lost: int | None
+    """Sum over the repeats; None if any could not verify."""
+
+
+class Comparison(Result):
+    """What `netkv runs compare` prints."""
+
+    rows: list[ComparedRow]
+
+
+def compare(records: Sequence[RunRecord]) -> Comparison:
+    """Compares runs; the first one given (at its sweep point) is what the others relate to.
+
+    Failed runs are counted, but their figures are left out of the means.
+    """
+    repeats: dict[str, list[RunRecord]] = {}
+    for record in records:
+        repeats.setdefault(_settings_key(record), []).append(record)
+    groups = list(repeats.values())
+    different = _different([group[0] for group in groups])
+    baselines = _baselines(groups)
+    rows = [
+        _row(group, base, different=different, baseline=group is base)
+        for group, base in zip(groups, baselines, strict=True)
+    ]
+    return Comparison(rows=rows)
+
+
+def ratio(value: Interval | None, base: Interval | None) -> Interval | None:
+    """Quotient of two means with its 95% confidence interval; None if there is none."""
+    if value is None or base is None or base.mean == 0:
+        return None
+    mean = value.mean / base.mean
+    half = None
+    if value.ci95 is not None and base.ci95 is not None and value.mean != 0:
+        half = abs(mean) * math.hypot(value.ci95 / value.mean, base.ci95 / base.mean)
+    return Interval(mean=mean, ci95=half, n=min(value.n, base.n))
+
+
+def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested settings as paths: `{"lab": {"servers": 8}}` → `{"lab.servers": 8}`."""
+    flat: dict[str, Any] = {}
+    for name, value in tree.items():
+        path = f"{prefix}{name}"
+        if isinstance(value, Mapping):
+            flat.update(flatten(value, f"{path}."))
+        else:
+            flat[path] = value
+    return flat
+
+
+def _settings(record: RunRecord) -> dict[str, Any]:
+    own = {name: value for name, value in record.parameters.items() if name not in _NOT_SETTINGS}
+    settings = flatten(own)
+    for path in record.params:
+        settings.pop(path, None)
+    return {**settings, "target": record.target, "mode": record.mode}
+
+
+def _settings_key(record: RunRecord) -> str:
+    parts = [record.scenario, record.scheme, record.params, _settings(record)]
+    return json.dumps([*parts, record.provenance.program_hash], sort_keys=True, default=str)
+
+
+def _different(records: Sequence[RunRecord]) -> dict[str, None]:
+    """Paths of the settings that are not the same in all, in order."""
+    all_settings = [_settings(record) for record in records]
+    paths = dict.fromkeys(path for settings in all_settings for path in settings)
+    missing = object()
+    return {
+        path: None
+        for path in paths
+        if any(s.get(path, missing) != all_settings[0].get(path, missing) for s in all_settings)
+    }
+
+
+def _baselines(groups: Sequence[list[RunRecord]]) -> list[list[RunRecord]]:
+    """For each group the one it relates to: the first at its sweep point, if others share it."""
+    points: dict[str, list[list[RunRecord]]] = {}
+    for group in groups:
+        point = json.dumps([group[0].scenario, group[0].params], sort_keys=True, default=str)
+        points.setdefault(point, []).append(group)
+    if any(len(shared) > 1 for shared in points.values()):
+        first = {id(group): shared[0] for shared in points.values() for group in shared}
+        return [first[id(group)] for group in groups]
+    return [groups[0] for _ in groups]
+
+
+def _row(
+    group: list[RunRecord],
+    base: list[RunRecord],
+    *,
+    different: Iterable[str],
+    baseline: bool,
+) -> ComparedRow:
+    first = group[0]
+    done = [record for record in group if record.status == "done"]
+    settings = _settings(first)
+    throughput = _mean(record.throughput_ops for record in done)
+    base_throughput = _mean(r.throughput_ops for r in base if r.status == "done")
+    lost_writes = [record.acked_writes_lost for record in group]
+    return ComparedRow(
+        scenario=first.scenario,
+        scheme=first.scheme,
+        params=first.params,
+        settings={path: settings[path] for path in different if path in settings},
+        runs=[record.id for record in group],
+        failed=sum(record.status == "failed" for record in group),
+        throughput_ops=throughput,
+        ratio=ratio(throughput, base_throughput) if not baseline else _one(throughput),
+        baseline=baseline,
+        latency_mean_us=_mean(record.latency_us.mean for record in done),
+        latency_p99_us=_mean(record.latency_us.p99 for record in done),
+        hit_ratio=_mean(record.hit_ratio for record in done),
+        predicted_hit_ratio=_mean(record.predicted_hit_ratio for record in done),
+        load_imbalance=_mean(record.load_imbalance for record in done),
+        lost_ops=sum(record.lost_ops for record in group),
+        stale_reads=sum(record.stale_reads for record in group),
+        phantom_reads=sum(record.phantom_reads for record in group),
+        acked_writes_lost=None
+        if None in lost_writes
+        else sum(lost for lost in lost_writes if lost is not None),
+    )
+
+
+def _mean(values: Iterable[float | None]) -> Interval | None:
+    return interval([value for value in values if value is not None])
+
+
+def _one(throughput: Interval | None) -> Interval | None:
+    return Interval(mean=1.0, ci95=None, n=throughput.n) if throughput else None

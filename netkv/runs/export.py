@@ -1,0 +1,47 @@
+"""Runs as files: one JSON document, or CSV with a line per interval."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+
+from netkv.runs.records import SERIES_COLUMNS, RunRecord
+
+
+def to_json(records: Sequence[RunRecord]) -> str:
+    """`{"runs": [...]}`: everything that is stored of the runs."""
+    return json.dumps({"runs": [record.model_dump(mode="json") for record in records]}, indent=2)
+
+
+def to_csv(records: Sequence[RunRecord]) -> str:
+    """The series in long form: a line per run and interval, the load of each server in a column.
+
+    Sweep parameters are columns of their own, named `param:PATH`. What is not known is empty.
+    """
+    params = list(dict.fromkeys(path for record in records for path in record.params))
+    servers = max(
+        (len(load) for record in records for load in record.series.get("server_load", [])),
+        default=0,
+    )
+    plain = [name for name in SERIES_COLUMNS if name != "server_load"]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+        ["run", "group", "scenario", "scheme", "repeat", "seed", "status"]
+        + [f"param:{path}" for path in params]
+        + plain
+        + [f"server_load_{index}" for index in range(servers)]
+    )
+    for record in records:
+        about = [record.id, record.group, record.scenario, record.scheme, record.repeat]
+        about += [record.seed, record.status, *(record.params.get(path) for path in params)]
+        for index in range(len(record.series.get("time", []))):
+            load = record.series["server_load"][index]
+            writer.writerow(
+                about
+                + [record.series[name][index] for name in plain]
+                + [load[i] if i < len(load) else None for i in range(servers)]
+            )
+    return out.getvalue()

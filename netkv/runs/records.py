@@ -1,0 +1,129 @@
+"""Runs as the store hands them out, in the JSON form of `netkv runs show --json` and of the API.
+
+Rates are operations per second, latencies microseconds, times seconds, as in
+`netkv.scenarios.results`, whose fields come again here under the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from netkv.scenarios.results import (
+    Latency,
+    Provenance,
+    Result,
+    RunEvent,
+    RunResult,
+    RunSample,
+    Threshold,
+)
+
+StoredStatus = Literal["running", "done", "failed"]
+
+
+class RunHead(Result):
+    """A run without its series: what lists and comparisons need."""
+
+    id: str
+    group: str
+    """The `netkv scenario run` that it belongs to."""
+    scenario: str
+    title: str
+    scheme: str
+    params: dict[str, Any]
+    repeat: int
+    seed: int
+    mode: str
+    target: str
+    status: StoredStatus
+    reason: str | None = None
+    """Why it failed."""
+    started_at: float
+    """Seconds since the epoch."""
+    finished_at: float | None = None
+    duration: float
+    warmup: float
+    throughput_ops: float = 0.0
+    latency_us: Latency = Latency()
+    hit_ratio: float | None = None
+    predicted_hit_ratio: float | None = None
+    server_load: list[float] = Field(default_factory=list)
+    completed_ops: int = 0
+    lost_ops: int = 0
+    retries: int = 0
+    acked_writes_lost: int | None = None
+    stale_reads: int = 0
+    phantom_reads: int = 0
+    control_plane_bytes_per_s: float = 0.0
+
+    @property
+    def load_imbalance(self) -> float | None:
+        """Load of the busiest server over the mean; 1 is even, None without load."""
+        mean = sum(self.server_load) / len(self.server_load) if self.server_load else 0.0
+        return max(self.server_load) / mean if mean > 0 else None
+
+    def label(self) -> str:
+        """What tells it apart from its neighbours in a figure: scheme, sweep point, repeat."""
+        point = ", ".join(
+            f"{path.rsplit('.', 1)[-1]} {value}" for path, value in self.params.items()
+        )
+        parts = [
+            self.scheme,
+            *([point] if point else []),
+            *([f"#{self.repeat + 1}"] if self.repeat else []),
+        ]
+        return " · ".join(parts)
+
+
+class RunRecord(RunHead):
+    """A run whole, as it is exported."""
+
+    parameters: dict[str, Any]
+    provenance: Provenance
+    latency_histogram: str = ""
+    """HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
+    series: dict[str, list[Any]] = Field(default_factory=dict)
+    """Columns of equal length, one entry per interval (`SERIES_COLUMNS`)."""
+    events: list[RunEvent] = Field(default_factory=list)
+    thresholds: list[Threshold] = Field(default_factory=list)
+    """Verdicts over the whole group of the run."""
+
+    def result(self) -> RunResult:
+        """The run as the runner reported it."""
+        fields = self.model_dump(include=set(RunResult.model_fields))
+        fields["finished_at"] = self.finished_at or 0.0
+        fields["status"] = "done" if self.status == "done" else "failed"
+        return RunResult.model_validate(fields)
+
+
+SERIES_COLUMNS = (
+    "time",
+    "phase",
+    "interval",
+    "throughput_ops",
+    "hit_ratio",
+    "latency_mean_us",
+    "latency_p50_us",
+    "latency_p95_us",
+    "latency_p99_us",
+    "latency_p999_us",
+    "server_load",
+    "lost_ops",
+    "retries",
+    "stale_reads",
+    "cached",
+    "control_plane_bytes_per_s",
+)
+
+
+def columns(samples: list[RunSample]) -> dict[str, list[Any]]:
+    """Samples as columns of equal length."""
+    return {name: [_cell(sample, name) for sample in samples] for name in SERIES_COLUMNS}
+
+
+def _cell(sample: RunSample, column: str) -> Any:
+    if column.startswith("latency_"):
+        return getattr(sample.latency_us, column.removeprefix("latency_").removesuffix("_us"))
+    return getattr(sample, column)

@@ -1,0 +1,141 @@
+"""Keeps runs in the store while they happen: the store's side of `RunSink`."""
+
+from __future__ import annotations
+
+import secrets
+import sys
+import time
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from netkv.runs.owner import Owner
+from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.scenarios.results import RunEvent, RunResult, RunSample, RunStart, Threshold
+
+if TYPE_CHECKING:
+    from netkv.runs.store import Store
+
+FIGURES = frozenset(
+    {
+        "throughput_ops",
+        "latency_us",
+        "hit_ratio",
+        "predicted_hit_ratio",
+        "server_load",
+        "completed_ops",
+        "lost_ops",
+        "retries",
+        "acked_writes_lost",
+        "stale_reads",
+        "phantom_reads",
+        "control_plane_bytes_per_s",
+    }
+)
+"""Fields of a result that the store keeps together."""
+
+
+def new_group_id() -> str:
+    """An id for one `netkv scenario run`; groups start with 'g', so none looks like a run."""
+    return f"g{secrets.token_hex(5)}"
+
+
+class StoreSink:
+    """Writes the runs of one `netkv scenario run`, each call one transaction.
+
+    So a reader sees a sample as soon as it is there, and a kill -9 loses at most the call at hand.
+    As a context manager it leaves no run behind that looks as if it were still going on.
+    """
+
+    def __init__(
+        self, store: Store, *, group: str | None = None, command: Sequence[str] | None = None
+    ) -> None:
+        self._store = store
+        self.group = group or new_group_id()
+        """Id of the group that the runs belong to; in the store from the first run on."""
+        self._command = list(sys.argv if command is None else command)
+        self._open: set[str] = set()
+        self._has_group = False
+
+    def begin(self, run: RunStart) -> None:
+        """Store a run that starts now."""
+        with self._store.transaction() as session:
+            if not self._has_group:
+                owner = Owner.this_process()
+                session.add(
+                    GroupRow(
+                        id=self.group,
+                        created_at=time.time(),
+                        command=self._command,
+                        owner_host=owner.host,
+                        owner_boot=owner.process.boot,
+                        owner_pid=owner.process.pid,
+                        owner_started=owner.process.start,
+                    )
+                )
+                session.flush()
+            fields = run.model_dump(mode="json")
+            session.add(
+                RunRow(
+                    group_id=self.group,
+                    program_hash=run.provenance.program_hash,
+                    status="running",
+                    figures={},
+                    latency_histogram="",
+                    **fields,
+                )
+            )
+        self._has_group = True
+        self._open.add(run.id)
+
+    def sample(self, run_id: str, sample: RunSample) -> None:
+        """Store one interval."""
+        with self._store.transaction() as session:
+            session.add(SampleRow(run_id=run_id, **sample.model_dump(mode="json")))
+
+    def event(self, run_id: str, event: RunEvent) -> None:
+        """Store something that happened."""
+        with self._store.transaction() as session:
+            session.add(EventRow(run_id=run_id, **event.model_dump(mode="json")))
+
+    def finish(self, result: RunResult) -> None:
+        """Store what came out of a run."""
+        fields = result.model_dump(mode="json")
+        with self._store.transaction() as session:
+            row = session.get_one(RunRow, result.id)
+            row.status = result.status
+            row.reason = result.reason
+            row.finished_at = result.finished_at or time.time()
+            row.latency_histogram = result.latency_histogram
+            row.figures = {name: fields[name] for name in FIGURES}
+        self._open.discard(result.id)
+
+    def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None:  # noqa: ARG002
+        """Store the verdicts on the group (`run_ids` are the runs of this sink)."""
+        if not self._has_group:
+            return
+        with self._store.transaction() as session:
+            for threshold in thresholds:
+                session.add(VerdictRow(group_id=self.group, **threshold.model_dump(mode="json")))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if not self._open:
+            return
+        self._store.fail(self._open, _reason(error))
+        self._open.clear()
+
+
+def _reason(error: BaseException | None) -> str:
+    if error is None:
+        return "The runner ended without finishing this run."
+    if isinstance(error, KeyboardInterrupt):
+        return "Interrupted by the user."
+    return f"netkv failed: {error or type(error).__name__}"

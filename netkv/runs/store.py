@@ -1,0 +1,260 @@
+"""The run store: opening it, and what is asked of it.
+
+The store is one SQLite file in WAL mode by default, so that it can be read while a run writes it;
+`NETKV_STORE` names another database by its SQLAlchemy URL.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import func, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab import state
+from netkv.runs import database, mapping
+from netkv.runs.owner import Owner
+from netkv.runs.records import RunHead, RunRecord
+from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.scenarios.results import RunEvent, RunSample, Threshold
+
+
+def default_url() -> str:
+    """The store that commands use: `$NETKV_STORE`, or `runs.db` in the state directory."""
+    return os.environ.get("NETKV_STORE") or f"sqlite:///{state.home() / 'runs.db'}"
+
+
+class Store:
+    """All runs. Thread-safe; close it, or use it as a context manager."""
+
+    def __init__(self, url: str | None = None) -> None:
+        """Open the store, made if there is none yet, and settle runs that a dead process left.
+
+        Raises `NetkvError` if it cannot be opened or was written by a newer netkv.
+        """
+        self.url = url or default_url()
+        self._engine = database.connect(self.url)
+        try:
+            database.prepare(self._engine, self.url)
+            self.settle()
+        except SQLAlchemyError as error:
+            self.close()
+            detail = getattr(error, "orig", None) or error
+            raise NetkvError(
+                f"The run store {self.url} cannot be opened: {detail}. "
+                f"NETKV_STORE or NETKV_HOME can name another place."
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[Session]:
+        """A session whose changes are all stored at the end, or none."""
+        engine = self._engine.execution_options(**database.WRITES)
+        with Session(engine) as session, session.begin():
+            yield session
+
+    # What is there
+
+    def heads(
+        self, *, group: str | None = None, scenario: str | None = None, limit: int | None = None
+    ) -> list[RunHead]:
+        """Runs without their series, newest first."""
+        query = select(RunRow).order_by(RunRow.started_at.desc(), RunRow.id.desc())
+        if group is not None:
+            query = query.where(RunRow.group_id == group)
+        if scenario is not None:
+            query = query.where(RunRow.scenario == scenario)
+        with Session(self._engine) as session:
+            return [mapping.head(row) for row in session.scalars(query.limit(limit))]
+
+    def running(self) -> list[RunHead]:
+        """Runs that are going on, in the order of their start."""
+        query = select(RunRow).where(RunRow.status == "running").order_by(RunRow.started_at)
+        with Session(self._engine) as session:
+            return [mapping.head(row) for row in session.scalars(query)]
+
+    def head(self, run_id: str) -> RunHead:
+        """A run without its series; raises `UsageError` if there is none of exactly this id."""
+        with Session(self._engine) as session:
+            return mapping.head(_row(session, run_id))
+
+    def record(self, run_id: str) -> RunRecord:
+        """A run whole; raises `UsageError` if there is none of exactly this id."""
+        with Session(self._engine) as session:
+            return mapping.record(_row(session, run_id))
+
+    def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
+        """Runs whole, in the order given."""
+        return [self.record(run_id) for run_id in run_ids]
+
+    def samples(self, run_id: str) -> tuple[list[RunSample], int]:
+        """A run's intervals, and the id of the last one (0 without any)."""
+        query = select(SampleRow).where(SampleRow.run_id == run_id).order_by(SampleRow.id)
+        with Session(self._engine) as session:
+            rows = session.scalars(query).all()
+            return [mapping.sample(row) for row in rows], (rows[-1].id if rows else 0)
+
+    def events(self, run_id: str) -> list[RunEvent]:
+        """What happened in a run."""
+        query = select(EventRow).where(EventRow.run_id == run_id).order_by(EventRow.id)
+        with Session(self._engine) as session:
+            return [mapping.event(row) for row in session.scalars(query)]
+
+    def thresholds(self, group: str) -> list[Threshold]:
+        """The verdicts on a group; empty as long as it runs."""
+        query = select(VerdictRow).where(VerdictRow.group_id == group).order_by(VerdictRow.id)
+        with Session(self._engine) as session:
+            return [mapping.threshold(row) for row in session.scalars(query)]
+
+    def owner(self, group: str) -> Owner | None:
+        """The process that writes, or wrote, a group; None if there is no such group."""
+        with Session(self._engine) as session:
+            row = session.get(GroupRow, group)
+            return None if row is None else mapping.owner(row)
+
+    def news(
+        self, after_sample: int, after_event: int, limit: int = 500
+    ) -> tuple[list[tuple[int, str, RunSample]], list[tuple[int, str, RunEvent]]]:
+        """What was written after these ids, oldest first: (id, run id, sample or event)."""
+        samples = select(SampleRow).where(SampleRow.id > after_sample)
+        events = select(EventRow).where(EventRow.id > after_event)
+        with Session(self._engine) as session:
+            return (
+                [
+                    (row.id, row.run_id, mapping.sample(row))
+                    for row in session.scalars(samples.order_by(SampleRow.id).limit(limit))
+                ],
+                [
+                    (row.id, row.run_id, mapping.event(row))
+                    for row in session.scalars(events.order_by(EventRow.id).limit(limit))
+                ],
+            )
+
+    def latest(self) -> tuple[int, int]:
+        """Ids of the newest sample and event; 0 without any."""
+        with Session(self._engine) as session:
+            return (
+                session.scalar(select(func.max(SampleRow.id))) or 0,
+                session.scalar(select(func.max(EventRow.id))) or 0,
+            )
+
+    def find(self, prefixes: Sequence[str]) -> list[str]:
+        """Ids of runs by prefixes of run or group ids, in the order given, each run once.
+
+        A prefix of a group stands for all its runs. Raises `UsageError` for a prefix that fits
+        nothing, or more than one thing.
+        """
+        found: dict[str, None] = {}
+        with Session(self._engine) as session:
+            for prefix in prefixes:
+                found.update(dict.fromkeys(_find(session, prefix)))
+        return list(found)
+
+    # Changes
+
+    def delete(self, run_ids: Collection[str]) -> None:
+        """Delete runs with all that belongs to them; raises `NetkvError` for one that goes on."""
+        with self.transaction() as session:
+            rows = [_row(session, run_id) for run_id in run_ids]
+            for row in rows:
+                if row.status == "running" and mapping.owner(row.group).is_alive:
+                    raise NetkvError(
+                        f"Run {row.id} is still going on (process {row.group.owner_pid}); "
+                        f"stop it before you delete it. Nothing was deleted."
+                    )
+            groups = {row.group for row in rows}
+            for row in rows:
+                session.delete(row)
+            session.flush()
+            for group in groups:
+                session.refresh(group)
+                if not group.runs:
+                    session.delete(group)
+
+    def fail(self, run_ids: Collection[str], reason: str) -> None:
+        """Mark runs that will never be finished, with what their series tell so far."""
+        with self.transaction() as session:
+            for run_id in run_ids:
+                row = session.get(RunRow, run_id)
+                # Another process may have settled it, or deleted it, in the meantime.
+                if row is not None and row.status == "running":
+                    row.status = "failed"
+                    row.reason = reason
+                    row.finished_at = time.time()
+                    row.figures = mapping.figures_so_far(row)
+
+    def settle(self) -> None:
+        """Mark the runs failed whose process died without finishing them."""
+        query = select(RunRow).where(RunRow.status == "running")
+        with Session(self._engine) as session:
+            dead = [
+                (row.id, row.group.owner_pid)
+                for row in session.scalars(query)
+                if not mapping.owner(row.group).is_alive
+            ]
+        for run_id, pid in dead:
+            self.fail(
+                [run_id],
+                f"netkv (process {pid}) died before the run was finished; "
+                f"the figures are those up to its last sample.",
+            )
+
+
+def _row(session: Session, run_id: str) -> RunRow:
+    row = session.get(RunRow, run_id)
+    if row is None:
+        raise UsageError(f"There is no run '{run_id}'. 'netkv runs list' shows the runs there are.")
+    return row
+
+
+def _find(session: Session, prefix: str) -> list[str]:
+    if not prefix:
+        raise UsageError("The id of a run cannot be empty.")
+    in_group = select(RunRow.id).order_by(RunRow.started_at, RunRow.id)
+    # An id that is the beginning of another one still means itself.
+    if session.get(RunRow, prefix) is not None:
+        return [prefix]
+    if session.get(GroupRow, prefix) is not None:
+        return list(session.scalars(in_group.where(RunRow.group_id == prefix)))
+    runs = select(RunRow.id).where(RunRow.id.startswith(prefix, autoescape=True))
+    groups = select(GroupRow.id).where(GroupRow.id.startswith(prefix, autoescape=True))
+    run_ids = list(session.scalars(runs.order_by(RunRow.id)))
+    group_ids = list(session.scalars(groups.order_by(GroupRow.id)))
+    fits = [*run_ids, *group_ids]
+    if not fits:
+        raise UsageError(
+            f"No run has an id that begins with '{prefix}'. "
+            f"'netkv runs list' shows the runs there are."
+        )
+    if len(fits) > 1:
+        shown = ", ".join(fits[:8]) + (", ..." if len(fits) > 8 else "")
+        raise UsageError(
+            f"'{prefix}' could be any of {len(fits)}: {shown}. Give more of the id, or the whole."
+        )
+    if group_ids:
+        return list(session.scalars(in_group.where(RunRow.group_id == group_ids[0])))
+    return run_ids

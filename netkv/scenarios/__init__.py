@@ -1,0 +1,1 @@
+"""Scenarios: what to run, how it is checked, and what comes out."""

@@ -1,0 +1,137 @@
+"""From a rack's samples to the figures of a run."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios.histogram import Histogram
+from netkv.scenarios.results import Latency, Phase, RunEvent, RunResult, RunSample, RunStart
+
+_COLUMNS = (
+    "phase",
+    "throughput_ops",
+    "hit_ratio",
+    "server_load",
+    "lost_ops",
+    "retries",
+    "stale_reads",
+    "cached",
+    "control_plane_bytes_per_s",
+)
+
+
+class Collector:
+    """Adds up one run."""
+
+    def __init__(self, run: RunStart) -> None:
+        self._run = run
+        self._histogram = Histogram()
+        self._measured = 0.0
+        """Seconds."""
+        self._counts = {"completed": 0, "reads": 0, "hits": 0}
+        self._loss = {"lost": 0, "retries": 0, "stale_reads": 0, "phantom_reads": 0}
+        self._served = [0.0] * int(run.parameters["lab"]["servers"])
+        self._control_bytes = 0
+        self._samples: list[tuple[float, RunSample]] = []
+        """With the time since the epoch: what is told while the run warms up has forecast times."""
+        self._events: list[tuple[float, RunEvent]] = []
+        self.epoch = time.time() + run.warmup
+        """When the measured part began, in seconds since the epoch; a forecast until it has."""
+        self.predicted_hit_ratio: float | None = None
+        self.acked_writes_lost: int | None = None
+
+    def event(self, event: RackEvent) -> RunEvent:
+        """Takes an event of the rack."""
+        told = RunEvent(
+            time=event.time - self.epoch, kind=event.kind, node=event.node, text=event.text
+        )
+        self._events.append((event.time, told))
+        return told
+
+    def sample(self, phase: Phase, sample: RackSample) -> RunSample:
+        """Takes a sample of the rack; figures come from the measured part, faults from all."""
+        client = sample.client
+        for name in self._loss:
+            # What is lost or retried before the measured part belongs to the warm-up; a read that
+            # is wrong is wrong whenever it happens.
+            if phase != "warmup" or name.endswith("_reads"):
+                self._loss[name] += int(getattr(client, name))
+        if phase == "measure":
+            self._measured += client.interval
+            for name in self._counts:
+                self._counts[name] += int(getattr(client, name))
+            self._histogram.add(client.latency)
+            self._control_bytes += sample.control_plane_bytes
+            for server, load in enumerate(sample.server_load):
+                self._served[server] += load * client.interval
+        told = RunSample(
+            time=sample.time - self.epoch,
+            phase=phase,
+            interval=client.interval,
+            throughput_ops=client.throughput,
+            hit_ratio=client.hit_ratio,
+            latency_us=_latency(sample.client_statistics),
+            server_load=list(sample.server_load),
+            lost_ops=client.lost,
+            retries=client.retries,
+            stale_reads=client.stale_reads,
+            cached=sample.cached,
+            control_plane_bytes_per_s=(
+                sample.control_plane_bytes / client.interval if client.interval > 0 else 0.0
+            ),
+        )
+        if phase in ("warmup", "measure"):
+            self._samples.append((sample.time, told))
+        return told
+
+    def result(self, reason: str | None) -> RunResult:
+        """The run's figures; `reason` says why it failed, None that it did not."""
+        seconds = self._measured
+        reads = self._counts["reads"]
+        return RunResult(
+            id=self._run.id,
+            scheme=self._run.scheme,
+            params=self._run.params,
+            repeat=self._run.repeat,
+            seed=self._run.seed,
+            status="done" if reason is None else "failed",
+            reason=reason,
+            throughput_ops=self._counts["completed"] / seconds if seconds else 0.0,
+            latency_us=self._histogram.latency(),
+            hit_ratio=self._counts["hits"] / reads if reads else None,
+            predicted_hit_ratio=self.predicted_hit_ratio,
+            server_load=[served / seconds if seconds else 0.0 for served in self._served],
+            completed_ops=self._counts["completed"],
+            lost_ops=self._loss["lost"],
+            retries=self._loss["retries"],
+            acked_writes_lost=self.acked_writes_lost,
+            stale_reads=self._loss["stale_reads"],
+            phantom_reads=self._loss["phantom_reads"],
+            control_plane_bytes_per_s=self._control_bytes / seconds if seconds else 0.0,
+            latency_histogram=self._histogram.encode(),
+            series=self._series(),
+            events=[
+                event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
+            ],
+            finished_at=time.time(),
+        )
+
+    def _series(self) -> dict[str, list[Any]]:
+        samples = [sample for _, sample in self._samples]
+        columns: dict[str, list[Any]] = {
+            name: [getattr(sample, name) for sample in samples] for name in _COLUMNS
+        }
+        columns["time"] = [when - self.epoch for when, _ in self._samples]
+        columns["latency_mean_us"] = [sample.latency_us.mean for sample in samples]
+        columns["latency_p99_us"] = [sample.latency_us.p99 for sample in samples]
+        return columns
+
+
+def _latency(statistics: dict[str, Any]) -> Latency:
+    nanoseconds = statistics.get("latency_ns")
+    if not nanoseconds or not statistics.get("completed"):
+        return Latency()
+    names = ("mean", "p50", "p95", "p99", "p999")
+    return Latency(**{name: nanoseconds[name] / 1000 for name in names})

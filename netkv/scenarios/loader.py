@@ -1,0 +1,274 @@
+"""Scenario files and `--set`: from YAML to a checked `Scenario`, with errors that name the line.
+
+scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.
+  Did you mean 'zipf'? Options: arrivals, deletes, keys, mix, shift, value_size, writes, zipf.
+"""
+
+from __future__ import annotations
+
+import copy
+import io
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path as FilePath
+from typing import Any
+
+from pydantic import ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from netkv import resources
+from netkv.errors import UsageError, suggest
+from netkv.scenarios import paths, thresholds
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.paths import Path, dotted
+
+Locate = Callable[[Path], str]
+"""Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
+
+
+def shipped() -> list[FilePath]:
+    """The scenario files that come with netkv, by name."""
+    return sorted(resources.path("scenarios").glob("*.yaml"))
+
+
+def find(name: str) -> FilePath:
+    """The file of a scenario given by name or by path; raises `UsageError`."""
+    as_path = FilePath(name)
+    if as_path.suffix in (".yaml", ".yml") or "/" in name:
+        if not as_path.is_file():
+            raise UsageError(f"There is no scenario file '{name}'.")
+        return as_path
+    files = {file.stem: file for file in shipped()}
+    if name not in files:
+        raise UsageError(
+            f"There is no scenario '{name}'.\n  {suggest(name, files, label='Scenarios')} "
+            f"A path to a .yaml file works too."
+        )
+    return files[name]
+
+
+def load(file: FilePath, overrides: Iterable[str] = ()) -> Scenario:
+    """Reads and checks a scenario file, with `path=value` overrides on top.
+
+    Raises `UsageError` that lists everything that is wrong with it.
+    """
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file}: cannot be read: {error}.") from error
+    return loads(text, str(file), overrides)
+
+
+def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
+    """`load` for text; `name` is what errors call it."""
+    tree = _yaml(text, name)
+    if not isinstance(tree, CommentedMap):
+        raise UsageError(
+            f"{name}:1: a scenario is a mapping with at least 'name' and 'schemes', "
+            f"not {_kind(tree)}."
+        )
+    data = _plain(tree)
+
+    def locate(path: Path) -> str:
+        return f"{name}:{_line(tree, path)}"
+
+    return _checked(data, locate, overrides)
+
+
+def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
+    """A scenario with `path=value` overrides; raises `UsageError`."""
+    data = scenario.model_dump(mode="json", exclude_unset=True)
+    return _checked(data, lambda _: f"scenario '{scenario.name}'", overrides)
+
+
+def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
+    """A scenario with the options of one sweep point set, its sweep gone; raises `UsageError`."""
+    data = scenario.model_dump(mode="json", exclude_unset=True)
+    data.pop("sweep", None)
+    for path, value in params.items():
+        if (error := paths.assign(data, paths.parse(path), copy.deepcopy(value))) is not None:
+            raise UsageError(f"sweep: {error}")
+    where = ", ".join(f"{path}={value}" for path, value in params.items())
+    return _validated(data, lambda _: f"sweep point {where}")
+
+
+def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> Scenario:
+    _names_exist(data, locate)
+    set_by: dict[Path, str] = {}
+    for item in overrides:
+        path = _override(data, item)
+        set_by[path] = f"--set {item}"
+
+    def locate_all(path: Path) -> str:
+        for depth in range(len(path), 0, -1):
+            if path[:depth] in set_by:
+                return set_by[path[:depth]]
+        for overridden, where in set_by.items():
+            if overridden[: len(path)] == path and path:
+                return where
+        return locate(path)
+
+    _names_exist(data, locate_all)
+    scenario = _validated(data, locate_all)
+    _check_sweep(scenario, locate_all)
+    _check_expectations(scenario, locate_all)
+    return scenario
+
+
+def _override(data: dict[str, Any], item: str) -> Path:
+    name, equals, text = item.partition("=")
+    if not equals or not name:
+        raise UsageError(f"--set {item}: should look like workload.zipf=0.9.")
+    value = _plain(_yaml(text, f"--set {item}"))
+    path = paths.parse(name.strip())
+    if (error := paths.assign(data, path, value)) is not None:
+        raise UsageError(f"--set {item}: {error}")
+    return path
+
+
+def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
+    wrong = [f"{locate(path)}: {text}" for path, text in paths.misnamed(Scenario, data)]
+    if wrong:
+        raise UsageError("\n".join(wrong))
+
+
+def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
+    try:
+        return Scenario.model_validate(data)
+    except UsageError as error:
+        raise UsageError(f"{locate(('schemes',))}: {error}") from error
+    except ValidationError as error:
+        wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
+        raise UsageError("\n".join(wrong)) from error
+
+
+def _check_sweep(scenario: Scenario, locate: Locate) -> None:
+    for path, values in scenario.sweep.items():
+        at = ("sweep", path)
+        if path.split(".")[0] in ("sweep", "name", "schemes", "repeat", "expect", "plots", "seed"):
+            raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
+        if (error := paths.check(paths.parse(path))) is not None:
+            raise UsageError(f"{locate(at)}: {error}")
+        for value in values:
+            try:
+                apply(scenario, {path: value})
+            except UsageError as wrong:
+                raise UsageError(f"{locate(at)}: {wrong}") from wrong
+
+
+def _check_expectations(scenario: Scenario, locate: Locate) -> None:
+    for index, text in enumerate(scenario.expect):
+        try:
+            thresholds.compile_expression(text, scenario.schemes)
+        except UsageError as wrong:
+            raise UsageError(f"{locate(('expect', index))}: {wrong}") from wrong
+
+
+def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
+    """pydantic's errors as (path in the data, sentence), one alternative of a union only."""
+    found: list[tuple[Path, str]] = []
+    for prefix, group in _by_alternative(error, data).items():
+        for item in group:
+            loc = (*prefix, *item["rest"])
+            found.append((loc, _sentence(loc, item)))
+    return found
+
+
+def _by_alternative(error: ValidationError, data: Any) -> dict[Path, list[dict[str, Any]]]:
+    """Groups errors by the union they are under and keeps the alternative that was meant.
+
+    pydantic tries every alternative and reports all; in `loc` an alternative is a part that is not
+    in the data. The one meant is the one with the fewest objections to the names given.
+    """
+    groups: dict[Path, dict[str, list[dict[str, Any]]]] = {}
+    for item in error.errors(include_url=False):
+        prefix, tag, rest = _split(item["loc"], data)
+        groups.setdefault(prefix, {}).setdefault(tag, []).append({**item, "rest": rest})
+
+    def objections(items: list[dict[str, Any]]) -> tuple[int, int]:
+        shape = sum(i["type"] in ("extra_forbidden", "model_type", "missing") for i in items)
+        shape += sum(i["type"].endswith(("_type", "_parsing")) and not i["rest"] for i in items)
+        return shape, len(items)
+
+    return {prefix: min(tags.values(), key=objections) for prefix, tags in groups.items()}
+
+
+def _split(loc: tuple[str | int, ...], data: Any) -> tuple[Path, str, Path]:
+    """`loc` of pydantic → (path down to a union, name of the alternative, path below it)."""
+    here: Any = data
+    for depth, part in enumerate(loc):
+        if _holds(here, part):
+            here = here[part]
+        elif isinstance(here, Mapping) and depth == len(loc) - 1 and _is_option(loc[:depth], part):
+            return tuple(loc[:depth]), "", (part,)
+        else:
+            return tuple(loc[:depth]), str(part), tuple(loc[depth + 1 :])
+    return tuple(loc), "", ()
+
+
+def _holds(data: Any, part: str | int) -> bool:
+    if isinstance(data, list):
+        return isinstance(part, int) and part < len(data)
+    return isinstance(data, Mapping) and part in data
+
+
+def _is_option(parent: tuple[str | int, ...], part: str | int) -> bool:
+    return paths.check((*parent, part)) is None
+
+
+def _sentence(path: Path, item: Mapping[str, Any]) -> str:
+    name = dotted(path)
+    text = str(item["msg"]).removeprefix("Value error, ")
+    if item["type"] == "missing":
+        return f"'{name}' is missing."
+    if item["type"] == "value_error":
+        return f"{text}." if not path else f"'{name}': {text}."
+    shown = item.get("input")
+    text = text.replace("Input should be", "it should be")
+    text = text.replace("String should", "it should")
+    text = text.replace("List should", "it should")
+    return f"'{name}' is {shown!r}; {text}."
+
+
+def _yaml(text: str, name: str) -> Any:
+    try:
+        return YAML(typ="rt").load(io.StringIO(text))
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f":{mark.line + 1}" if mark is not None and not name.startswith("--set") else ""
+        problem = (error.problem or error.context or "malformed").split("\n")[0]
+        raise UsageError(f"{name}{line}: is not YAML: {problem}.") from error
+    except YAMLError as error:
+        raise UsageError(f"{name}: is not YAML: {error}.") from error
+
+
+def _line(tree: Any, path: Path) -> int:
+    """The line (from 1) on which the option at `path`, or the nearest thing above it, begins."""
+    line = 1
+    here = tree
+    for part in path:
+        if isinstance(here, CommentedMap) and part in here:
+            line = here.lc.key(part)[0] + 1
+        elif isinstance(here, CommentedSeq) and isinstance(part, int) and part < len(here):
+            line = here.lc.item(part)[0] + 1
+        else:
+            break
+        here = here[part]
+    return line
+
+
+def _plain(tree: Any) -> Any:
+    """YAML nodes as ordinary Python values."""
+    if isinstance(tree, Mapping):
+        return {str(key): _plain(value) for key, value in tree.items()}
+    if isinstance(tree, list):
+        return [_plain(value) for value in tree]
+    for kind in (bool, int, float, str):
+        if isinstance(tree, kind):
+            return kind(tree)
+    return tree
+
+
+def _kind(value: Any) -> str:
+    return "nothing" if value is None else f"a {type(value).__name__}"

@@ -1,0 +1,152 @@
+"""Paths into a scenario (`workload.arrivals.rate`): which exist, and setting one.
+
+The models are the only source of what exists; nothing here knows an option by name.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Union, get_args, get_origin
+
+from netkv.errors import suggest
+from netkv.lab.spec import Spec
+from netkv.scenarios.model import NOUNS, Scenario
+
+Path = tuple[str | int, ...]
+
+
+def dotted(path: Path) -> str:
+    """`('workload', 'zipf')` → `workload.zipf`."""
+    return ".".join(str(part) for part in path)
+
+
+def branches(annotation: Any) -> list[Any]:
+    """The alternatives of a type, without Annotated and None."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return branches(get_args(annotation)[0])
+    if origin in (Union, types.UnionType):
+        return [b for arm in get_args(annotation) for b in branches(arm)]
+    return [] if annotation is types.NoneType else [annotation]
+
+
+def models(annotation: Any) -> list[type[Spec]]:
+    """The models among the alternatives of a type."""
+    return [b for b in branches(annotation) if isinstance(b, type) and issubclass(b, Spec)]
+
+
+def options(candidates: list[type[Spec]]) -> set[str]:
+    """All field names that any of the models has."""
+    return {name for model in candidates for name in model.model_fields}
+
+
+def noun(candidates: list[type[Spec]], path: Path) -> str:
+    """What to call the thing at a path: `a workload`, or its path if it has no name."""
+    if len(candidates) == 1 and candidates[0] in NOUNS:
+        return NOUNS[candidates[0]]
+    return f"'{dotted(path)}'"
+
+
+def unknown_option(candidates: list[type[Spec]], parent: Path, name: str) -> str:
+    """The error for an option that none of the models has."""
+    return (
+        f"'{dotted((*parent, name))}' is not an option of {noun(candidates, parent)}.\n"
+        f"  {suggest(name, options(candidates))}"
+    )
+
+
+def children(annotation: Any, name: str | int) -> Any | None:
+    """The type one step below a type; None if there is no such step."""
+    for branch in branches(annotation):
+        if isinstance(branch, type) and issubclass(branch, Spec):
+            if isinstance(name, str) and name in branch.model_fields:
+                field = branch.model_fields[name]
+                return field.annotation
+        elif get_origin(branch) is list and isinstance(name, int):
+            return get_args(branch)[0]
+        elif get_origin(branch) is dict:
+            return get_args(branch)[1]
+    return None
+
+
+def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """All options in `data` that do not exist: their paths and the sentences about them."""
+    candidates = models(annotation)
+    if isinstance(data, Mapping):
+        for name, value in data.items():
+            if candidates and name not in options(candidates):
+                yield (*path, name), unknown_option(candidates, path, str(name))
+            else:
+                yield from misnamed(children(annotation, name), value, (*path, name))
+    elif isinstance(data, list):
+        for index, value in enumerate(data):
+            yield from misnamed(children(annotation, index), value, (*path, index))
+
+
+def parse(text: str) -> Path:
+    """`events.0.at` → `('events', 0, 'at')`."""
+    return tuple(int(part) if part.isdigit() else part for part in text.split("."))
+
+
+def check(path: Path) -> str | None:
+    """None if a scenario has an option at this path, else the sentence that says it does not."""
+    annotation: Any = Scenario
+    for depth, part in enumerate(path):
+        parent = path[:depth]
+        below = children(annotation, part)
+        if below is None:
+            candidates = models(annotation)
+            if candidates:
+                return unknown_option(candidates, parent, str(part))
+            return f"'{dotted(path)}' does not exist: '{dotted(parent)}' has no options of its own."
+        annotation = below
+    return None
+
+
+def assign(data: dict[str, Any], path: Path, value: Any) -> str | None:
+    """Sets the option at `path` in plain scenario data; returns the sentence of an error.
+
+    Where alternatives exclude each other (`arrivals.rate`, `arrivals.outstanding`), setting an
+    option of one drops the options of the other.
+    """
+    if (error := check(path)) is not None:
+        return error
+    annotation: Any = Scenario
+    here: Any = data
+    for depth, part in enumerate(path[:-1]):
+        annotation = children(annotation, part)
+        if isinstance(here, list):
+            if not isinstance(part, int) or part >= len(here):
+                return f"'{dotted(path[: depth + 1])}' does not exist: there are {len(here)}."
+            here = here[part]
+            continue
+        below = here.get(part)
+        if isinstance(below, list):
+            here = below
+            continue
+        if not isinstance(below, dict):
+            if isinstance(path[depth + 1], int):
+                return f"'{dotted(path[: depth + 2])}' does not exist: there are 0."
+            below = {}
+        _drop_other_branch(annotation, below, path[depth + 1])
+        here[part] = below
+        here = below
+    if isinstance(here, list):
+        last = path[-1]
+        if not isinstance(last, int) or last >= len(here):
+            return f"'{dotted(path)}' does not exist: there are {len(here)}."
+    here[path[-1]] = value
+    return None
+
+
+def _drop_other_branch(annotation: Any, data: dict[str, Any], name: str | int) -> None:
+    """Removes options that cannot stand together with `name`."""
+    candidates = models(annotation)
+    if len(candidates) < 2:
+        return
+    allowed = {
+        field for model in candidates if name in model.model_fields for field in model.model_fields
+    }
+    for field in [field for field in data if field not in allowed]:
+        del data[field]

@@ -1,0 +1,53 @@
+"""Which runs a scenario asks for, and in which order."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from netkv import schemes
+from netkv.scenarios import loader, thresholds
+from netkv.scenarios.model import Scenario
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """One run: a scheme at one point of the sweep, once."""
+
+    scenario: Scenario
+    """With the sweep point applied."""
+    scheme: str
+    params: dict[str, Any]
+    """Path → value of this point; empty without a sweep."""
+    repeat: int
+    seed: int
+
+
+def plan(scenario: Scenario) -> list[PlannedRun]:
+    """All runs. Schemes alternate, so that a machine that slows down slows all of them alike."""
+    runs = []
+    for values in itertools.product(*scenario.sweep.values()):
+        params = dict(zip(scenario.sweep, values, strict=True))
+        applied = loader.apply(scenario, params)
+        for repeat in range(scenario.repeat):
+            for scheme in scenario.schemes:
+                runs.append(PlannedRun(applied, scheme, params, repeat, scenario.seed + repeat))
+    return runs
+
+
+def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
+    """The scenario with these schemes instead of its own.
+
+    Thresholds and the like that speak of a scheme that does not run any more are left out. Raises
+    `UsageError` for a scheme that does not exist.
+    """
+    chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
+    known = {*chosen, *scenario.schemes}
+    expect = [
+        text
+        for text in scenario.expect
+        if thresholds.schemes_in(thresholds.compile_expression(text, known)) <= set(chosen)
+    ]
+    return scenario.model_copy(update={"schemes": chosen, "expect": expect})

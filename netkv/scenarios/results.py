@@ -1,0 +1,191 @@
+"""What a scenario produces, in the JSON form that scripts rely on (docs/results.md).
+
+Rates are operations per second, latencies microseconds, times seconds.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict
+
+Status = Literal["done", "failed"]
+Phase = Literal["warmup", "measure", "drain", "verify"]
+
+
+class Result(BaseModel):
+    """Base of all result models: immutable, unknown fields refused."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Latency(Result):
+    """Latency in microseconds, from the intended send time; None without completed requests."""
+
+    mean: float | None = None
+    p50: float | None = None
+    p95: float | None = None
+    p99: float | None = None
+    p999: float | None = None
+
+
+class RunSample(Result):
+    """One interval (normally one second) of a run."""
+
+    time: float
+    """Seconds since the measured part began; negative in the warm-up."""
+    phase: Phase
+    interval: float
+    throughput_ops: float
+    hit_ratio: float | None = None
+    latency_us: Latency = Latency()
+    server_load: list[float] = []
+    lost_ops: int = 0
+    retries: int = 0
+    stale_reads: int = 0
+    cached: int = 0
+    control_plane_bytes_per_s: float = 0.0
+
+
+class RunEvent(Result):
+    """Something that happened in a run."""
+
+    time: float
+    """Seconds since the measured part began; negative before."""
+    kind: str
+    node: str
+    text: str
+
+
+class Provenance(Result):
+    """What has to be the same for a run to be repeated."""
+
+    netkv_version: str
+    source_revision: str | None = None
+    program: str
+    program_hash: str
+    host: dict[str, Any] = {}
+
+
+class RunStart(Result):
+    """Everything known about a run before it begins."""
+
+    id: str
+    scenario: str
+    title: str
+    scheme: str
+    params: dict[str, Any]
+    """What the sweep set for this run: path → value; empty without a sweep."""
+    repeat: int
+    """0, 1, ... of the scenario's `repeat`."""
+    seed: int
+    mode: str = "live"
+    target: str = "engine"
+    started_at: float
+    """Seconds since the epoch."""
+    duration: float
+    warmup: float
+    parameters: dict[str, Any]
+    """The scenario as it applies to this run: lab, workload and all, defaults included."""
+    provenance: Provenance
+
+
+class RunResult(Result):
+    """A finished run. Without a measured part (failed early) the figures are zero or None."""
+
+    id: str
+    scheme: str
+    params: dict[str, Any] = {}
+    repeat: int = 0
+    seed: int
+    status: Status
+    reason: str | None = None
+    """Why the run failed, as a sentence."""
+    throughput_ops: float = 0.0
+    latency_us: Latency = Latency()
+    hit_ratio: float | None = None
+    predicted_hit_ratio: float | None = None
+    """Popularity, by the distribution, of the keys cached at the end of the measured part."""
+    server_load: list[float] = []
+    """Operations per second that each server served over the measured part."""
+    completed_ops: int = 0
+    lost_ops: int = 0
+    retries: int = 0
+    acked_writes_lost: int | None = None
+    """Acknowledged writes that the read-back at the end did not find; None if it did not run."""
+    stale_reads: int = 0
+    phantom_reads: int = 0
+    control_plane_bytes_per_s: float = 0.0
+    latency_histogram: str = ""
+    """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
+    series: dict[str, list[Any]] = {}
+    """Columns of equal length: time, phase, throughput_ops, hit_ratio, latency_mean_us,
+    latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, cached,
+    control_plane_bytes_per_s."""
+    events: list[RunEvent] = []
+    finished_at: float = 0.0
+
+
+class Interval(Result):
+    """Mean of repeats and half width of its 95% confidence interval (None from one repeat)."""
+
+    mean: float
+    ci95: float | None
+    n: int
+
+
+class Summary(Result):
+    """One scheme at one sweep point, over its repeats."""
+
+    scheme: str
+    params: dict[str, Any]
+    throughput_ops: Interval | None
+    latency_mean_us: Interval | None
+    latency_p99_us: Interval | None
+    hit_ratio: Interval | None
+    predicted_hit_ratio: Interval | None
+    acked_writes_lost: int | None
+    """Sum over the repeats; None if any of them could not verify."""
+    stale_reads: int
+    lost_ops: int
+    failed: int
+    """How many repeats failed."""
+
+
+class Threshold(Result):
+    """The verdict on one `expect` line."""
+
+    expr: str
+    ok: bool
+    value: float | None
+    """The left side of the comparison, where it could be evaluated."""
+    detail: str = ""
+    """The comparison with figures, or why it could not be made."""
+
+
+class ScenarioResult(Result):
+    """The whole of `netkv scenario run --json`."""
+
+    scenario: str
+    title: str
+    mode: str
+    target: str
+    seed: int
+    runs: list[RunResult]
+    summary: list[Summary]
+    thresholds: list[Threshold]
+
+    @property
+    def ok(self) -> bool:
+        """No run failed and every threshold was met."""
+        return all(r.status == "done" for r in self.runs) and all(t.ok for t in self.thresholds)
+
+
+class RunSink(Protocol):
+    """Where runs are kept while they happen. Calls for one run come in this order."""
+
+    def begin(self, run: RunStart) -> None: ...
+    def sample(self, run_id: str, sample: RunSample) -> None: ...
+    def event(self, run_id: str, event: RunEvent) -> None: ...
+    def finish(self, result: RunResult) -> None: ...
+    def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None: ...

@@ -1,0 +1,217 @@
+"""Runs scenarios: every scheme at every sweep point, as often as asked, and the verdicts.
+
+A run that fails is kept with its reason and the others still run; a scenario that is interrupted
+(task cancelled, Ctrl-C) stops its rack, keeps the run as failed, and raises the cancellation on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netkv import schemes
+from netkv.errors import NetkvError
+from netkv.lab import state
+from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios import thresholds
+from netkv.scenarios.collect import Collector
+from netkv.scenarios.live import LiveRun
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.plan import PlannedRun, plan
+from netkv.scenarios.provenance import provenance
+from netkv.scenarios.results import (
+    Phase,
+    RunResult,
+    RunSample,
+    RunSink,
+    RunStart,
+    ScenarioResult,
+)
+
+MODE = "live"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a scenario stands; told at each phase and each sample."""
+
+    run: RunStart
+    index: int
+    """Of this run, from 0."""
+    count: int
+    """How many runs there are."""
+    phase: str
+    """`starting`, `warmup`, `measure`, `drain`, `verify`, `stopping` or `done`."""
+    elapsed: float
+    """Seconds into warm-up and measured part together."""
+    duration: float
+    """Seconds that they take together."""
+    sample: RunSample | None = None
+    """The newest sample, when this is told for one."""
+
+
+async def run_scenario(
+    scenario: Scenario,
+    *,
+    sink: RunSink | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+) -> ScenarioResult:
+    """Runs a scenario; a failed run or a missed threshold is in the result, not raised.
+
+    Raises `UsageError` for what cannot be run at all, and `CancelledError` when interrupted.
+    """
+    state.sweep()
+    planned = plan(scenario)
+    results: list[RunResult] = []
+    for index, item in enumerate(planned):
+        run = _Run(item, index, len(planned), sink, on_progress)
+        results.append(await run.run())
+    expressions = [thresholds.compile_expression(e, scenario.schemes) for e in scenario.expect]
+    verdicts = thresholds.evaluate(expressions, results)
+    if sink is not None:
+        sink.verdict([result.id for result in results], verdicts)
+    return ScenarioResult(
+        scenario=scenario.name,
+        title=scenario.title or scenario.name,
+        mode=MODE,
+        target=scenario.lab.target,
+        seed=scenario.seed,
+        runs=results,
+        summary=thresholds.summarise(results),
+        thresholds=verdicts,
+    )
+
+
+class _Run:
+    """One run, from its plan to its result in the sink."""
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        index: int,
+        count: int,
+        sink: RunSink | None,
+        on_progress: Callable[[Progress], None],
+    ) -> None:
+        self._planned = planned
+        self._index = index
+        self._count = count
+        self._sink = sink
+        self._on_progress = on_progress
+        self._phase = "starting"
+        self._start: RunStart | None = None
+        self._collector: Collector | None = None
+        self._early: list[RackEvent] = []
+        """Events from before the run was known to the sink."""
+
+    async def run(self) -> RunResult:
+        """Runs it; whatever happens, the sink hears how it ended."""
+        live = LiveRun(
+            self._planned,
+            on_event=self._event,
+            on_sample=self._sample,
+            on_phase=self._enter,
+        )
+        reason: str | None = "It was interrupted."
+        try:
+            await self._attempt(live)
+            reason = None
+        except NetkvError as error:
+            reason = str(error)
+        except asyncio.CancelledError:
+            raise
+        except BaseException as error:
+            reason = f"A fault of netkv ended it: {error!r}"
+            raise
+        finally:
+            try:
+                await live.close()
+            finally:
+                result = self._finish(reason)
+        return result
+
+    async def _attempt(self, live: LiveRun) -> None:
+        failure: NetkvError | None = None
+        try:
+            await live.prepare()
+        except NetkvError as error:
+            failure = error
+        self._begin(live.rack.program_hash)
+        if failure is not None:
+            raise failure
+        assert self._collector is not None
+        await live.run(self._collector)
+
+    def _begin(self, program_hash: str) -> None:
+        scenario = self._planned.scenario
+        scheme = schemes.get(self._planned.scheme)
+        now = time.time()
+        stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+        self._start = RunStart(
+            id=f"{stamp}-{scheme.name}-{secrets.token_hex(3)}",
+            scenario=scenario.name,
+            title=scenario.title or scenario.name,
+            scheme=scheme.name,
+            params=self._planned.params,
+            repeat=self._planned.repeat,
+            seed=self._planned.seed,
+            mode=MODE,
+            target=scenario.lab.target,
+            started_at=now,
+            duration=scenario.duration,
+            warmup=scenario.warmup,
+            parameters=scenario.model_dump(mode="json"),
+            provenance=provenance(scheme.program, program_hash),
+        )
+        self._collector = Collector(self._start)
+        if self._sink is not None:
+            self._sink.begin(self._start)
+        for event in self._early:
+            self._event(event)
+
+    def _finish(self, reason: str | None) -> RunResult:
+        if self._start is None:
+            self._begin("")
+        assert self._collector is not None
+        result = self._collector.result(reason)
+        if self._sink is not None:
+            self._sink.finish(result)
+        self._enter("done")
+        return result
+
+    def _event(self, event: RackEvent) -> None:
+        if self._collector is None or self._start is None:
+            self._early.append(event)
+            return
+        told = self._collector.event(event)
+        if self._sink is not None:
+            self._sink.event(self._start.id, told)
+
+    def _sample(self, phase: Phase, sample: RackSample) -> None:
+        assert self._collector is not None
+        assert self._start is not None
+        told = self._collector.sample(phase, sample)
+        if phase in ("warmup", "measure"):
+            if self._sink is not None:
+                self._sink.sample(self._start.id, told)
+            self._progress(told)
+
+    def _enter(self, phase: str) -> None:
+        self._phase = phase
+        self._progress(None)
+
+    def _progress(self, sample: RunSample | None) -> None:
+        if self._start is None:
+            return
+        total = self._start.warmup + self._start.duration
+        elapsed = {"starting": 0.0, "warmup": 0.0, "measure": self._start.warmup}.get(
+            self._phase, total
+        )
+        if sample is not None:
+            elapsed = min(max(self._start.warmup + sample.time, 0.0), total)
+        self._on_progress(
+            Progress(self._start, self._index, self._count, self._phase, elapsed, total, sample)
+        )

@@ -1,0 +1,65 @@
+"""Mean and 95% confidence interval over repeats (Student's t)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from netkv.scenarios.results import Interval
+
+
+def student_t(probability: float, degrees: int) -> float:
+    """The quantile of Student's t distribution: t with P(T <= t) = `probability`.
+
+    `probability` lies in (0.5, 1), `degrees` of freedom are at least 1.
+    """
+    if not 0.5 < probability < 1 or degrees < 1:
+        raise ValueError("probability must lie in (0.5, 1) and degrees be at least 1")
+    low, high = 0.0, 1.0
+    while _student_cdf(high, degrees) < probability:
+        high *= 2
+    for _ in range(200):
+        middle = (low + high) / 2
+        if _student_cdf(middle, degrees) < probability:
+            low = middle
+        else:
+            high = middle
+        if high - low <= 1e-12 * high:
+            break
+    return (low + high) / 2
+
+
+def _student_cdf(t: float, degrees: int) -> float:
+    """P(T <= t) for t >= 0, by the finite trigonometric sums for whole degrees of freedom
+    (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    theta = math.atan(t / math.sqrt(degrees))
+    cosine = math.cos(theta)
+    if degrees % 2:
+        term, total = cosine, 0.0
+        for k in range(1, (degrees - 1) // 2 + 1):
+            total += term
+            term *= cosine * cosine * (2 * k) / (2 * k + 1)
+        inside = 2 / math.pi * (theta + math.sin(theta) * total)
+    else:
+        term, total = 1.0, 0.0
+        for k in range(1, degrees // 2 + 1):
+            total += term
+            term *= cosine * cosine * (2 * k - 1) / (2 * k)
+        inside = math.sin(theta) * total
+    return 0.5 + inside / 2
+
+
+def interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
+    """Mean and half width of its confidence interval; None without values.
+
+    From a single value nothing can be said about the spread: its half width is None.
+    """
+    n = len(values)
+    if n == 0:
+        return None
+    mean = math.fsum(values) / n
+    if n == 1:
+        return Interval(mean=mean, ci95=None, n=1)
+    variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
+    half = student_t((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
+    return Interval(mean=mean, ci95=half, n=n)

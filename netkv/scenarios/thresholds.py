@@ -1,0 +1,259 @@
+"""`expect` lines: comparisons over results.
+
+    netcache.throughput_ops >= 2 * nocache.throughput_ops
+
+A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
+and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore. Over repeats the
+mean counts, and over a sweep the line must hold at every sweep point. Counts of losses
+(`acked_writes_lost`, `stale_reads`, `lost_ops`, `failed`) are sums over the repeats.
+
+Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+from netkv.errors import UsageError, suggest
+from netkv.scenarios.results import Interval, RunResult, Summary, Threshold
+from netkv.scenarios.statistics import interval
+
+_MEANS: dict[str, Callable[[RunResult], float | None]] = {
+    "throughput_ops": lambda run: run.throughput_ops,
+    "hit_ratio": lambda run: run.hit_ratio,
+    "predicted_hit_ratio": lambda run: run.predicted_hit_ratio,
+    "latency_mean_us": lambda run: run.latency_us.mean,
+    "latency_p50_us": lambda run: run.latency_us.p50,
+    "latency_p95_us": lambda run: run.latency_us.p95,
+    "latency_p99_us": lambda run: run.latency_us.p99,
+    "latency_p999_us": lambda run: run.latency_us.p999,
+    "load_imbalance": lambda run: imbalance(run.server_load),
+    "control_plane_bytes_per_s": lambda run: run.control_plane_bytes_per_s,
+    "retries": lambda run: float(run.retries),
+}
+_SUMS: dict[str, Callable[[RunResult], float | None]] = {
+    "acked_writes_lost": lambda run: run.acked_writes_lost,
+    "stale_reads": lambda run: run.stale_reads,
+    "phantom_reads": lambda run: run.phantom_reads,
+    "lost_ops": lambda run: run.lost_ops,
+    "failed": lambda run: float(run.status == "failed"),
+}
+METRICS = tuple(sorted({*_MEANS, *_SUMS}))
+"""What may stand behind `SCHEME.`; `load_imbalance` is the busiest server's load over the mean."""
+
+_COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
+_MAX_LENGTH = 500
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A checked `expect` line."""
+
+    text: str
+    left: ast.expr
+    compare: type[ast.cmpop]
+    right: ast.expr
+
+
+def imbalance(load: Iterable[float]) -> float | None:
+    """Load of the busiest server over the mean load: 1 is perfectly even; None without load."""
+    values = list(load)
+    total = sum(values)
+    return max(values) * len(values) / total if values and total > 0 else None
+
+
+def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
+    """Parses and checks an `expect` line; raises `UsageError` that says what is wrong with it."""
+    names = {_identifier(scheme) for scheme in schemes}
+    if len(text) > _MAX_LENGTH:
+        raise UsageError(f"an 'expect' line has at most {_MAX_LENGTH} characters.")
+    try:
+        tree = ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UsageError(_not_understood(text)) from None
+    if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in _COMPARE:
+        raise UsageError(f"'{text}' is not one comparison with <, <=, >, >=, == or !=.")
+    right = tree.comparators[0]
+    for side in (tree.left, right):
+        _check(side, text, names)
+    return Expression(text, tree.left, type(tree.ops[0]), right)
+
+
+def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> list[Threshold]:
+    """The verdict on every line; a line over a sweep is judged at each point, the worst is told."""
+    points: dict[str, dict[str, list[RunResult]]] = {}
+    for run in runs:
+        point = ", ".join(f"{path}={value}" for path, value in run.params.items())
+        points.setdefault(point, {}).setdefault(_identifier(run.scheme), []).append(run)
+    return [_over_points(expression, points) for expression in expressions]
+
+
+def summarise(runs: Iterable[RunResult]) -> list[Summary]:
+    """One line per scheme and sweep point, in the order of the runs."""
+    groups: dict[str, list[RunResult]] = {}
+    for run in runs:
+        groups.setdefault(f"{run.scheme} {sorted(run.params.items())}", []).append(run)
+    return [_summary(group) for group in groups.values()]
+
+
+def _summary(group: list[RunResult]) -> Summary:
+    done = [run for run in group if run.status == "done"]
+
+    def over(metric: str) -> Interval | None:
+        values = [_MEANS[metric](run) for run in done]
+        return interval([value for value in values if value is not None])
+
+    lost = [run.acked_writes_lost for run in group]
+    return Summary(
+        scheme=group[0].scheme,
+        params=group[0].params,
+        throughput_ops=over("throughput_ops"),
+        latency_mean_us=over("latency_mean_us"),
+        latency_p99_us=over("latency_p99_us"),
+        hit_ratio=over("hit_ratio"),
+        predicted_hit_ratio=over("predicted_hit_ratio"),
+        acked_writes_lost=None if None in lost else sum(count or 0 for count in lost),
+        stale_reads=sum(run.stale_reads for run in group),
+        lost_ops=sum(run.lost_ops for run in group),
+        failed=len(group) - len(done),
+    )
+
+
+class _UnknownError(Exception):
+    """A value that the runs do not give."""
+
+
+def _over_points(
+    expression: Expression, points: Mapping[str, Mapping[str, list[RunResult]]]
+) -> Threshold:
+    if not points:
+        return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
+    verdict: Threshold | None = None
+    for point, runs in points.items():
+        result = _at_point(expression, runs, f" at {point}" if point else "")
+        if not result.ok:
+            return result
+        verdict = verdict or result
+    assert verdict is not None
+    return verdict
+
+
+def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where: str) -> Threshold:
+    left: float | None = None
+    try:
+        left = _value(expression.left, runs)
+        right = _value(expression.right, runs)
+    except _UnknownError as unknown:
+        detail = f"{unknown}{where}"
+        return Threshold(expr=expression.text, ok=False, value=left, detail=detail)
+    ok = _COMPARE[expression.compare](left, right)
+    relation = "" if ok else "not "
+    detail = f"{left:.6g} against {right:.6g}: {relation}met{where}"
+    return Threshold(expr=expression.text, ok=ok, value=left, detail=detail)
+
+
+def _value(node: ast.expr, runs: Mapping[str, list[RunResult]]) -> float:
+    match node:
+        case ast.Constant(value=int() | float() as number):
+            return float(number)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, runs)
+        case ast.BinOp(left=left, op=op, right=right):
+            try:
+                return _BINARY[type(op)](_value(left, runs), _value(right, runs))
+            except ZeroDivisionError:
+                raise _UnknownError(f"'{ast.unparse(right)}' is 0") from None
+        case ast.Call(func=ast.Name(id=name), args=args):
+            return float(_FUNCTIONS[name](*(_value(arg, runs) for arg in args)))
+        case ast.Attribute(value=ast.Name(id=scheme), attr=metric):
+            return _metric(scheme, metric, runs.get(scheme, []))
+        case _:
+            raise AssertionError(f"{ast.dump(node)} passed the check")
+
+
+def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
+    if not runs:
+        raise _UnknownError(f"'{scheme}' did not run")
+    if metric in _SUMS:
+        counts = [_SUMS[metric](run) for run in runs]
+        if any(count is None for count in counts):
+            raise _UnknownError(
+                f"'{scheme}.{metric}' is unknown: a run failed before its verification"
+            )
+        return float(sum(count for count in counts if count is not None))
+    if failed := [run for run in runs if run.status == "failed"]:
+        raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
+    values = [value for run in runs if (value := _MEANS[metric](run)) is not None]
+    if not values:
+        raise _UnknownError(f"'{scheme}.{metric}' has no value")
+    return sum(values) / len(values)
+
+
+def _check(node: ast.expr, text: str, schemes: set[str]) -> None:
+    match node:
+        case ast.Constant(value=bool()):
+            raise UsageError(_not_understood(text))
+        case ast.Constant(value=int() | float()):
+            return
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            _check(operand, text, schemes)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            _check(left, text, schemes)
+            _check(right, text, schemes)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
+            if not args or (name == "abs") != (len(args) == 1):
+                wanted = "one value" if name == "abs" else "two values or more"
+                raise UsageError(f"'{name}' in '{text}' takes {wanted}.")
+            for arg in args:
+                _check(arg, text, schemes)
+        case ast.Attribute(value=ast.Name(id=scheme), attr=metric):
+            if scheme not in schemes:
+                raise UsageError(
+                    f"'{scheme}' in '{text}' is not a scheme of this scenario.\n"
+                    f"  {suggest(scheme, schemes, label='Schemes')}"
+                )
+            if metric not in METRICS:
+                raise UsageError(
+                    f"'{metric}' in '{text}' is not a metric.\n"
+                    f"  {suggest(metric, METRICS, label='Metrics')}"
+                )
+        case _:
+            raise UsageError(_not_understood(text))
+
+
+def _not_understood(text: str) -> str:
+    return (
+        f"'{text}' is not understood: a threshold is a comparison such as "
+        f"netcache.throughput_ops >= 2 * nocache.throughput_ops."
+    )
+
+
+def _identifier(scheme: str) -> str:
+    return scheme.replace("-", "_")
+
+
+def schemes_in(expression: Expression) -> set[str]:
+    """The schemes that an expression speaks of, dashes written as underscores."""
+    return {
+        node.value.id
+        for side in (expression.left, expression.right)
+        for node in ast.walk(side)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }

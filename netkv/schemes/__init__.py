@@ -1,0 +1,5 @@
+"""The registry: which program, server role and control plane make a scheme."""
+
+from netkv.schemes.registry import Scheme, all_schemes, get
+
+__all__ = ["Scheme", "all_schemes", "get"]

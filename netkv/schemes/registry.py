@@ -1,0 +1,111 @@
+"""The schemes that netkv can compare, each stated once.
+
+A scheme is what differs: its P4 program, the role that its server shims play and its control
+plane. Everything else (partitioning, forwarding, request path, supervision) is shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from netkv import resources
+from netkv.errors import UsageError, suggest
+
+if TYPE_CHECKING:
+    from netkv.control.base import ControlPlane
+    from netkv.control.topology import Topology
+    from netkv.lab.spec import RackSpec
+
+
+@dataclass(frozen=True)
+class Scheme:
+    """One way to serve keys from a rack."""
+
+    name: str
+    """As users write it, e.g. `netcache`."""
+    title: str
+    """As figures and tables print it, e.g. `NetCache`."""
+    program: str
+    """File name of the P4 program in `p4/`."""
+    server_role: str
+    """The protocol role that the server shims play."""
+    caches: bool
+    """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
+    paper: str
+    """Where the scheme is described."""
+    summary: str
+    """One sentence for lists."""
+    control_plane: Callable[[RackSpec, Topology], ControlPlane]
+    """Makes the control plane for a rack with these hosts at the switch."""
+
+    @property
+    def program_path(self) -> Path:
+        """The P4 source of the scheme."""
+        return resources.path("p4") / self.program
+
+
+# Control planes are imported late: listing schemes must not need them and what they need.
+def _nocache(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG001 (all alike)
+    from netkv.control.nocache import NoCache
+
+    return NoCache(topology)
+
+
+def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.entries import NetCacheOptions
+    from netkv.control.netcache import NetCache
+
+    if spec.lab.cache_entries == 0:
+        raise UsageError(
+            "The scheme 'netcache' needs at least 1 of 'lab.cache_entries'; "
+            "without a cache it is the scheme 'nocache'."
+        )
+    options = NetCacheOptions(
+        capacity=spec.lab.cache_entries, hot_threshold=spec.lab.hot_threshold, seed=spec.seed
+    )
+    return NetCache(topology, options)
+
+
+_SCHEMES = {
+    scheme.name: scheme
+    for scheme in (
+        Scheme(
+            name="nocache",
+            title="NoCache",
+            program="nocache.p4",
+            server_role="nocache",
+            caches=False,
+            paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
+            summary="The switch only routes requests to the owner of the key.",
+            control_plane=_nocache,
+        ),
+        Scheme(
+            name="netcache",
+            title="NetCache",
+            program="netcache.p4",
+            server_role="netcache",
+            caches=True,
+            paper="Jin et al., NetCache, SOSP 2017",
+            summary="Write-through cache of hot records in the switch.",
+            control_plane=_netcache,
+        ),
+    )
+}
+
+
+def all_schemes() -> tuple[Scheme, ...]:
+    """Every scheme, in the order in which figures show them."""
+    return tuple(_SCHEMES.values())
+
+
+def get(name: str) -> Scheme:
+    """The scheme of that name; raises `UsageError` that names the schemes there are."""
+    try:
+        return _SCHEMES[name]
+    except KeyError:
+        raise UsageError(
+            f"There is no scheme '{name}'.\n  {suggest(name, _SCHEMES, label='Schemes')}"
+        ) from None

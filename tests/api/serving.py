@@ -1,0 +1,62 @@
+"""A server on a store of recorded runs, for the tests of the API and of the dashboard."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from netkv.api import launcher
+from netkv.api.app import create_app
+from netkv.api.models import RunRequest
+from netkv.api.server import HOST, bound
+from netkv.runs import Store
+
+RUNNER = Path(__file__).parent / "slow_runner.py"
+
+
+@dataclass
+class Served:
+    """A running server and the store behind it."""
+
+    url: str
+    store: Store
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    monkeypatch.delenv("NETKV_STORE", raising=False)
+    with Store() as opened:
+        yield opened
+
+
+@pytest.fixture
+def served(store: Store) -> Iterator[Served]:
+    with bound(0) as listener:
+        config = uvicorn.Config(create_app(store), log_level="warning", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        while not server.started:
+            time.sleep(0.01)
+        yield Served(f"http://{HOST}:{listener.getsockname()[1]}", store)
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
+def slow_runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instead of a rack, a process that reports a recorded run, several times faster than life."""
+
+    def command(request: RunRequest, group: str) -> list[str]:
+        length = str(request.repeat or 1)
+        return [sys.executable, str(RUNNER), group, request.scenario, length, *request.schemes]
+
+    monkeypatch.setattr(launcher, "_command", command)

@@ -1,0 +1,46 @@
+"""Reports recorded runs to the store, a second of them each 50 ms; or fails at once when asked to.
+
+slow_runner.py GROUP SCENARIO [SCHEME ...]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "runs"))
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from recorded_runs import result, samples, start
+
+from netkv.runs import Store, StoreSink
+
+
+def main() -> None:
+    group, scenario, length, *schemes = sys.argv[1:]
+    if scenario == "hot-in":
+        sys.exit("error: the rack did not come up: port 9559 is in use.")
+    with Store() as store, StoreSink(store, group=group) as sink:
+        for scheme in schemes or ["nocache", "netcache"]:
+            run = start(
+                f"{group}-{scheme}",
+                scheme,
+                started_at=time.time(),
+                duration=20.0 * int(length),
+            )
+            sink.begin(run)
+            measured = []
+            for sample in samples(run):
+                time.sleep(0.05)
+                sink.sample(run.id, sample)
+                if sample.phase == "measure":
+                    measured.append(sample)
+            sink.finish(result(run, measured))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

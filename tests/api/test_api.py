@@ -1,0 +1,281 @@
+"""The API gives what is stored, starts and stops runs, and lets nobody else do it."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from recorded_runs import record, record_comparison, samples, start
+from serving import Served
+
+from netkv.api.downsample import downsample
+from netkv.runs import StoreSink
+
+JSON = {"content-type": "application/json"}
+
+
+def wait_for(served: Served, state: str, seconds: float = 20) -> dict[str, Any]:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        activity: dict[str, Any] = httpx.get(f"{served.url}/api/activity").json()
+        if activity["state"] == state:
+            return activity
+        time.sleep(0.05)
+    pytest.fail(f"never became {state}: {activity}")
+
+
+def test_runs_are_listed_newest_first_and_shown_whole(served: Served) -> None:
+    record_comparison(served.store)
+    runs = httpx.get(f"{served.url}/api/runs").json()
+    assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
+    assert "series" not in runs[0]
+    whole = httpx.get(f"{served.url}/api/runs/{runs[0]['id']}").json()
+    assert whole["latency_histogram"]
+    assert whole["provenance"]["program_hash"] == "hash-of-netcache"
+    assert httpx.get(f"{served.url}/api/runs", params={"group": "other"}).json() == []
+
+
+def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
+    with StoreSink(served.store) as sink:
+        record(sink, start("long", duration=3000.0))
+    series = httpx.get(f"{served.url}/api/runs/long/series").json()
+    columns = series["columns"]
+    assert 800 < len(columns["time"]) <= 1200
+    assert series["interval"] == 3
+    assert columns["time"][-1] == 3000
+    assert sum(columns["lost_ops"]) == 3, "a loss must not fall between the points"
+    few = httpx.get(f"{served.url}/api/runs/long/series", params={"limit": 100}).json()
+    assert len(few["columns"]["time"]) <= 100
+
+
+def test_downsampling_keeps_the_mean_and_the_worst_latency() -> None:
+    every = list(samples(start("x", "netcache", duration=997.0)))
+    few = downsample(every, 50)
+    assert len(few) <= 50
+
+    def operations(of: list[Any]) -> float:
+        return sum(sample.throughput_ops * sample.interval for sample in of)
+
+    assert operations(few) == pytest.approx(operations(every))
+    worst = max(sample.latency_us.p99 or 0 for sample in every)
+    assert max(sample.latency_us.p99 or 0 for sample in few) == worst
+    assert {sample.phase for sample in few} == {"warmup", "measure"}
+    assert downsample(every[:20], 50) == every[:20]
+
+
+def test_comparison_and_verdicts(served: Served) -> None:
+    ids = record_comparison(served.store)
+    rows = httpx.get(f"{served.url}/api/compare", params={"run": ids}).json()["rows"]
+    assert rows[0]["baseline"]
+    assert rows[1]["ratio"]["mean"] == pytest.approx(2.6, rel=0.05)
+    verdicts = httpx.get(f"{served.url}/api/groups/gcompared/verdicts").json()
+    assert verdicts["thresholds"][0]["ok"]
+
+
+@pytest.mark.parametrize(
+    "path", ["/api/runs/nope", "/api/runs/nope/series", "/api/nope", "/api/groups/x/verdicts"]
+)
+def test_what_is_not_there_is_said_in_json(served: Served, path: str) -> None:
+    answer = httpx.get(served.url + path)
+    assert answer.status_code == 404
+    assert answer.json()["error"].startswith("There is no")
+
+
+def test_wrong_request_is_explained(served: Served) -> None:
+    url = f"{served.url}/api/activity"
+    answer = httpx.post(url, json={"scenario": "quickstart", "sed": 1})
+    assert answer.status_code == 422
+    assert "'sed'" in answer.json()["error"]
+    answer = httpx.post(url, json={"scenario": "quickstrat"})
+    assert answer.status_code == 422
+    assert "Did you mean 'quickstart'?" in answer.json()["error"]
+    answer = httpx.post(url, json={"scenario": "quickstart", "set": ["workload.zipff=1"]})
+    assert answer.status_code == 422
+    assert "zipf" in answer.json()["error"]
+    answer = httpx.post(url, content=b"{", headers=JSON)
+    assert answer.status_code == 422
+    assert answer.json()["error"]
+
+
+def test_scenarios_can_be_looked_at(served: Served) -> None:
+    listed = {each["name"]: each for each in httpx.get(f"{served.url}/api/scenarios").json()}
+    assert listed["quickstart"]["runs"] == 2
+    details = httpx.get(f"{served.url}/api/scenarios/quickstart").json()
+    assert details["options"]["workload"]["zipf"] == 0.99
+    missing = httpx.get(f"{served.url}/api/scenarios/quickstrat")
+    assert missing.status_code == 404
+    assert "quickstart" in missing.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({"host": "evil.example"}, 421),
+        ({"host": "127.0.0.1.evil.example:80"}, 421),
+        ({"origin": "http://evil.example"}, 403),
+        ({"origin": "null"}, 403),
+        ({"sec-fetch-site": "cross-site"}, 403),
+        ({"content-type": "text/plain"}, 415),
+        ({"content-type": "application/x-www-form-urlencoded"}, 415),
+    ],
+)
+def test_another_web_page_cannot_start_a_run(
+    served: Served, headers: dict[str, str], status: int
+) -> None:
+    answer = httpx.post(
+        f"{served.url}/api/activity",
+        content=b'{"scenario": "quickstart"}',
+        headers={**JSON, **headers},
+    )
+    assert answer.status_code == status
+    assert answer.json()["error"]
+    assert httpx.get(f"{served.url}/api/activity").json()["state"] == "idle"
+
+
+def test_rebound_name_cannot_read_results(served: Served) -> None:
+    answer = httpx.get(f"{served.url}/api/runs", headers={"host": "evil.example"})
+    assert answer.status_code == 421
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_run_is_started_followed_and_finished(served: Served) -> None:
+    answer = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    assert answer.status_code == 202
+    group = answer.json()["group"]
+    assert wait_for(served, "running")["group"] == group
+    second = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    assert second.status_code == 409
+    assert "going on" in second.json()["error"]
+    assert wait_for(served, "idle")["error"] is None
+    runs = httpx.get(f"{served.url}/api/runs", params={"group": group}).json()
+    assert [run["status"] for run in runs] == ["done", "done"]
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
+    httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart", "repeat": 100})
+    group = wait_for(served, "running")["group"]
+    stopped = httpx.request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    assert stopped.status_code == 202
+    wait_for(served, "idle")
+    (run,) = httpx.get(f"{served.url}/api/runs", params={"group": group}).json()
+    assert run["status"] == "failed"
+    assert "Interrupted" in run["reason"]
+    again = httpx.request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    assert again.status_code == 409
+    assert again.json()["error"] == "Nothing is running."
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_reason_of_a_run_that_got_nowhere_reaches_the_page(served: Served) -> None:
+    httpx.post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
+    assert "port 9559 is in use" in wait_for(served, "idle")["error"]
+
+
+def test_run_from_another_terminal_blocks_a_second_one(served: Served) -> None:
+    with StoreSink(served.store) as sink:
+        sink.begin(start("elsewhere"))
+        answer = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+        assert answer.status_code == 409
+        assert "started elsewhere" in answer.json()["error"]
+        activity = httpx.get(f"{served.url}/api/activity").json()
+        assert activity["runs"][0]["id"] == "elsewhere"
+
+
+def messages(response: httpx.Response) -> Iterator[dict[str, str]]:
+    message: dict[str, str] = {}
+    for line in response.iter_lines():
+        if not line and message:
+            yield message
+            message = {}
+        elif line and not line.startswith(":"):
+            name, _, value = line.partition(": ")
+            message[name] = value
+
+
+def test_stream_tells_samples_as_they_are_written_and_resumes(served: Served) -> None:
+    run = start("followed")
+    feed = list(samples(run))
+    with StoreSink(served.store) as sink:
+        sink.begin(run)
+        sink.sample(run.id, feed[0])
+        with httpx.stream("GET", f"{served.url}/api/stream", timeout=10) as response:
+            assert response.headers["content-type"].startswith("text/event-stream")
+            told = messages(response)
+            first = next(told)
+            assert first["event"] == "activity"
+            assert json.loads(first["data"])["runs"][0]["id"] == "followed"
+            sink.sample(run.id, feed[1])
+            second = next(told)
+            assert second["event"] == "sample"
+            assert json.loads(second["data"])["sample"]["time"] == feed[1].time
+        for sample in feed[2:5]:
+            sink.sample(run.id, sample)
+        resumed = {"last-event-id": second["id"]}
+        with httpx.stream(
+            "GET", f"{served.url}/api/stream", headers=resumed, timeout=10
+        ) as response:
+            told = messages(response)
+            assert next(told)["event"] == "activity"
+            times = [json.loads(next(told)["data"])["sample"]["time"] for _ in range(3)]
+    assert times == [sample.time for sample in feed[2:5]]
+
+
+def test_description_of_the_api_is_served(served: Served) -> None:
+    paths = httpx.get(f"{served.url}/api/openapi.json").json()["paths"]
+    assert {"/api/runs", "/api/activity", "/api/stream", "/api/scenarios"} <= set(paths)
+    for path, operations in paths.items():
+        for operation in operations.values():
+            assert operation.get("description"), f"{path} is not described"
+
+
+def test_page_is_served_with_a_policy_that_keeps_it_offline(served: Served) -> None:
+    answer = httpx.get(served.url)
+    assert answer.headers["content-type"].startswith("text/html")
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    script = httpx.get(f"{served.url}/js/main.js")
+    assert "javascript" in script.headers["content-type"]
+
+
+def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
+    server = subprocess.Popen(
+        [sys.executable, "-m", "netkv", "serve", "--port", "0"],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={"NETKV_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        cwd=Path(__file__).parents[2],
+    )
+    with server:
+        assert server.stderr is not None
+        url = server.stderr.readline().split()[1]
+        for _ in range(100):
+            try:
+                httpx.get(f"{url}/api/activity")
+                break
+            except httpx.ConnectError:
+                time.sleep(0.05)
+        with httpx.stream("GET", f"{url}/api/stream", timeout=10) as response:
+            next(messages(response))
+            server.send_signal(signal.SIGINT)
+            assert server.wait(10) == 0
+        assert server.stderr.read() == ""
+
+
+@pytest.mark.usefixtures("store")
+def test_server_says_when_its_port_is_taken() -> None:
+    from netkv.api.server import bound, run
+    from netkv.errors import NetkvError
+
+    with bound(0) as listener:
+        listener.listen()
+        port = listener.getsockname()[1]
+        with pytest.raises(NetkvError, match=f"Port {port} on 127.0.0.1 cannot be used"):
+            run(port)

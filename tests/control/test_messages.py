@@ -1,0 +1,104 @@
+"""The Python codec against bytes written out by hand from docs/wire-format.md."""
+
+import contextlib
+from random import Random
+
+import pytest
+
+from netkv.control.messages import (
+    MalformedFrameError,
+    Mark,
+    Message,
+    Op,
+    Status,
+    decode,
+    encode,
+    ipv4_checksum,
+)
+
+KEY = bytes(range(16))
+ADMIT = bytes.fromhex(
+    "02000a000064 02000a000001 0800"  # Ethernet: service, controller
+    "45 00 0041 0000 0000 40 11 6648 0a000001 0a000064"  # IPv4: 65 bytes
+    "1390 1390 002d 0000"  # UDP: 5008, 45 bytes, no checksum
+    "01 20 01 00 0000 ffff 00000007"  # kv: ADMIT, MARKED, request 7
+    "000102030405060708090a0b0c0d0e0f"
+    "00000009 00000000 00"  # mark: generation 9
+)
+REPLY = bytes.fromhex(
+    "02000a000001 02000a020000 0800"
+    "45 00 0048 0000 0000 40 11 66a3 0a020000 0a000001"
+    "1390 1390 0034 0000"
+    "01 01 02 00 0003 0001 00000102"  # GET_REPLY, CACHE_HIT, 3 bytes, client 1
+    "000102030405060708090a0b0c0d0e0f"
+    "61626300000000000000000000000000"  # padded to a chunk
+)
+
+
+def test_admit_is_encoded_as_the_document_says() -> None:
+    assert encode(Message(Op.ADMIT, KEY, 7, mark=Mark(9))) == ADMIT
+
+
+def test_reply_with_a_value_is_encoded_as_the_document_says() -> None:
+    message = Message(Op.GET_REPLY, KEY, 258, 1, length=3, value=b"abc", cache_hit=True)
+    assert encode(message, 0x0A020000, 0x0A000001) == REPLY
+
+
+def with_checksum(frame: bytes) -> bytes:
+    header = frame[14:24] + b"\0\0" + frame[26:34]
+    return frame[:24] + ipv4_checksum(header).to_bytes(2) + frame[26:]
+
+
+@pytest.mark.parametrize("op", list(Op))
+def test_what_is_encoded_is_decoded(op: Op) -> None:
+    message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, Mark(1, 2, 0x81), 5, b"hello")
+    datagram = decode(encode(message, 1, 2))
+    assert (datagram.source, datagram.destination, datagram.message) == (1, 2, message)
+
+
+def test_bytes_behind_the_datagram_are_no_part_of_it() -> None:
+    assert decode(ADMIT + bytes(20)) == decode(ADMIT)
+
+
+@pytest.mark.parametrize("length", range(len(ADMIT)))
+def test_frame_cut_short_is_refused(length: int) -> None:
+    with pytest.raises(MalformedFrameError):
+        decode(ADMIT[:length])
+
+
+@pytest.mark.parametrize(
+    ("offset", "value", "complaint"),
+    [
+        (12, 0x86, "Not an IPv4"),
+        (14, 0x46, "without options"),
+        (23, 6, "UDP"),
+        (25, 0, "checksum"),
+        (37, 0, "port"),
+        (39, 0, "lengths"),
+        (42, 2, "Layout 2"),
+        (43, 0x7F, "Not known"),
+        (45, 99, "Not known"),
+    ],
+)
+def test_wrong_byte_is_named(offset: int, value: int, complaint: str) -> None:
+    frame = bytearray(ADMIT)
+    frame[offset] = value
+    if 14 <= offset < 34 and complaint != "checksum":
+        frame = bytearray(with_checksum(bytes(frame)))
+    with pytest.raises(MalformedFrameError, match=complaint):
+        decode(bytes(frame))
+
+
+def test_random_frames_are_refused_and_nothing_else_happens() -> None:
+    random = Random(1)
+    for _ in range(20_000):
+        frame = bytearray(ADMIT if random.random() < 0.5 else random.randbytes(90))
+        for _ in range(random.randrange(4)):
+            frame[random.randrange(len(frame))] = random.randrange(256)
+        with contextlib.suppress(MalformedFrameError):
+            decode(bytes(frame[: random.randrange(len(frame) + 1)]))
+
+
+def test_key_of_another_length_is_an_error() -> None:
+    with pytest.raises(ValueError, match="16 bytes, not 3"):
+        encode(Message(Op.GET, b"abc"))

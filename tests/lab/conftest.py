@@ -1,0 +1,46 @@
+"""Every test gets a state directory of its own and leaves no process behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netkv.lab import state
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A fresh NETKV_HOME; afterwards nothing of this test may be running."""
+    place = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(place))
+    yield place
+    assert state.names() == []
+    assert processes_of(place) == []
+
+
+def processes_of(place: Path, patience: float = 3.0) -> list[int]:
+    """Pids of the nodes and supervisors that belong to a state directory and do not go away."""
+    deadline = time.monotonic() + patience
+    while (found := _look(place)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _look(place: Path) -> list[int]:
+    wanted = f"NETKV_HOME={place}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        if b"netkv.lab" in command and wanted in environment.split(b"\0"):
+            found.append(int(entry.name))
+    return found

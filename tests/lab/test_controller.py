@@ -1,0 +1,282 @@
+# ruff: noqa: ARG001, ARG002 (fakes have the shape of what they stand for)
+"""The driver of control planes keeps the order of actions and begins anew after every restart."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from finsy.proto import p4r
+
+from netkv.control import base
+from netkv.lab import cabling, controller
+from netkv.lab.controller import Controller
+from netkv.lab.spec import LabSpec, RackSpec
+from netkv.p4rt.client import ControllerError
+from netkv.p4rt.errors import Code, RpcError
+from netkv.schemes import Scheme
+
+
+class Names:
+    """Updates that carry the table's name where the id of a real program would be."""
+
+    def table_entry(self, table: str, *rest: object, **more: object) -> p4r.Entity:
+        return p4r.Entity(table_entry=p4r.TableEntry(metadata=table.encode()))
+
+    def default_entry(self, table: str, call: object) -> p4r.Entity:
+        return self.table_entry(table)
+
+    def packet_out(self, frame: bytes, metadata: object) -> p4r.PacketOut:
+        return p4r.PacketOut(payload=frame)
+
+    def packet_metadata(self, packet: p4r.PacketIn) -> dict[str, int]:
+        return {"ingress_port": 7}
+
+
+class Switch:
+    """A switch that refuses table `bad`, and whose stream can be broken."""
+
+    def __init__(self) -> None:
+        self.log: list[str] = []
+        self.clients: list[Client] = []
+        self.down = False
+
+    def break_streams(self) -> None:
+        for client in self.clients:
+            client.inbox.put_nowait(None)
+
+
+class Client:
+    """What the controller uses of `P4RuntimeClient`."""
+
+    switch: ClassVar[Switch]
+
+    def __init__(self, address: str) -> None:
+        self.names = Names()
+        self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
+        self.switch.clients.append(self)
+
+    async def connect(self, timeout_s: float) -> None:
+        if self.switch.down:
+            raise ControllerError(Code.UNAVAILABLE, "nobody listens")
+
+    async def close(self) -> None:
+        if self in self.switch.clients:
+            self.switch.clients.remove(self)
+
+    async def set_pipeline(self, bundle: bytes) -> None:
+        self.switch.log.append(f"load {bundle.decode()}")
+
+    async def write(self, updates: Sequence[p4r.Update]) -> None:
+        tables = [update.entity.table_entry.metadata.decode() for update in updates]
+        self.switch.log.append("write " + " ".join(tables))
+        if "hang" in tables:
+            await asyncio.Event().wait()
+        failed = {
+            index: RpcError(Code.ALREADY_EXISTS, "there already")
+            for index, table in enumerate(tables)
+            if table == "bad"
+        }
+        if failed:
+            raise ControllerError(Code.UNKNOWN, "some failed", failed)
+
+    async def packet_out(self, packet: p4r.PacketOut) -> None:
+        self.switch.log.append(f"send {packet.payload.decode()}")
+
+    async def packets(self) -> AsyncIterator[p4r.PacketIn]:
+        while (packet := await self.inbox.get()) is not None:
+            yield packet
+        raise ControllerError(Code.UNAVAILABLE, "the stream broke")
+
+    async def digests(self) -> AsyncIterator[Any]:
+        await asyncio.Event().wait()
+        yield None
+
+
+class Script(base.ControlPlane):
+    """Says what it is told to and remembers what it hears."""
+
+    name: ClassVar[str] = "script"
+
+    def __init__(self) -> None:
+        self.heard: list[base.Event] = []
+        self.first: list[base.Action] = []
+        self.then: Callable[[base.Event], list[base.Action]] = lambda _: []
+        self.due: int | None = None
+
+    def tables(self) -> Iterator[base.TableWrite]:
+        return iter(())
+
+    def ready(self) -> bool:
+        return bool(self.heard)
+
+    def deadline(self) -> int | None:
+        return self.due
+
+    def handle(self, now: int, event: base.Event) -> list[base.Action]:
+        self.heard.append(event)
+        if isinstance(event, base.Timer):
+            self.due = None
+        if isinstance(event, base.Started | base.SwitchRestarted):
+            return self.first
+        return self.then(event)
+
+
+@pytest.fixture
+def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
+    made = Switch()
+    Client.switch = made
+    monkeypatch.setattr(controller, "P4RuntimeClient", Client)
+    return made
+
+
+@pytest.fixture
+def script() -> Script:
+    return Script()
+
+
+class Running:
+    """A controller that runs a script."""
+
+    def __init__(self, script: Script, path: Path, preload: Sequence[bytes] = ()) -> None:
+        spec = RackSpec(scheme="script", lab=LabSpec(servers=2))
+        scheme = Scheme(
+            name="script",
+            title="",
+            program="",
+            server_role="",
+            caches=False,
+            paper="",
+            summary="",
+            control_plane=lambda *_: script,
+        )
+        bundle = path / "bundle"
+        bundle.write_text("program")
+        self.told: list[str] = []
+        self.failures: list[str] = []
+        self.controller = Controller(
+            scheme,
+            spec,
+            cabling.plug(spec),
+            bundle,
+            preload=preload,
+            tell=self.told.append,
+            on_failure=self.failures.append,
+        )
+
+    async def __aenter__(self) -> Running:
+        await self.controller.start()
+        await self.controller.ready(5)
+        await asyncio.sleep(0.05)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.controller.stop()
+
+
+def insert(write: int, table: str) -> base.InsertEntry:
+    return base.InsertEntry(write, table, {"key": write}, "act", {})
+
+
+async def test_order_of_writes_and_frames_is_kept_and_neighbours_share_a_batch(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [
+        insert(1, "a"),
+        insert(2, "b"),
+        base.SendFrame(b"x"),
+        base.DeleteEntry(3, "a", {"key": 1}),
+        base.SendFrame(b"y"),
+        base.SendFrame(b"z"),
+        base.SetDefault(4, "c", "act", {}),
+    ]
+    async with Running(script, tmp_path):
+        assert switch.log == [
+            "load program",
+            "write a b",
+            "send x",
+            "write a",
+            "send y",
+            "send z",
+            "write c",
+        ]
+    written = [event.write for event in script.heard if isinstance(event, base.TableWritten)]
+    assert written == [1, 2, 3, 4]
+
+
+async def test_each_refused_write_is_answered_with_its_own_error(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [insert(1, "a"), insert(2, "bad"), insert(3, "c")]
+    async with Running(script, tmp_path) as running:
+        answers = [event for event in script.heard if isinstance(event, base.TableWritten)]
+        assert [(a.write, a.ok) for a in answers] == [(1, True), (2, False), (3, True)]
+        assert "there already" in answers[1].error
+        assert running.failures == []
+
+
+async def test_events_reach_the_control_plane(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    keys = [b"k" * 16]
+    script.then = lambda event: [base.Note("heard", {"n": 1})] if event == expected else []
+    expected = base.PacketIn(7, b"frame")
+    async with Running(script, tmp_path, keys) as running:
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
+        script.due = 0
+        await asyncio.sleep(0.05)
+        assert script.heard[:2] == [base.Started(), base.Preload(tuple(keys))]
+        assert expected in script.heard
+        assert base.Timer() in script.heard
+        assert running.told == ["heard (n 1)"]
+        assert running.controller.bytes > 0
+
+
+async def test_broken_stream_loads_the_program_again_and_says_restarted(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [insert(1, "a")]
+    async with Running(script, tmp_path, [b"k" * 16]) as running:
+        switch.down = True
+        switch.break_streams()
+        await asyncio.sleep(0.2)
+        assert base.SwitchRestarted() not in script.heard, "the switch is not back yet"
+        switch.down = False
+        await asyncio.sleep(0.3)
+        assert switch.log == ["load program", "write a"] * 2
+        assert script.heard.count(base.SwitchRestarted()) == 1
+        assert script.heard.count(base.Started()) == 1
+        assert running.controller.statistics()["lives"] == 2
+        assert running.failures == []
+
+
+async def test_writes_of_a_life_that_ended_are_never_answered(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [insert(1, "hang"), base.SendFrame(b"old")]
+    async with Running(script, tmp_path):
+        script.first = []
+        switch.break_streams()
+        await asyncio.sleep(0.2)
+        assert not [event for event in script.heard if isinstance(event, base.TableWritten)]
+        assert "send old" not in switch.log
+
+
+async def test_fault_of_a_control_plane_is_told_not_swallowed(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    def fail(_: base.Event) -> list[base.Action]:
+        raise ZeroDivisionError("of the test")
+
+    script.then = fail
+    running = Running(script, tmp_path)
+    await running.controller.start()
+    await running.controller.ready(5)
+    switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
+    await asyncio.sleep(0.1)
+    assert "of the test" in running.failures[0]
+    with pytest.raises(ZeroDivisionError):
+        await running.controller.stop()

@@ -1,0 +1,150 @@
+"""`netkv up` and `down`, live: up is up once, down leaves nothing, and crashes are cleaned up."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab import daemon, state
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+
+SPEC = RackSpec(
+    scheme="netcache",
+    lab=LabSpec(servers=4, server_processes=2, cache_entries=50),
+    workload=WorkloadSpec(keys=1000),
+)
+
+
+def wait_for_state(name: str, wanted: str) -> daemon.LabStatus:
+    deadline = time.monotonic() + 5
+    while (found := daemon.status(name)).state != wanted and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert found.state == wanted
+    return found
+
+
+def test_up_twice_is_no_error_and_says_so() -> None:
+    first = daemon.up("lab", SPEC)
+    try:
+        assert not first.already
+        assert first.state == "ready"
+        assert set(first.nodes) == {"switch", "servers-0", "servers-1", "client"}
+        again = daemon.up("lab", SPEC)
+        assert again.already
+        assert again.nodes == first.nodes
+        with pytest.raises(UsageError, match="is up with other settings"):
+            daemon.up("lab", SPEC.model_copy(update={"scheme": "nocache"}))
+    finally:
+        daemon.down("lab")
+
+
+def test_down_leaves_no_process_socket_or_file(home: Path) -> None:
+    status = daemon.up("lab", SPEC)
+    assert daemon.down("lab")
+    assert list((home / "labs").iterdir()) == []
+    for node in status.nodes.values():
+        assert state.identity(node["pid"]) is None
+    assert not daemon.down("lab")
+    with pytest.raises(UsageError, match="There is no lab 'lab'"):
+        daemon.status("lab")
+
+
+def test_two_labs_stand_side_by_side() -> None:
+    try:
+        one = daemon.up("one", SPEC)
+        two = daemon.up("two", SPEC.model_copy(update={"scheme": "nocache"}))
+        assert {lab.name for lab in daemon.all_labs()} == {"one", "two"}
+        assert not {n["pid"] for n in one.nodes.values()} & {n["pid"] for n in two.nodes.values()}
+    finally:
+        daemon.down("one")
+        daemon.down("two")
+
+
+@pytest.mark.parametrize("then", ["down", "up"])
+def test_killed_supervisor_leaves_nothing_that_the_next_command_does_not_clean(
+    home: Path, then: str
+) -> None:
+    status = daemon.up("lab", SPEC)
+    lab = state.load("lab")
+    assert lab is not None
+    assert lab.supervisor is not None
+    os.kill(lab.supervisor.pid, signal.SIGKILL)
+    deadline = time.monotonic() + 3
+    nodes = [node["pid"] for node in status.nodes.values()]
+    while any(state.identity(pid) for pid in nodes) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [pid for pid in nodes if state.identity(pid)] == [], "nodes outlived their supervisor"
+    assert daemon.status("lab").state == "dead"
+    if then == "up":
+        assert not daemon.up("lab", SPEC).already
+    assert daemon.down("lab")
+    assert list((home / "labs").iterdir()) == []
+
+
+@pytest.mark.parametrize("node", ["switch", "servers-1", "client"])
+def test_death_of_a_node_is_told_and_it_can_be_started_again(node: str) -> None:
+    try:
+        status = daemon.up("lab", SPEC)
+        os.kill(status.nodes[node]["pid"], signal.SIGKILL)
+        failed = wait_for_state("lab", "failed")
+        assert f"'{node}' was killed by signal 9" in failed.text
+        assert not failed.nodes[node]["running"]
+        daemon.request("lab", {"do": "start", "node": node})
+        again = wait_for_state("lab", "ready")
+        assert again.nodes[node]["running"]
+        assert again.nodes[node]["pid"] != status.nodes[node]["pid"]
+    finally:
+        daemon.down("lab")
+
+
+def test_load_can_be_sent_through_a_lab() -> None:
+    try:
+        daemon.up("lab", SPEC)
+        daemon.request("lab", {"do": "client", "command": {"do": "phase", "name": "measure"}})
+        daemon.request("lab", {"do": "sample"})
+        time.sleep(1)
+        sample = daemon.request("lab", {"do": "sample"})
+        assert sample["client"]["completed"] > 100
+        assert len(sample["server_load"]) == 4
+    finally:
+        daemon.down("lab")
+
+
+def test_wrong_requests_are_refused_with_a_sentence() -> None:
+    try:
+        daemon.up("lab", SPEC)
+        with pytest.raises(NetkvError, match="no node 'servers-9'"):
+            daemon.request("lab", {"do": "kill", "node": "servers-9"})
+        with pytest.raises(NetkvError, match="does not know the request"):
+            daemon.request("lab", {"do": "dance"})
+        with pytest.raises(NetkvError, match="running already"):
+            daemon.request("lab", {"do": "start", "node": "switch"})
+    finally:
+        daemon.down("lab")
+
+
+def test_lab_that_cannot_come_up_says_why_and_leaves_nothing(home: Path) -> None:
+    # A state directory damaged under our feet: the data of the server cannot be created.
+    lab = LabSpec(servers=1, backend="rocksdb")
+    spec = SPEC.model_copy(update={"lab": lab})
+    (home / "labs").mkdir(parents=True)
+    bad = SPEC.model_copy(update={"lab": LabSpec(target="bmv2")})
+    with pytest.raises(NetkvError, match="target 'bmv2' cannot be used"):
+        daemon.up("lab", bad)
+    assert list((home / "labs").iterdir()) == []
+    assert daemon.up("lab", spec).state == "ready"
+    assert daemon.down("lab")
+
+
+def test_lab_file_is_readable_by_people(home: Path) -> None:
+    daemon.up("lab", SPEC)
+    document = json.loads((home / "labs/lab/lab.json").read_text())
+    daemon.down("lab")
+    assert document["name"] == "lab"
+    assert document["spec"]["scheme"] == "netcache"

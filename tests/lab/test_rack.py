@@ -1,0 +1,194 @@
+"""A live rack serves, survives its nodes, and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab import cabling
+from netkv.lab.cabling import Cabling
+from netkv.lab.process import NodeError
+from netkv.lab.rack import Rack
+from netkv.lab.report import RackSample
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+
+
+def spec(scheme: str = "netcache", **lab: object) -> RackSpec:
+    fields = {"servers": 4, "server_processes": 2, "cache_entries": 50, **lab}
+    return RackSpec(
+        scheme=scheme,
+        lab=LabSpec.model_validate(fields),
+        workload=WorkloadSpec(keys=2000, writes=0.1, arrivals=ClosedLoop(outstanding=16)),
+    )
+
+
+async def load(rack: Rack, seconds: float) -> RackSample:
+    """Runs load for a while and samples it."""
+    await rack.client({"do": "phase", "name": "measure"})
+    await rack.sample()
+    await asyncio.sleep(seconds)
+    return await rack.sample()
+
+
+async def finish(rack: Rack, phase: str) -> RackSample:
+    """Enters `drain` or `verify` and waits for its end."""
+    await rack.client({"do": "phase", "name": phase})
+    deadline = time.monotonic() + 20
+    while (sample := await rack.sample()).phase != "idle":
+        assert time.monotonic() < deadline, f"'{phase}' does not end"
+        await asyncio.sleep(0.05)
+    return sample
+
+
+async def until(condition: Callable[[], bool], what: str, patience: float = 10) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline, what
+        await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+@pytest.mark.parametrize("backend", ["memory", "rocksdb"])
+async def test_every_server_works_and_no_write_is_lost(
+    tmp_path: Path, scheme: str, backend: str
+) -> None:
+    rack = Rack(spec(scheme, backend=backend), tmp_path / "rack")
+    await rack.start()
+    try:
+        sample = await load(rack, 1.0)
+        assert sample.client.completed > 200
+        assert sample.client.writes > 0
+        assert all(rate > 0 for rate in sample.server_load)
+        assert sample.client.stale_reads == 0
+        if scheme == "netcache":
+            assert sample.client.hits > 0
+            assert sample.cached == 50
+            assert rack.cached_keys() == set(await rack.hottest(50))
+        else:
+            assert sample.client.hits == 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["verified"] > 0
+        assert verified.client_statistics["acked_writes_lost"] == 0
+    finally:
+        await rack.stop()
+
+
+async def test_switch_that_starts_again_is_installed_again_and_caches_again(
+    tmp_path: Path,
+) -> None:
+    rack = Rack(spec(), tmp_path / "rack")
+    await rack.start()
+    try:
+        await load(rack, 0.3)
+        await rack.kill("switch")
+        await asyncio.sleep(0.2)
+        await rack.start_node("switch")
+        await until(lambda: len(rack.cached_keys()) == 50, "the cache was not filled again", 20)
+        sample = await load(rack, 1.0)
+        assert sample.client.completed > 200
+        assert sample.client.hits > 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+        assert verified.client.stale_reads == 0
+        assert rack.failed is None
+    finally:
+        await rack.stop()
+
+
+async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        node = rack._nodes["servers-1"]
+        assert node.identity is not None
+        os.kill(node.identity.pid, signal.SIGKILL)
+        await until(lambda: rack.failed is not None, "nobody noticed", 2)
+        assert rack.failed is not None
+        assert rack.failed.node == "servers-1"
+        assert rack.running == {
+            "switch": True,
+            "servers-0": True,
+            "servers-1": False,
+            "client": True,
+        }
+        sample = await rack.sample()
+        assert len(sample.server_load) == 4
+        await rack.start_node("servers-1")
+        assert (await load(rack, 0.5)).client.completed > 50
+    finally:
+        await rack.stop()
+
+
+async def test_wanted_kill_is_no_failure(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        await rack.kill("servers-0")
+        await rack.stop_node("client")
+        assert rack.failed is None
+        with pytest.raises(NodeError, match="'client' is not running"):
+            await rack.client({"do": "hottest", "n": 1})
+        with pytest.raises(UsageError, match="no node 'servers-7'"):
+            await rack.kill("servers-7")
+    finally:
+        await rack.stop()
+
+
+async def test_busy_port_makes_the_rack_choose_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plugged: list[Cabling] = []
+    held: list[socket.socket] = []
+    plug = cabling.plug
+
+    def plug_with_a_thief(wanted: RackSpec) -> Cabling:
+        chosen = plug(wanted)
+        if not plugged:
+            host, _, port = chosen.servers[1].peer.rpartition(":")
+            held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            held[0].bind((host, int(port)))
+        plugged.append(chosen)
+        return chosen
+
+    monkeypatch.setattr(cabling, "plug", plug_with_a_thief)
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    try:
+        await rack.start()
+        assert len(plugged) == 2
+        assert any("other addresses" in event.text for event in rack.events)
+        assert (await load(rack, 0.3)).client.completed > 0
+    finally:
+        await rack.stop()
+        held[0].close()
+
+
+async def test_start_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
+    rack = Rack(spec(), tmp_path / "rack")
+    task = asyncio.create_task(rack.start())
+    await until(lambda: "switch" in rack._nodes, "the switch was never started")
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert not any(rack.running.values())
+
+
+async def test_program_that_does_not_compile_is_the_users_to_see(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "broken.p4"
+    program.write_text("#include <core.p4>\nheader h_t { bit<8 a; }\n")
+    rack = Rack(spec(), tmp_path / "rack")
+    monkeypatch.setattr(type(rack.scheme), "program_path", property(lambda _: program))
+    with pytest.raises(NetkvError, match=r"broken\.p4:2"):
+        await rack.start()
+    assert not any(rack.running.values())

@@ -1,0 +1,106 @@
+"""Labs on disk: nobody else's process is ever killed, and nothing of a dead lab stays behind."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab import state
+
+
+@pytest.fixture
+def sleeper() -> Iterator[subprocess.Popen[bytes]]:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    yield process
+    process.kill()
+    process.wait()
+
+
+def identity_of(process: subprocess.Popen[bytes]) -> state.Identity:
+    found = state.identity(process.pid)
+    assert found is not None
+    return found
+
+
+def test_recycled_pid_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
+    stranger = replace(identity_of(sleeper), start=1)
+    lab = state.create("a", {}, None)
+    lab.nodes = {"switch": stranger}
+    lab.supervisor = stranger
+    lab.save()
+    assert not lab.alive
+    state.remove("a")
+    assert sleeper.poll() is None
+    assert state.names() == []
+
+
+def test_process_of_another_boot_is_not_killed(sleeper: subprocess.Popen[bytes]) -> None:
+    assert not replace(identity_of(sleeper), boot="another").alive
+
+
+def test_sweep_ends_the_nodes_of_a_dead_lab_and_removes_it(
+    sleeper: subprocess.Popen[bytes],
+) -> None:
+    lab = state.create("dead", {}, replace(identity_of(sleeper), start=1))
+    lab.nodes = {"switch": identity_of(sleeper)}
+    lab.save()
+    assert state.sweep() == ["dead"]
+    assert sleeper.wait(5) < 0
+    assert state.names() == []
+
+
+def test_sweep_leaves_a_lab_that_is_supervised_alone() -> None:
+    state.create("alive", {"scheme": "netcache"}, state.identity(os.getpid()))
+    assert state.sweep() == []
+    lab = state.load("alive")
+    assert lab is not None
+    assert lab.alive
+    assert lab.spec == {"scheme": "netcache"}
+    state.remove("alive")
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"name": 3}', '{"supervisor": {}, "nodes": 1}'])
+def test_damaged_lab_file_does_not_stop_the_next_up(home: Path, text: str) -> None:
+    directory = home / "labs" / "broken"
+    directory.mkdir(parents=True)
+    (directory / "lab.json").write_text(text)
+    assert state.load("broken") is None
+    assert state.sweep() == ["broken"]
+    assert not directory.exists()
+
+
+def test_zombie_counts_as_dead() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    known = identity_of(process)
+    process.kill()
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    assert not known.alive
+    process.wait()
+
+
+@pytest.mark.parametrize("name", ["", "../x", "A", "a b", "-a", "x" * 41, "a/b"])
+def test_name_that_would_leave_the_directory_is_refused(name: str) -> None:
+    with pytest.raises(UsageError, match="cannot be the name of a lab"):
+        state.check_name(name)
+
+
+def test_state_directory_that_cannot_be_written_is_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "file"))
+    with pytest.raises(NetkvError, match="Set NETKV_HOME"), state.locked():
+        pass
+
+
+def test_lock_leaves_no_file(home: Path) -> None:
+    with state.locked():
+        pass
+    assert list((home / "labs").iterdir()) == []

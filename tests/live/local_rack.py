@@ -1,0 +1,280 @@
+"""A whole rack in one process: switch, servers and clients as threads of the engine.
+
+The control plane is what a test needs and no more: routes, partitions, and keys cached at the start
+by the messages of the protocol (INSTALL), as a controller would.
+"""
+
+from __future__ import annotations
+
+import json
+import socket
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4
+
+if TYPE_CHECKING:
+    from netkv._engine import Match, StorageBackend
+
+PROGRAMS = Path(__file__).parents[2] / "p4"
+CPU_PORT = 510
+CLIENT_PORT = 1
+SERVER_PORT = 2
+CONTROLLER = bytes([10, 0, 0, 1])
+SERVICE = bytes([10, 0, 0, 100])
+CONTROLLER_SENDER = 0xFFFF
+INSTALL, INSTALL_REPLY = 0x22, 0x23
+
+SchemeName = Literal["nocache", "netcache"]
+
+
+def client_ip(client: int) -> bytes:
+    return bytes([10, 1, client >> 8, client & 255])
+
+
+def server_ip(server: int) -> bytes:
+    return bytes([10, 2, server >> 8, server & 255])
+
+
+def mac(ip: bytes) -> bytes:
+    return b"\x02\x00" + ip
+
+
+def free_ports(count: int) -> list[int]:
+    """UDP ports that nobody uses now."""
+    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
+    try:
+        for each in sockets:
+            each.bind(("127.0.0.1", 0))
+        return [each.getsockname()[1] for each in sockets]
+    finally:
+        for each in sockets:
+            each.close()
+
+
+def kv_frame(
+    *,
+    source: bytes,
+    destination: bytes,
+    op: int,
+    sender: int,
+    request: int,
+    key: bytes,
+    mark: tuple[int, int, int] | None = None,
+    value: bytes = b"",
+) -> bytes:
+    """A frame of docs/wire-format.md; `mark` is generation, version, bitmap."""
+    kv = struct.pack("!BBBBHHI", 1, op, 1 if mark else 0, 0, len(value), sender, request) + key
+    if mark:
+        kv += struct.pack("!IIB", *mark)
+    kv += value + bytes(-len(value) % 16)
+    udp = struct.pack("!HHHH", 5008, 5008, 8 + len(kv), 0)
+    ip = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(kv), 0, 0, 64, 17, 0) + source + destination
+    total = sum(struct.unpack("!10H", ip))
+    total = (total & 0xFFFF) + (total >> 16)
+    checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
+    ip = ip[:10] + struct.pack("!H", checksum) + ip[12:]
+    return mac(destination) + mac(source) + b"\x08\x00" + ip + udp + kv
+
+
+@cache
+def bundle_of(scheme: SchemeName) -> bytes:
+    return compile_p4(str(PROGRAMS / f"{scheme}.p4"))
+
+
+class Names:
+    """P4Info ids by the last part of a name."""
+
+    def __init__(self, bundle: bytes) -> None:
+        self._program: dict[str, Any] = json.loads(bundle.split(b"\n", 1)[1])["program"]
+
+    def id_of(self, kind: str, name: str) -> int:
+        identities = [each["identity"] for each in self._program[kind]]
+        found = [i for i in identities if i["name"].split(".")[-1] == name.split(".")[-1]]
+        exact = [i for i in found if i["name"].endswith(name)]
+        (identity,) = exact
+        return int(identity["id"])
+
+    def table(self, name: str) -> int:
+        return self.id_of("tables", name)
+
+    def action(self, name: str) -> int:
+        return self.id_of("actions", name)
+
+
+class LocalRack:
+    """Nodes of one rack; see `local_rack`."""
+
+    def __init__(
+        self,
+        scheme: SchemeName,
+        *,
+        servers: int = 4,
+        clients: int = 4,
+        keys: int = 10_000,
+        workload: dict[str, Any] | None = None,
+        service_rate: float | None = None,
+        queue_limit: int = 256,
+        seed: int = 1,
+        deadline_s: float = 2.0,
+        store: StorageBackend | None = None,
+    ) -> None:
+        value_size = (workload or {}).get("value_size", 128)
+        self.servers_count = servers
+        self.clients_count = clients
+        bundle = bundle_of(scheme)
+        self.names = Names(bundle)
+        self.switch = Switch(bundle, seed=seed)
+        self.udp = free_ports(4)
+        switch_client, client, switch_server, server = (f"127.0.0.1:{port}" for port in self.udp)
+        self.node = SwitchNode(
+            self.switch,
+            [(CLIENT_PORT, switch_client, client), (SERVER_PORT, switch_server, server)],
+            CPU_PORT,
+        )
+        self.server_config: dict[str, Any] = {
+            "bind": server,
+            "peer": switch_server,
+            "scheme": scheme,
+            "partitions": list(range(servers)),
+            "servers": servers,
+            "keys": keys,
+            "value_size": value_size,
+            "seed": seed,
+            "service_rate": service_rate,
+            "queue_limit": queue_limit,
+        }
+        self.client_config: dict[str, Any] = {
+            "bind": client,
+            "peer": switch_client,
+            "clients": clients,
+            "seed": seed,
+            "deadline_s": deadline_s,
+            "retry_s": 0.05,
+            "servers": servers,
+            "workload": {
+                "keys": keys,
+                "zipf": 0.99,
+                "mix": None,
+                "writes": 0.0,
+                "deletes": 0.0,
+                "value_size": value_size,
+                "arrivals": {"outstanding": 64},
+                "shift": None,
+                **(workload or {}),
+            },
+            "verify": True,
+        }
+        self.store = store
+        self.server = ServerNode(json.dumps(self.server_config))
+        self.client = ClientNode(json.dumps(self.client_config))
+        self._request = 1
+
+    def start(self) -> None:
+        self._fill_tables()
+        self.node.start()
+        self.server.start(self.store)
+        self.client.start()
+
+    def stop(self) -> None:
+        self.client.stop()
+        self.server.stop()
+        self.node.stop()
+
+    def _fill_tables(self) -> None:
+        route, forward = self.names.table("route.ipv4"), self.names.action("route.forward")
+        ports = {client_ip(i): CLIENT_PORT for i in range(1, self.clients_count + 1)}
+        ports |= {server_ip(i): SERVER_PORT for i in range(self.servers_count)}
+        ports[CONTROLLER] = CPU_PORT
+        for ip, port in ports.items():
+            out = [port.to_bytes(2, "big")]
+            self.switch.insert_entry(route, [(1, "exact", ip)], ("action", forward, out))
+        owner, to_owner = self.names.table("owner"), self.names.action("to_owner")
+        for server in range(self.servers_count):
+            low = (server << 32) // self.servers_count
+            high = ((server + 1) << 32) // self.servers_count - 1
+            ip = server_ip(server)
+            matches: list[Match] = [(1, "range", low.to_bytes(4, "big"), high.to_bytes(4, "big"))]
+            if self.servers_count == 1:
+                matches = []  # a range of all values must be left out
+            self.switch.insert_entry(owner, matches, ("action", to_owner, [mac(ip), ip]), 1)
+
+    def hottest(self, count: int) -> list[bytes]:
+        """The most popular keys, hottest first."""
+        reply = json.loads(self.client.command(json.dumps({"do": "hottest", "n": count})))
+        return [bytes.fromhex(key) for key in reply["keys"]]
+
+    def cache(self, keys: Sequence[bytes], *, bitmap: int = 0xFF) -> None:
+        """Insert lookup entries and have the owners fill them; returns when all are valid."""
+        table, cached = self.names.table("lookup.cache"), self.names.action("lookup.cached")
+        waiting: dict[int, bytes] = {}
+        for entry, key in enumerate(keys):
+            generation = entry + 1
+            params = [
+                entry.to_bytes(2, "big"),
+                entry.to_bytes(2, "big"),
+                bytes([bitmap]),
+                generation.to_bytes(4, "big"),
+            ]
+            self.switch.insert_entry(table, [(1, "exact", key)], ("action", cached, params))
+            waiting[self._request] = kv_frame(
+                source=CONTROLLER,
+                destination=SERVICE,
+                op=INSTALL,
+                sender=CONTROLLER_SENDER,
+                request=self._request,
+                key=key,
+                mark=(generation, 0, bitmap),
+            )
+            self._request += 1
+        deadline = time.monotonic() + 20
+        while waiting:
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"{len(waiting)} of {len(keys)} keys were not installed")
+            for frame in list(waiting.values())[:64]:
+                self.node.packet_out(b"\x00\x00" + frame)
+            pause = time.monotonic() + 0.2
+            while waiting and (left := pause - time.monotonic()) > 0:
+                for packet_in in self.node.wait(left)[0]:
+                    kv = packet_in[2 + 42 :]
+                    if kv[1] == INSTALL_REPLY and kv[3] == 0:
+                        waiting.pop(struct.unpack("!I", kv[8:12])[0], None)
+
+    def do(self, **command: Any) -> dict[str, Any]:
+        reply: dict[str, Any] = json.loads(self.client.command(json.dumps(command)))
+        return reply
+
+    def run(self, seconds: float, phase: str = "measure") -> dict[str, Any]:
+        """Run a phase for some time; returns the sample of it."""
+        self.do(do="phase", name=phase)
+        self.client.sample()
+        time.sleep(seconds)
+        return self.client.sample()
+
+    def finish(self, phase: str, timeout_s: float = 30) -> dict[str, Any]:
+        """Begin "drain" or "verify" and wait until it is done; returns its last sample."""
+        self.do(do="phase", name=phase)
+        deadline = time.monotonic() + timeout_s
+        while True:
+            sample = self.client.sample()
+            if sample["phase"] == "idle":
+                return sample
+            if time.monotonic() > deadline:
+                raise TimeoutError(f"'{phase}' is not done: {sample}")
+            time.sleep(0.05)
+
+
+@contextmanager
+def local_rack(scheme: SchemeName, **options: Any) -> Iterator[LocalRack]:
+    """A running rack (options as for `LocalRack`), stopped at the end."""
+    rack = LocalRack(scheme, **options)
+    rack.start()
+    try:
+        yield rack
+    finally:
+        rack.stop()

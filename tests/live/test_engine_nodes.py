@@ -1,0 +1,439 @@
+"""The three nodes together, through the Python interface, on loopback."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
+
+from netkv._engine import ClientNode, ControlError, ServerNode, Switch, SwitchNode
+from tests.live.local_rack import (
+    CLIENT_PORT,
+    CONTROLLER,
+    PROGRAMS,
+    SERVICE,
+    LocalRack,
+    SchemeName,
+    bundle_of,
+    client_ip,
+    free_ports,
+    kv_frame,
+    local_rack,
+)
+
+SCHEMES: list[SchemeName] = ["nocache", "netcache"]
+
+pytestmark = pytest.mark.skipif(
+    not (PROGRAMS / "netcache.p4").exists(), reason="the P4 programs are not in this checkout"
+)
+
+
+def assert_consistent(sample: dict[str, Any]) -> None:
+    wrong = {name: sample[name] for name in ("stale_reads", "phantom_reads", "errors", "malformed")}
+    assert not any(wrong.values()), wrong
+
+
+# A whole rack
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_reads_writes_and_deletes_are_answered_right_and_nothing_is_lost(
+    scheme: SchemeName,
+) -> None:
+    workload = {"writes": 0.2, "deletes": 0.05, "value_size": {"min": 16, "max": 128}}
+    with local_rack(scheme, keys=2000, workload=workload) as rack:
+        if scheme == "netcache":
+            rack.cache(rack.hottest(50))
+        sample = rack.run(2.0)
+        assert sample["completed"] > 1000
+        assert sample["writes"] > 0.15 * sample["completed"]
+        assert_consistent(sample)
+        assert_consistent(rack.finish("drain"))
+        verified = rack.finish("verify")
+        assert verified["verified"] > 100
+        assert verified["acked_writes_lost"] == 0
+        assert verified["unread"] == 0
+
+
+def test_a_cache_takes_reads_off_the_servers() -> None:
+    with local_rack("netcache", keys=10_000) as rack:
+        rack.cache(rack.hottest(500))
+        before = rack.server.statistics()["servers"]
+        sample = rack.run(1.0)
+        after = rack.server.statistics()["servers"]
+        served = sum(after[i]["reads"] - before[i]["reads"] for i in after)
+        ratio = sample["hits"] / sample["reads"]
+        # Zipf 0.99: the 500 hottest of 10,000 keys get about 69% of the requests.
+        assert 0.64 < ratio < 0.74
+        assert served == pytest.approx(sample["reads"] - sample["hits"], rel=0.1)
+        assert_consistent(sample)
+
+
+def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
+    with local_rack("netcache", keys=10_000) as rack:
+        rack.cache(rack.hottest(200))
+        hot = rack.hottest(1)
+        rack.do(do="shift", kind="hot-out", keys=200, top=10_000)
+        assert rack.hottest(1) != hot
+        sample = rack.run(0.5)
+        assert sample["hits"] < 0.05 * sample["reads"]
+
+
+def test_shifts_by_the_clock_happen_while_measuring_only() -> None:
+    shift = {"kind": "hot-in", "keys": 10, "top": 100, "every": 0.1}
+    with local_rack("nocache", workload={"shift": shift}) as rack:
+        first = rack.hottest(1)
+        rack.run(0.3, "warmup")
+        assert rack.hottest(1) == first
+        rack.run(0.3, "measure")
+        assert rack.hottest(1) != first
+
+
+def test_open_loop_keeps_its_rate_without_burning_a_core() -> None:
+    workload = {"arrivals": {"rate": 2000}}
+    with local_rack("nocache", workload=workload) as rack:
+        rack.run(0.3, "warmup")
+        before = time.process_time()
+        sample = rack.run(2.0)
+        used = (time.process_time() - before) / sample["interval_s"]
+        assert sample["completed"] / sample["interval_s"] == pytest.approx(2000, rel=0.1)
+        assert used < 0.6
+        rack.do(do="rate", value=500)
+        sample = rack.run(2.0)
+        assert sample["completed"] / sample["interval_s"] == pytest.approx(500, rel=0.2)
+
+
+def test_an_idle_rack_uses_no_processor() -> None:
+    with local_rack("nocache"):
+        before = time.process_time()
+        time.sleep(1.0)
+        assert time.process_time() - before < 0.05
+
+
+def test_a_server_of_limited_rate_serves_that_much_and_drops_the_rest() -> None:
+    workload = {"zipf": 0.0, "arrivals": {"rate": 2000}}
+    # A full queue is shorter than a retry time-out: no request waits twice.
+    limits = {"service_rate": 500, "queue_limit": 16}
+    with local_rack("nocache", servers=2, workload=workload, **limits) as rack:
+        rack.run(0.5, "warmup")
+        before = rack.server.statistics()["servers"]
+        sample = rack.run(2.0)
+        after = rack.server.statistics()["servers"]
+        for server in before:
+            served = after[server]["served"] - before[server]["served"]
+            assert served / sample["interval_s"] == pytest.approx(500, rel=0.1)
+            assert after[server]["dropped"] > before[server]["dropped"]
+        assert 0 < sample["completed"] / sample["interval_s"] <= 1050
+
+
+def test_samples_hold_a_histogram_that_python_can_merge() -> None:
+    with local_rack("nocache") as rack:
+        merged = HdrHistogram(1, 120_000_000_000, 3)
+        completed = 0
+        for _ in range(3):
+            sample = rack.run(0.2)
+            completed += sample["completed"]
+            merged.add(HdrHistogram.decode(sample["latency"]))
+        assert merged.get_total_count() == completed
+        p99 = sample["latency_ns"]["p99"]
+        assert 0 < sample["latency_ns"]["p50"] <= p99 <= sample["latency_ns"]["max"]
+
+
+def test_requests_lost_while_the_switch_is_paused_are_retried_or_counted() -> None:
+    with local_rack("nocache", deadline_s=0.4) as rack:
+        rack.run(0.2)
+        rack.node.pause()
+        lost = rack.run(1.5)
+        assert lost["lost"] > 0
+        assert lost["retries"] > 0
+        rack.node.resume()
+        rack.run(0.5)
+        again = rack.run(0.5)
+        assert again["completed"] > 100
+        assert_consistent(again)
+
+
+# What can go wrong
+
+
+def test_garbage_into_every_port_is_counted_and_harms_nobody() -> None:
+    rng = random.Random(7)
+    rack = LocalRack("netcache", keys=1000)
+    switch_client, client, switch_server, server = rack.udp
+    rack.start()
+    rack.cache(rack.hottest(10))
+    # The nodes of the peers give their addresses to the attacker.
+    hot = rack.hottest(1)[0]
+    rack.client.stop()
+    rack.server.stop()
+    real = [
+        kv_frame(
+            source=client_ip(1),
+            destination=rng.choice([SERVICE, CONTROLLER, bytes([10, 2, 0, 1])]),
+            op=op,
+            sender=1,
+            request=rng.getrandbits(32),
+            key=hot if rng.random() < 0.5 else rng.randbytes(16),
+            mark=rng.choice([None, (1, 1, 0xFF), (rng.getrandbits(32), 5, 3)]),
+            value=rng.randbytes(rng.choice([0, 16, 100, 128, 1024])),
+        )
+        for op in (0x00, 0x02, 0x04, 0x10, 0x12, 0x20, 0x22, 0x24, 0x26, 0x30, 0x32, 0x7F)
+        for _ in range(8)
+    ]
+    sent = rack.node.statistics()["received"]
+    for own, peer in ((client, switch_client), (server, switch_server)):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+            attacker.bind(("127.0.0.1", own))
+            attacker.connect(("127.0.0.1", peer))
+            for number in range(50_000):
+                attacker.send(_garbage(rng, real))
+                sent += 1
+                if number % 200 == 199:
+                    _settle(rack, sent)
+    _settle(rack, sent)
+    statistics = rack.node.statistics()
+    assert statistics["malformed"] > 1000
+    drops = rack.switch.read_counter(rack.names.id_of("counters", "reasons"))
+    assert sum(packets for _, packets, _ in drops) > 10_000
+    rack.client = ClientNode(json.dumps(rack.client_config))
+    rack.server = ServerNode(json.dumps(rack.server_config))
+    rack.server.start()
+    rack.client.start()
+    try:
+        sample = rack.run(0.5)
+        assert sample["completed"] > 100
+        assert sample["malformed"] == 0
+    finally:
+        rack.stop()
+
+
+def _garbage(rng: random.Random, real: list[bytes]) -> bytes:
+    frame = bytearray(rng.choice(real))
+    choice = rng.random()
+    if choice < 0.3:
+        return rng.randbytes(rng.randrange(0, 200))
+    if choice < 0.6:
+        return bytes(frame[: rng.randrange(len(frame))])
+    for _ in range(rng.randrange(1, 5)):
+        frame[rng.randrange(len(frame))] = rng.getrandbits(8)
+    return bytes(frame)
+
+
+def _settle(rack: LocalRack, sent: int) -> None:
+    """Wait until the switch has seen so many frames; else some drown in a socket's buffer."""
+    deadline = time.monotonic() + 10
+    while rack.node.statistics()["received"] < sent and time.monotonic() < deadline:
+        time.sleep(0.001)
+
+
+def test_garbage_at_servers_and_clients_is_counted() -> None:
+    rng = random.Random(11)
+    rack = LocalRack("netcache", keys=1000)
+    _, client, _, server = rack.udp
+    rack.node.stop()
+    rack.server.start()
+    rack.client.start()
+    real = [
+        kv_frame(
+            source=SERVICE,
+            destination=bytes([10, 2, 0, number % 5]),
+            op=number,
+            sender=1,
+            request=number,
+            key=rng.randbytes(16),
+            value=rng.randbytes(64),
+        )
+        for number in range(0x40)
+    ]
+    for own, peer in ((rack.udp[0], client), (rack.udp[2], server)):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
+            attacker.bind(("127.0.0.1", own))
+            attacker.connect(("127.0.0.1", peer))
+            for number in range(10_000):
+                attacker.send(_garbage(rng, real))
+                if number % 200 == 199:
+                    time.sleep(0.005)
+    time.sleep(0.3)
+    servers = rack.server.statistics()
+    sample = rack.client.sample()
+    rack.stop()
+    assert servers["failed"] is None
+    assert servers["received"] > 5000
+    assert servers["malformed"] > 1000
+    assert sample["failed"] is None
+    assert sample["malformed"] > 1000
+
+
+def test_a_busy_port_is_named_in_the_error() -> None:
+    switch = Switch(bundle_of("nocache"))
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as taken:
+        taken.bind(("127.0.0.1", 0))
+        port = taken.getsockname()[1]
+        (peer,) = free_ports(1)
+        with pytest.raises(OSError, match=rf"switch port 3 cannot use 127.0.0.1:{port}: .* in use"):
+            SwitchNode(switch, [(3, f"127.0.0.1:{port}", f"127.0.0.1:{peer}")])
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"partitions": [0, 9]}, "names server 9, but there are 4"),
+        ({"scheme": "netcash"}, "unknown variant `netcash`"),
+        ({"service_rate": 0}, "'service_rate' is 0; it must be above 0"),
+        ({"value_size": 8}, "values of 8 to 8 bytes are not possible"),
+        ({"threads": 4}, "unknown field `threads`"),
+    ],
+)
+def test_a_wrong_server_configuration_says_what_is_wrong(
+    change: dict[str, Any], message: str
+) -> None:
+    ports = free_ports(2)
+    config = {
+        "bind": f"127.0.0.1:{ports[0]}",
+        "peer": f"127.0.0.1:{ports[1]}",
+        "scheme": "nocache",
+        "partitions": [0, 1],
+        "servers": 4,
+        "keys": 100,
+        "value_size": 128,
+        "seed": 1,
+        "service_rate": None,
+        "queue_limit": 256,
+    }
+    with pytest.raises(ValueError, match=message):
+        ServerNode(json.dumps(config | change))
+
+
+def test_commands_that_are_none_are_explained() -> None:
+    rack = LocalRack("nocache")
+    try:
+        with pytest.raises(ValueError, match="unknown variant `pahse`"):
+            rack.client.command('{"do": "pahse"}')
+        with pytest.raises(ValueError, match="a shift of 99999999 keys needs"):
+            rack.do(do="shift", kind="hot-in", keys=99_999_999)
+    finally:
+        rack.stop()
+
+
+def test_a_back_end_that_fails_stops_the_server_and_no_write_is_acknowledged() -> None:
+    class Broken:
+        def __init__(self) -> None:
+            self.loaded = False
+
+        def execute(self, batch: list[tuple[str, bytes, bytes | None]]) -> list[bytes | None]:
+            if self.loaded:
+                raise OSError("disk full")
+            self.loaded = any(key == b"netkv:data-set:1" for kind, key, _ in batch if kind == "put")
+            return [None] * len(batch)
+
+    with local_rack("nocache", store=Broken(), workload={"writes": 1.0}, keys=100) as rack:
+        sample = rack.run(0.5)
+        assert sample["completed"] == 0
+        failed = rack.server.statistics()["failed"]
+        assert "disk full" in failed
+        assert failed.startswith("The server node has stopped")
+
+
+# The control interface
+
+
+def test_entries_come_back_as_they_were_written() -> None:
+    rack = LocalRack("netcache")
+    try:
+        rack._fill_tables()
+        owner = rack.names.table("owner")
+        entries = rack.switch.read_entries(owner)
+        assert len(entries) == 4
+        first = entries[0]
+        assert first["priority"] == 1
+        assert first["matches"][0][1] == "range"
+        rack.switch.delete_entry(owner, first["matches"], first["priority"])
+        with pytest.raises(ControlError, match="no such entry") as caught:
+            rack.switch.delete_entry(owner, first["matches"], first["priority"])
+        assert caught.value.code == "NOT_FOUND"
+        rack.switch.insert_entry(owner, first["matches"], first["action"], first["priority"])
+        assert sorted(rack.switch.read_entries(owner), key=repr) == sorted(entries, key=repr)
+        with pytest.raises(ControlError, match="has 32 bits, but the value given needs 33") as wide:
+            rack.switch.insert_entry(
+                owner, [(1, "range", b"\x00", b"\x01\x00\x00\x00\x00")], first["action"], 1
+            )
+        assert wide.value.code == "OUT_OF_RANGE"
+    finally:
+        rack.stop()
+
+
+def test_a_trace_shows_the_way_of_a_frame() -> None:
+    rack = LocalRack("nocache")
+    try:
+        rack._fill_tables()
+        frame = kv_frame(
+            source=client_ip(1), destination=SERVICE, op=0, sender=1, request=1, key=bytes(16)
+        )
+        frames, document, text = rack.switch.trace(CLIENT_PORT, frame)
+        assert frames == rack.switch.process(CLIENT_PORT, frame)
+        assert document["events"]
+        assert "received on port 1" in text
+    finally:
+        rack.stop()
+
+
+# Durability
+
+SERVE = """
+import json, sys, time
+from netkv._engine import ServerNode
+from netkv.servers.rocksdb import RocksDB
+
+node = ServerNode(sys.argv[1])
+node.start(RocksDB(sys.argv[2]))
+print("ready", flush=True)
+while True:
+    time.sleep(1)
+"""
+
+
+def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> None:
+    rack = LocalRack("netcache", keys=500, workload={"writes": 0.5}, deadline_s=20.0)
+    rack.server.stop()
+
+    def serve() -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [sys.executable, "-c", SERVE, json.dumps(rack.server_config), str(tmp_path / "db")],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+        return process
+
+    rack._fill_tables()
+    rack.node.start()
+    rack.client.start()
+    process = serve()
+    try:
+        rack.cache(rack.hottest(20))
+        sample = rack.run(1.0)
+        assert sample["writes"] > 100
+        os.kill(process.pid, signal.SIGKILL)
+        process.communicate()
+        process = serve()
+        time.sleep(1.0)
+        assert_consistent(rack.run(1.0))
+        assert_consistent(rack.finish("drain"))
+        verified = rack.finish("verify")
+        assert verified["verified"] > 100
+        assert verified["acked_writes_lost"] == 0
+    finally:
+        process.kill()
+        process.communicate()
+        rack.stop()

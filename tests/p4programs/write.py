@@ -1,0 +1,47 @@
+"""Writes nocache.stf and netcache.stf: `python -m tests.p4programs.write`."""
+
+from pathlib import Path
+
+from netkv.control.entries import NetCacheOptions
+from netkv.control.netcache import NetCache
+from netkv.control.nocache import NoCache
+from tests.p4programs import caching, forwarding
+from tests.p4programs.stf import TOPOLOGY, Stf
+
+HERE = Path(__file__).parent
+
+
+def nocache() -> str:
+    """The packet test of p4/nocache.p4."""
+    stf = Stf()
+    stf.write(NoCache(TOPOLOGY).tables())
+    forwarding.requests_and_replies(stf)
+    forwarding.controller_port(stf)
+    forwarding.other_traffic(stf)
+    forwarding.dropped(stf)
+    return stf.text("NoCache: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
+
+
+def netcache() -> str:
+    """The packet test of p4/netcache.p4. All reads are sampled; 4 make a key hot."""
+    stf = Stf()
+    options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
+    stf.write(NetCache(TOPOLOGY, options).tables())
+    forwarding.requests_and_replies(stf)
+    forwarding.controller_port(stf)
+    forwarding.other_traffic(stf)
+    forwarding.dropped(stf)
+    stf.write([caching.cached(caching.KEY, 5, 9, 0xFF, 7)])
+    caching.life_of_an_entry(stf)
+    caching.not_cached(stf)
+    caching.shared_rows(stf)
+    caching.reused_entry(stf)
+    caching.statistics(stf)
+    caching.malformed(stf)
+    caching.servers_and_controller(stf)
+    return stf.text("NetCache: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
+
+
+if __name__ == "__main__":
+    (HERE / "nocache.stf").write_text(nocache())
+    (HERE / "netcache.stf").write_text(netcache())

@@ -1,0 +1,120 @@
+"""Arbitration: who is primary after every order of arrivals and departures."""
+
+from __future__ import annotations
+
+import pytest
+from finsy.proto import U128, p4r, stratum
+
+from netkv.p4rt.arbitration import Arbitration, Controller, Notice
+from netkv.p4rt.errors import Code, RpcError, code_of
+
+
+def claim(
+    arbitration: Arbitration, controller: Controller, election_id: int, role: str = ""
+) -> list[tuple[Controller, Code, int]]:
+    update = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(election_id))
+    if role:
+        update.role.name = role
+    return told(arbitration.update(controller, update))
+
+
+def told(notices: list[Notice]) -> list[tuple[Controller, Code, int]]:
+    return [
+        (each.to, code_of(each.update.status.code), U128.decode(each.update.election_id))
+        for each in notices
+    ]
+
+
+@pytest.fixture
+def arbitration() -> Arbitration:
+    return Arbitration(1)
+
+
+def test_a_higher_election_id_takes_over_and_both_hear_of_it(arbitration: Arbitration) -> None:
+    first, second = Controller(), Controller()
+    assert claim(arbitration, first, 1) == [(first, Code.OK, 1)]
+    assert claim(arbitration, second, 2) == [
+        (first, Code.ALREADY_EXISTS, 2),
+        (second, Code.OK, 2),
+    ]
+    assert second.is_primary
+    assert not first.is_primary
+    with pytest.raises(RpcError, match="only the primary") as caught:
+        arbitration.authorize("", U128.encode(1))
+    assert caught.value.code is Code.PERMISSION_DENIED
+    arbitration.authorize("", U128.encode(2))
+
+
+def test_a_lower_election_id_is_a_backup_and_disturbs_nobody(arbitration: Arbitration) -> None:
+    first, second = Controller(), Controller()
+    claim(arbitration, first, 5)
+    assert claim(arbitration, second, 4) == [(second, Code.ALREADY_EXISTS, 5)]
+    assert first.is_primary
+
+
+def test_backups_hear_that_the_primary_is_gone_and_one_can_succeed(
+    arbitration: Arbitration,
+) -> None:
+    primary, backup = Controller(), Controller()
+    claim(arbitration, primary, 9)
+    claim(arbitration, backup, 3)
+    assert told(arbitration.leave(primary)) == [(backup, Code.NOT_FOUND, 9)]
+    # A backup does not become primary by itself, nor with an id below the highest seen.
+    assert claim(arbitration, backup, 8) == [(backup, Code.NOT_FOUND, 9)]
+    with pytest.raises(RpcError, match="no primary controller"):
+        arbitration.authorize("", U128.encode(8))
+    assert claim(arbitration, backup, 9) == [(backup, Code.OK, 9)]
+
+
+def test_a_primary_can_step_down(arbitration: Arbitration) -> None:
+    primary, backup = Controller(), Controller()
+    claim(arbitration, primary, 9)
+    claim(arbitration, backup, 3)
+    assert claim(arbitration, primary, 1) == [
+        (primary, Code.NOT_FOUND, 9),
+        (backup, Code.NOT_FOUND, 9),
+    ]
+
+
+def test_an_election_id_cannot_be_used_twice(arbitration: Arbitration) -> None:
+    claim(arbitration, Controller(), 7)
+    with pytest.raises(RpcError, match="election id 7 is used") as caught:
+        claim(arbitration, Controller(), 7)
+    assert caught.value.code is Code.INVALID_ARGUMENT
+
+
+def test_zero_never_becomes_primary(arbitration: Arbitration) -> None:
+    watcher, another = Controller(), Controller()
+    assert claim(arbitration, watcher, 0) == [(watcher, Code.NOT_FOUND, 0)]
+    assert claim(arbitration, another, 0) == [(another, Code.NOT_FOUND, 0)]
+
+
+def test_roles_elect_on_their_own(arbitration: Arbitration) -> None:
+    first, second = Controller(), Controller()
+    claim(arbitration, first, 1)
+    assert claim(arbitration, second, 1, "monitoring") == [(second, Code.OK, 1)]
+    assert first.is_primary
+    assert second.is_primary
+    with pytest.raises(RpcError, match="cannot become one of role ''") as caught:
+        claim(arbitration, second, 2)
+    assert caught.value.code is Code.FAILED_PRECONDITION
+
+
+def test_a_role_touches_only_what_its_configuration_lists(arbitration: Arbitration) -> None:
+    controller = Controller()
+    update = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(1))
+    update.role.name = "tables"
+    update.role.config.Pack(stratum.P4RoleConfig(shared_p4_ids=[5]))
+    arbitration.update(controller, update)
+    role = arbitration.authorize("tables", U128.encode(1))
+    role.check_object(5, "table a")
+    with pytest.raises(RpcError, match="may not write table b"):
+        role.check_object(6, "table b")
+    assert not role.sets_pipeline
+    assert list(arbitration.packet_receivers()) == []
+
+
+def test_another_device_is_not_found(arbitration: Arbitration) -> None:
+    with pytest.raises(RpcError, match="no device 2") as caught:
+        arbitration.update(Controller(), p4r.MasterArbitrationUpdate(device_id=2))
+    assert caught.value.code is Code.NOT_FOUND

@@ -1,0 +1,197 @@
+"""The forwarding pipeline config: every action, and what a controller can get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import grpc
+import pytest
+from finsy.proto import p4r, p4r_grpc
+from grpc import aio
+
+from netkv import _engine
+from netkv.p4rt import p4info
+from netkv.p4rt.client import P4RuntimeClient
+from netkv.p4rt.entities import Call, Lpm, Names, insert
+from netkv.p4rt.server import P4RuntimeServer
+
+from .conftest import PROGRAM, probe
+
+Set = p4r.SetForwardingPipelineConfigRequest
+Get = p4r.GetForwardingPipelineConfigRequest
+Config = p4r.ForwardingPipelineConfig
+
+
+@pytest.fixture
+async def primary(server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]:
+    """Primary, without a pipeline."""
+    async with P4RuntimeClient(server.address) as client:
+        yield client
+
+
+@pytest.fixture
+async def stub(server: P4RuntimeServer) -> AsyncIterator[Any]:
+    async with aio.insecure_channel(server.address) as channel:
+        yield p4r_grpc.P4RuntimeStub(channel)
+
+
+def request(action: Set.Action.ValueType, config: Config | None = None) -> Set:
+    return Set(device_id=1, election_id=p4r.Uint128(low=1), action=action, config=config)
+
+
+async def refused(call: Any) -> tuple[grpc.StatusCode, str]:
+    with pytest.raises(aio.AioRpcError) as caught:
+        await call
+    return caught.value.code(), caught.value.details() or ""
+
+
+async def test_without_a_pipeline_everything_says_so(
+    primary: P4RuntimeClient, stub: Any, names: Names
+) -> None:
+    del primary
+    code, text = await refused(stub.GetForwardingPipelineConfig(Get(device_id=1)))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "no forwarding pipeline config" in text
+    write = p4r.WriteRequest(
+        device_id=1,
+        election_id=p4r.Uint128(low=1),
+        updates=[insert(names.table_entry("lpm_table", {}, Call("drop", {})))],
+    )
+    code, _ = await refused(stub.Write(write))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_p4_source_is_compiled_and_its_errors_are_told(
+    primary: P4RuntimeClient, stub: Any
+) -> None:
+    await primary.set_pipeline(PROGRAM.read_bytes(), cookie=42)
+    assert "MyIngress.exact_table" in {each.name for each in primary.names.schema.tables}
+    config = (await stub.GetForwardingPipelineConfig(Get(device_id=1))).config
+    assert config.cookie.cookie == 42
+    assert config.p4_device_config == PROGRAM.read_bytes()
+    assert config.p4info.pkg_info.arch == "v1model"
+    only = Get(device_id=1, response_type=Get.COOKIE_ONLY)
+    config = (await stub.GetForwardingPipelineConfig(only)).config
+    assert (config.cookie.cookie, config.HasField("p4info")) == (42, False)
+
+    broken = Config(p4_device_config=b"#include <core.p4>\nheader oops {")
+    code, text = await refused(
+        stub.SetForwardingPipelineConfig(request(Set.VERIFY_AND_COMMIT, broken))
+    )
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert "p4_device_config" in text
+    assert "header oops {" in text
+    # The program that ran still runs.
+    assert (await primary.get_pipeline()).cookie.cookie == 42
+
+
+async def test_what_is_no_program_is_refused(primary: P4RuntimeClient, stub: Any) -> None:
+    del primary
+    for data, sentence in [
+        (b"", "is empty"),
+        (b"\xff\xfe\0binary", "neither P4 source in UTF-8 nor a bundle"),
+        (b"netkv-bundle 1\n{}", "damaged"),
+        (b"netkv-bundle 7\n{}", "begins with"),
+    ]:
+        code, text = await refused(
+            stub.SetForwardingPipelineConfig(request(Set.VERIFY, Config(p4_device_config=data)))
+        )
+        assert code is grpc.StatusCode.INVALID_ARGUMENT, data
+        assert sentence in text
+
+
+async def test_a_p4info_of_another_program_is_refused(
+    primary: P4RuntimeClient, stub: Any, bundle: bytes
+) -> None:
+    del primary
+    info = p4info.from_bundle(bundle)
+    info.tables[0].match_fields[0].bitwidth += 1
+    config = Config(p4_device_config=bundle, p4info=info)
+    code, text = await refused(stub.SetForwardingPipelineConfig(request(Set.VERIFY, config)))
+    assert code is grpc.StatusCode.INVALID_ARGUMENT
+    assert f"{info.tables[0].preamble.name} ({info.tables[0].preamble.id}) differs" in text
+    config.p4info.CopyFrom(p4info.from_bundle(bundle))
+    del config.p4info.registers[:]
+    code, text = await refused(stub.SetForwardingPipelineConfig(request(Set.VERIFY, config)))
+    assert "it lacks" in text
+
+
+async def test_verify_changes_nothing(primary: P4RuntimeClient, stub: Any, bundle: bytes) -> None:
+    del primary
+    await stub.SetForwardingPipelineConfig(request(Set.VERIFY, Config(p4_device_config=bundle)))
+    code, _ = await refused(stub.GetForwardingPipelineConfig(Get(device_id=1)))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+
+
+async def test_writes_to_a_saved_program_take_effect_at_its_commit(
+    primary: P4RuntimeClient, stub: Any, bundle: bytes, switch: _engine.Switch
+) -> None:
+    await primary.set_pipeline(bundle)
+    names = primary.names
+    route = names.table_entry("lpm_table", {"h.probe.ip": Lpm(0, 1)}, Call("forward", {"port": 1}))
+    save = request(Set.VERIFY_AND_SAVE, Config(p4_device_config=bundle))
+    await stub.SetForwardingPipelineConfig(save)
+    await primary.write([insert(route)])
+    assert switch.process(2, probe()) == []
+    assert len([each async for each in primary.read(names.table_entries("lpm_table"))]) == 1
+    await stub.SetForwardingPipelineConfig(request(Set.COMMIT))
+    assert [port for port, _ in switch.process(2, probe())] == [1]
+    code, text = await refused(stub.SetForwardingPipelineConfig(request(Set.COMMIT)))
+    assert code is grpc.StatusCode.FAILED_PRECONDITION
+    assert "VERIFY_AND_SAVE comes before COMMIT" in text
+
+
+async def test_commit_empties_tables_and_reconcile_keeps_them(
+    primary: P4RuntimeClient, stub: Any, bundle: bytes
+) -> None:
+    await primary.set_pipeline(bundle)
+    names = primary.names
+    entry = names.table_entry("lpm_table", {}, Call("drop", {}))
+    await primary.write([insert(entry)])
+    reconcile = request(Set.RECONCILE_AND_COMMIT, Config(p4_device_config=bundle))
+    await stub.SetForwardingPipelineConfig(reconcile)
+    assert len([each async for each in primary.read(names.table_entries("lpm_table"))]) == 1
+    await primary.set_pipeline(bundle)
+    assert [each async for each in primary.read(names.table_entries("lpm_table"))] == []
+    other = PROGRAM.read_text().replace("0x5EC1", "0x5EC2").encode()
+    code, text = await refused(
+        stub.SetForwardingPipelineConfig(
+            request(Set.RECONCILE_AND_COMMIT, Config(p4_device_config=other))
+        )
+    )
+    assert code is grpc.StatusCode.UNIMPLEMENTED
+    assert "use VERIFY_AND_COMMIT" in text
+
+
+async def test_only_the_primary_sets_the_pipeline(server: P4RuntimeServer, stub: Any) -> None:
+    del server
+    code, text = await refused(stub.SetForwardingPipelineConfig(request(Set.VERIFY)))
+    assert code is grpc.StatusCode.PERMISSION_DENIED
+    assert "no primary controller" in text
+
+
+async def test_a_switch_that_runs_a_program_already_can_be_adopted(
+    switch: _engine.Switch, bundle: bytes
+) -> None:
+    server = P4RuntimeServer(switch, bundle=bundle)
+    await server.start()
+    async with P4RuntimeClient(server.address) as client:
+        await client.get_pipeline()
+        await client.write([insert(client.names.table_entry("lpm_table", {}, Call("drop", {})))])
+    await server.stop()
+
+
+async def test_capabilities_name_the_version(stub: Any) -> None:
+    assert (await stub.Capabilities(p4r.CapabilitiesRequest())).p4runtime_api_version == "1.5.0"
+    code, text = await refused(stub.Capabilities(p4r.CapabilitiesRequest(device_id=9)))
+    assert (code, "its device is 1" in text) == (grpc.StatusCode.NOT_FOUND, True)
+
+
+async def test_a_busy_port_is_told_in_a_sentence(server: P4RuntimeServer) -> None:
+    port = int(server.address.rpartition(":")[2])
+    with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: the port is in use"):
+        await P4RuntimeServer(_NO_SWITCH).start(port)
+
+
+_NO_SWITCH: Any = None

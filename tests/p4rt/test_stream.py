@@ -1,0 +1,275 @@
+"""Packets and digests over the stream, and who gets them."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import finsy as fy
+import pytest
+from finsy.proto import p4r
+
+from netkv import _engine
+from netkv.p4rt.client import ControllerError, P4RuntimeClient
+from netkv.p4rt.entities import Call, Names, insert, modify
+from netkv.p4rt.errors import Code
+from netkv.p4rt.mailbox import Mailbox
+from netkv.p4rt.server import P4RuntimeServer
+
+from .conftest import Rack, probe
+
+PACKET_IN = bytes([0x00, 0x80 | 0x05, 0x12, 0x34])  # ingress_port 1, _pad 5, reason 0x1234
+
+
+@dataclass
+class CpuPort:
+    """A CPU port in memory: tests put frames and digests in and look at what came out."""
+
+    sent: list[bytes] = field(default_factory=list)
+    waiting: queue.Queue[tuple[list[bytes], list[tuple[int, list[bytes]]]]] = field(
+        default_factory=queue.Queue
+    )
+
+    def packet_out(self, frame: bytes) -> None:
+        self.sent.append(frame)
+
+    def wait(self, timeout_s: float) -> tuple[list[bytes], list[tuple[int, list[bytes]]]]:
+        try:
+            return self.waiting.get(timeout=timeout_s)
+        except queue.Empty:
+            return [], []
+
+
+@pytest.fixture
+def cpu() -> CpuPort:
+    return CpuPort()
+
+
+@pytest.fixture
+async def cpu_server(
+    switch: _engine.Switch, bundle: bytes, cpu: CpuPort
+) -> AsyncIterator[P4RuntimeServer]:
+    server = P4RuntimeServer(switch, cpu, bundle=bundle)
+    await server.start()
+    yield server
+    await server.stop()
+
+
+@pytest.fixture
+async def primary(cpu_server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]:
+    async with P4RuntimeClient(cpu_server.address, election_id=5) as client:
+        await client.get_pipeline()
+        yield client
+
+
+async def soon(awaitable: Any) -> Any:
+    return await asyncio.wait_for(awaitable, 2)
+
+
+async def eventually(condition: Callable[[], bool]) -> None:
+    for _ in range(200):
+        if condition():
+            return
+        await asyncio.sleep(0.01)
+    pytest.fail("this did not happen within two seconds")
+
+
+async def test_a_packet_in_carries_its_header_as_metadata(
+    primary: P4RuntimeClient, cpu: CpuPort
+) -> None:
+    cpu.waiting.put(([PACKET_IN + b"payload"], []))
+    packet = await soon(anext(primary.packets()))
+    assert packet.payload == b"payload"
+    assert primary.names.packet_metadata(packet) == {
+        "ingress_port": 1,
+        "_pad": 5,
+        "reason": 0x1234,
+    }
+
+
+async def test_a_packet_out_becomes_a_frame_with_its_header(
+    primary: P4RuntimeClient, cpu: CpuPort
+) -> None:
+    await primary.packet_out(primary.names.packet_out(b"payload", {"egress_port": 511}))
+    await eventually(lambda: bool(cpu.sent))
+    assert cpu.sent == [b"\xff\x80payload"]
+
+
+async def test_a_wrong_packet_out_is_answered_and_the_stream_lives_on(
+    primary: P4RuntimeClient, cpu: CpuPort, caplog: pytest.LogCaptureFixture
+) -> None:
+    bad = p4r.PacketMetadata(metadata_id=1, value=b"\2\0")
+    await primary.packet_out(p4r.PacketOut(payload=b"x", metadata=[bad]))
+    await primary.packet_out(p4r.PacketOut(payload=b"x"))
+    await eventually(lambda: primary.refused == 2)
+    assert "metadata egress_port is 9 bits wide, and 0x200 does not fit" in caplog.text
+    assert "metadata egress_port (1) is missing" in caplog.text
+    assert cpu.sent == []
+    cpu.waiting.put(([PACKET_IN], []))
+    assert (await soon(anext(primary.packets()))).payload == b""
+
+
+async def test_packets_go_to_the_primary_and_after_a_takeover_to_its_successor(
+    primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
+) -> None:
+    waiting = asyncio.ensure_future(anext(primary.packets()))
+    async with P4RuntimeClient(cpu_server.address, election_id=6) as successor:
+        with pytest.raises(ControllerError, match="the highest election id there is 6") as caught:
+            await soon(waiting)
+        assert caught.value.code is Code.ALREADY_EXISTS
+        cpu.waiting.put(([PACKET_IN + b"for the new one"], []))
+        assert (await soon(anext(successor.packets()))).payload == b"for the new one"
+        with pytest.raises(ControllerError, match="only the primary controller"):
+            await primary.write([insert(primary.names.digest("hot_t"))])
+
+
+async def test_a_backup_that_wants_to_be_primary_is_told_why_not(
+    primary: P4RuntimeClient, cpu_server: P4RuntimeServer
+) -> None:
+    del primary
+    with pytest.raises(ControllerError, match="the highest election id there is 5") as caught:
+        await P4RuntimeClient(cpu_server.address, election_id=4).connect()
+    assert caught.value.code is Code.ALREADY_EXISTS
+    with pytest.raises(ControllerError, match="election id 5 is used by another") as caught:
+        await P4RuntimeClient(cpu_server.address, election_id=5).connect()
+    assert caught.value.code is Code.INVALID_ARGUMENT
+
+
+async def test_finsy_takes_over_when_the_primary_goes_away(
+    cpu_server: P4RuntimeServer, finsy_options: fy.SwitchOptions, cpu: CpuPort
+) -> None:
+    async with fy.Switch("second", cpu_server.address, finsy_options) as second:
+        async with fy.Switch(
+            "first", cpu_server.address, finsy_options(initial_election_id=20)
+        ) as first:
+            await eventually(lambda: first.is_primary and not second.is_primary)
+            with pytest.raises(fy.P4ClientError, match="only the primary controller"):
+                await second.insert([fy.P4DigestEntry("hot_t")])
+        await eventually(lambda: second.is_primary)
+        packets = second.read_packets()
+        arriving = asyncio.ensure_future(anext(packets))
+        await asyncio.sleep(0.05)
+        cpu.waiting.put(([PACKET_IN + b"x"], []))
+        assert (await soon(arriving)).payload == b"x"
+
+
+async def test_a_controller_that_does_not_listen_costs_bounded_memory() -> None:
+    mailbox: Mailbox[int] = Mailbox(2)
+    assert [mailbox.offer(number) for number in range(3)] == [True, True, False]
+    mailbox.put(9)  # what must not be lost still fits
+    mailbox.close()
+    assert [await mailbox.get() for _ in range(4)] == [0, 1, 9, None]
+
+
+async def test_frames_too_short_for_their_header_are_counted_and_hurt_nobody(
+    primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
+) -> None:
+    cpu.waiting.put(([b"", b"\0", PACKET_IN], []))
+    assert (await soon(anext(primary.packets()))).payload == b""
+    assert cpu_server.statistics()["packet_ins_dropped"] == 2
+
+
+async def test_digests_come_only_when_configured_and_stop_until_acknowledged(
+    primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
+) -> None:
+    digest = primary.names.schema.digests.named("hot_t").id
+    hot = (digest, [b"\x0a\0\0\1", b"\7"])
+    cpu.waiting.put(([], [hot]))
+    await eventually(lambda: cpu_server.statistics().get("digests_dropped") == 1)
+    config = primary.names.digest("hot_t", ack_timeout_ns=60_000_000_000)
+    await primary.write([insert(config)])
+    cpu.waiting.put(([], [hot]))
+    digests = primary.digests()
+    first = await soon(anext(digests))
+    assert primary.names.digest_members(first) == [{"ip": 0x0A000001, "tag": 7}]
+    cpu.waiting.put(([], [hot, (digest, [b"\1", b"\2"])]))
+    second = await soon(anext(digests))
+    assert primary.names.digest_members(second) == [{"ip": 1, "tag": 2}]
+    assert second.list_id == first.list_id + 1
+    await primary.acknowledge(first)
+    await asyncio.sleep(0.2)
+    cpu.waiting.put(([], [hot]))
+    assert primary.names.digest_members(await soon(anext(digests))) == [
+        {"ip": 0x0A000001, "tag": 7}
+    ]
+
+
+async def test_digests_are_batched_by_size_and_time(primary: P4RuntimeClient, cpu: CpuPort) -> None:
+    digest = primary.names.schema.digests.named("hot_t").id
+    config = primary.names.digest("hot_t", max_list_size=2, max_timeout_ns=50_000_000)
+    await primary.write([insert(config)])
+    cpu.waiting.put(([], [(digest, [b"\1", bytes([tag])]) for tag in range(3)]))
+    digests = primary.digests()
+    assert len((await soon(anext(digests))).data) == 2
+    assert len((await soon(anext(digests))).data) == 1
+    # A controller may change its mind.
+    await primary.write([modify(primary.names.digest("hot_t", max_list_size=1))])
+    cpu.waiting.put(([], [(digest, [b"\1", b"\1"])]))
+    assert len((await soon(anext(digests))).data) == 1
+
+
+async def test_a_stopped_server_ends_iterators_with_a_reason(
+    primary: P4RuntimeClient, cpu_server: P4RuntimeServer
+) -> None:
+    waiting = asyncio.ensure_future(anext(primary.packets()))
+    await asyncio.sleep(0.05)
+    await cpu_server.stop()
+    with pytest.raises(ControllerError, match="shutting down") as caught:
+        await soon(waiting)
+    assert caught.value.disconnected
+    with pytest.raises(ControllerError) as caught:
+        await primary.get_pipeline()
+    assert caught.value.disconnected
+
+
+async def test_nobody_listening_is_told_within_the_timeout() -> None:
+    with pytest.raises(ControllerError, match=r"no P4Runtime server answers at 127\.0\.0\.1:9"):
+        await P4RuntimeClient("127.0.0.1:9").connect(0.3)
+
+
+async def test_ten_thousand_entries_are_written_in_about_a_second(
+    primary: P4RuntimeClient,
+) -> None:
+    names: Names = primary.names
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    updates = [
+        insert(
+            names.table_entry(
+                "exact_table",
+                {"h.probe.ip": ip, "h.probe.tag": ip & 0xFF},
+                Call("set_result", {"result": ip & 0xFFFF}),
+            )
+        )
+        for ip in range(10_000)
+    ]
+    await primary.write(updates)
+    # Generous: test machines are slow and shared. Quadratic behaviour would take minutes.
+    assert loop.time() - start < 10
+    found = [each async for each in primary.read(names.table_entries("exact_table"))]
+    assert len(found) == 10_000
+    with pytest.raises(ControllerError, match="10000 of 10000 updates failed") as caught:
+        await primary.write(updates)
+    assert caught.value.code is Code.ALREADY_EXISTS
+    assert 9_000 in caught.value.failed
+
+
+async def test_packets_and_digests_of_a_running_switch_reach_finsy(
+    rack: Rack, finsy_options: fy.SwitchOptions
+) -> None:
+    async with fy.Switch("sw", rack.server.address, finsy_options) as controller:
+        packets, digests = controller.read_packets(), controller.read_digests("hot_t")
+        await controller.insert([fy.P4DigestEntry("hot_t")])
+        rack.send(1, probe(op=4))
+        packet = await soon(anext(packets))
+        assert packet.metadata["ingress_port"] == 1
+        assert packet.metadata["reason"] == 4
+        assert packet.payload == probe(op=4)
+        rack.send(2, probe(op=2, ip=0x0A000001, tag=7))
+        digest = await soon(anext(digests))
+        assert digest.data == [{"ip": 0x0A000001, "tag": 7}]
+        await controller.write([fy.P4PacketOut(b"x" * 60, egress_port=2, _pad=0)])
+        assert await asyncio.to_thread(rack.receive, 2) == b"x" * 60

@@ -1,0 +1,73 @@
+"""The wheel is whole: what a user without Rust and without a checkout gets, works."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [
+            str(Path(sys.executable).with_name("maturin")),
+            *("build", "-q", "--release", "--locked", "--out", str(out)),
+        ],
+        cwd=ROOT,
+        check=True,
+    )
+    (built,) = out.glob("netkv-*.whl")
+    return built
+
+
+def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    for needed in (
+        "netkv/data/p4/netcache.p4",
+        "netkv/data/p4/include/headers.p4",
+        "netkv/data/scenarios/quickstart.yaml",
+        "netkv/data/web/index.html",
+        "netkv/servers/rocksdb.py",
+    ):
+        assert needed in names
+    assert not [name for name in names if name.startswith("p4/")], "would shadow P4Runtime stubs"
+
+
+@pytest.mark.timeout(600)
+def test_quickstart_runs_from_the_wheel_without_rust(wheel: Path, tmp_path: Path) -> None:
+    environment = tmp_path / "venv"
+    venv.create(environment, with_pip=shutil.which("uv") is None)
+    python = environment / "bin" / "python"
+    if uv := shutil.which("uv"):
+        install = [uv, "pip", "install", "-q", "--python", str(python), str(wheel)]
+    else:
+        install = [str(python), "-m", "pip", "install", "-q", str(wheel)]
+    subprocess.run(install, check=True, cwd=tmp_path)
+    run = subprocess.run(
+        [str(environment / "bin" / "netkv"), "scenario", "run", "quickstart", "--json"],
+        cwd=tmp_path,
+        env={
+            "PATH": f"{environment}/bin:/usr/bin:/bin",
+            "HOME": str(tmp_path),
+            "NETKV_HOME": str(tmp_path / "home"),
+            "LANG": os.environ.get("LANG", "C.UTF-8"),
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    document = json.loads(run.stdout)
+    assert {r["scheme"] for r in document["runs"]} == {"nocache", "netcache"}
+    assert all(t["ok"] for t in document["thresholds"])

@@ -1,0 +1,166 @@
+"""Runs as a rack would report them, deterministic, for tests of what stores and shows runs."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from typing import Any
+
+from hdrh.histogram import HdrHistogram
+
+from netkv.runs import Store, StoreSink
+from netkv.scenarios.results import (
+    Latency,
+    Provenance,
+    RunEvent,
+    RunResult,
+    RunSample,
+    RunSink,
+    RunStart,
+    Threshold,
+)
+
+SERVERS = 8
+WARMUP = 3
+FACTOR = {"nocache": 1.0, "netcache": 2.6}
+HITS = {"nocache": None, "netcache": 0.48}
+
+
+def start(run_id: str, scheme: str = "nocache", **changes: Any) -> RunStart:
+    fields: dict[str, Any] = {
+        "id": run_id,
+        "scenario": "quickstart",
+        "title": "NetCache against NoCache",
+        "scheme": scheme,
+        "params": {},
+        "repeat": 0,
+        "seed": 1,
+        "started_at": 1_790_000_000.0,
+        "duration": 20.0,
+        "warmup": float(WARMUP),
+        "parameters": {"lab": {"servers": SERVERS}, "workload": {"zipf": 0.99, "writes": 0.05}},
+        "provenance": Provenance(
+            netkv_version="0.1.0",
+            source_revision="abc123",
+            program=f"{scheme}.p4",
+            program_hash=f"hash-of-{scheme}",
+            host={"cpu": "Test CPU", "cores": 2},
+        ),
+    }
+    return RunStart.model_validate({**fields, **changes})
+
+
+def samples(run: RunStart, base: float = 2000.0) -> Iterator[RunSample]:
+    chance = random.Random(f"{run.scheme}{run.seed}{run.repeat}{run.params}")
+    caches = HITS.get(run.scheme) is not None
+    for second in range(-WARMUP, int(run.duration)):
+        rate = base * FACTOR.get(run.scheme, 1.0) * (1 + chance.uniform(-0.04, 0.04))
+        if second in (10, 11):
+            rate *= 0.55
+        skew = [1.0] * SERVERS if caches else [3.2, 1.4, 1.0, 0.8, 0.6, 0.5, 0.3, 0.2]
+        served = rate * (0.52 if caches else 1.0)
+        yield RunSample(
+            time=float(second + 1),
+            phase="warmup" if second < 0 else "measure",
+            interval=1.0,
+            throughput_ops=rate,
+            hit_ratio=HITS[run.scheme] + chance.uniform(-0.01, 0.01) if caches else None,
+            latency_us=Latency(
+                mean=900 / FACTOR[run.scheme],
+                p50=700 / FACTOR[run.scheme],
+                p95=1500 / FACTOR[run.scheme],
+                p99=2400 * (1 + chance.uniform(-0.1, 0.3)) / FACTOR[run.scheme],
+                p999=4000 / FACTOR[run.scheme],
+            ),
+            server_load=[served * share / sum(skew) for share in skew],
+            lost_ops=3 if second == 10 else 0,
+            retries=5 if second == 10 else 0,
+            cached=1000 if caches else 0,
+            control_plane_bytes_per_s=1200.0 if caches else 0.0,
+        )
+
+
+def histogram(mean_us: float, seed: int = 1) -> str:
+    chance = random.Random(seed)
+    recorded = HdrHistogram(1, 60_000_000_000, 3)
+    for _ in range(3000):
+        recorded.record_value(int(1000 * mean_us * math.exp(chance.gauss(0, 0.5))))
+    return recorded.encode().decode()
+
+
+def result(run: RunStart, measured: list[RunSample]) -> RunResult:
+    rate = sum(sample.throughput_ops for sample in measured) / len(measured)
+    caches = HITS.get(run.scheme) is not None
+    return RunResult(
+        id=run.id,
+        scheme=run.scheme,
+        params=run.params,
+        repeat=run.repeat,
+        seed=run.seed,
+        status="done",
+        throughput_ops=rate,
+        latency_us=measured[0].latency_us,
+        hit_ratio=0.481 if caches else None,
+        predicted_hit_ratio=0.484 if caches else None,
+        server_load=measured[0].server_load,
+        completed_ops=round(rate * len(measured)),
+        lost_ops=3,
+        retries=5,
+        acked_writes_lost=0,
+        control_plane_bytes_per_s=1200.0 if caches else 0.0,
+        latency_histogram=histogram(900 / FACTOR[run.scheme]),
+        finished_at=run.started_at + run.warmup + run.duration,
+    )
+
+
+def record(sink: RunSink, run: RunStart, base: float = 2000.0) -> RunResult:
+    """Report a whole run, with a server that is down for two seconds."""
+    sink.begin(run)
+    measured = []
+    for sample in samples(run, base):
+        if sample.time == 10:
+            sink.event(
+                run.id,
+                RunEvent(time=10.0, kind="killed", node="servers-0", text="servers-0 was killed."),
+            )
+        if sample.time == 12:
+            sink.event(
+                run.id,
+                RunEvent(time=12.0, kind="started", node="servers-0", text="servers-0 is back."),
+            )
+        sink.sample(run.id, sample)
+        if sample.phase == "measure":
+            measured.append(sample)
+    outcome = result(run, measured)
+    sink.finish(outcome)
+    return outcome
+
+
+def record_comparison(store: Store, group: str = "gcompared", repeats: int = 1) -> list[str]:
+    """NoCache against NetCache as `netkv scenario run` stores it; returns the ids of the runs."""
+    ids = []
+    with StoreSink(store, group=group, command=["netkv", "scenario", "run", "quickstart"]) as sink:
+        for repeat in range(repeats):
+            for index, scheme in enumerate(("nocache", "netcache")):
+                run = start(
+                    f"{group[1:]}-{scheme}-{repeat}",
+                    scheme,
+                    repeat=repeat,
+                    seed=1 + repeat,
+                    started_at=1_790_000_000.0 + 60 * repeat + 30 * index,
+                )
+                record(sink, run)
+                ids.append(run.id)
+        sink.verdict(
+            ids,
+            [
+                Threshold(
+                    expr="netcache.throughput_ops >= 2 * nocache.throughput_ops",
+                    ok=True,
+                    value=5200.0,
+                    detail="5200 >= 4000",
+                )
+            ],
+        )
+    return ids

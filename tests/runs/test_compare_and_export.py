@@ -1,0 +1,123 @@
+"""Comparisons relate what belongs together, and exports carry everything."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from recorded_runs import histogram, record, record_comparison, start
+
+from netkv.errors import NetkvError
+from netkv.runs import Store, StoreSink, histograms
+from netkv.runs.compare import compare, ratio
+from netkv.runs.export import to_csv, to_json
+from netkv.scenarios.results import Interval
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
+        yield opened
+
+
+def test_repeats_are_one_row_with_an_interval(store: Store) -> None:
+    ids = record_comparison(store, repeats=3)
+    nocache, netcache = compare(store.records(ids)).rows
+    assert (nocache.scheme, netcache.scheme) == ("nocache", "netcache")
+    assert netcache.throughput_ops is not None
+    assert netcache.throughput_ops.n == 3
+    assert netcache.ratio is not None
+    assert netcache.ratio.mean == pytest.approx(2.6, rel=0.05)
+    assert netcache.ratio.ci95 is not None
+    assert nocache.baseline
+    assert netcache.acked_writes_lost == 0
+    assert nocache.load_imbalance is not None
+    assert nocache.load_imbalance.mean == pytest.approx(3.2)
+
+
+def test_schemes_are_compared_at_the_same_sweep_point(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for zipf, base in ((0.9, 2000.0), (0.99, 1000.0)):
+            for later, scheme in enumerate(("nocache", "netcache")):
+                run = start(
+                    f"{scheme}-{zipf}",
+                    scheme,
+                    params={"workload.zipf": zipf},
+                    started_at=1_790_000_000.0 + later,
+                )
+                record(sink, run, base)
+    rows = compare(store.records(store.find([sink.group]))).rows
+    ratios = {(row.scheme, row.params["workload.zipf"]): row.ratio for row in rows}
+    for zipf in (0.9, 0.99):
+        assert ratios["nocache", zipf] == Interval(mean=1.0, ci95=None, n=1)
+        found = ratios["netcache", zipf]
+        assert found is not None
+        assert found.mean == pytest.approx(2.6, rel=0.05)
+
+
+def test_settings_that_differ_are_named(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record(sink, start("small", parameters={"lab": {"servers": 8, "clients": 1}}))
+        record(sink, start("large", parameters={"lab": {"servers": 16, "clients": 1}}))
+    rows = compare(store.records(["small", "large"])).rows
+    assert [row.settings for row in rows] == [{"lab.servers": 8}, {"lab.servers": 16}]
+
+
+def test_failed_repeat_is_counted_and_does_not_bend_the_mean(store: Store) -> None:
+    with StoreSink(store) as sink:
+        outcome = record(sink, start("good"))
+    with StoreSink(store) as sink:
+        sink.begin(start("bad", repeat=1))
+    (row,) = compare(store.records(["good", "bad"])).rows
+    assert row.failed == 1
+    assert row.throughput_ops == Interval(mean=outcome.throughput_ops, ci95=None, n=1)
+    assert row.acked_writes_lost is None, "the failed run could not verify its writes"
+
+
+def test_interval_of_a_ratio_combines_both_spreads() -> None:
+    over = ratio(Interval(mean=200, ci95=6, n=3), Interval(mean=100, ci95=4, n=3))
+    assert over is not None
+    assert over.mean == 2
+    assert over.ci95 == pytest.approx(2 * (0.03**2 + 0.04**2) ** 0.5)
+    assert ratio(Interval(mean=1, ci95=None, n=1), Interval(mean=0, ci95=None, n=1)) is None
+
+
+def test_json_export_is_everything(store: Store) -> None:
+    ids = record_comparison(store)
+    exported = json.loads(to_json(store.records(ids)))["runs"]
+    assert [run["id"] for run in exported] == ids
+    assert exported[1]["series"]["hit_ratio"][5] == pytest.approx(0.48, abs=0.02)
+    assert exported[1]["parameters"]["workload"]["zipf"] == 0.99
+    assert exported[1]["latency_histogram"]
+
+
+def test_csv_export_has_a_line_per_second_and_a_column_per_server(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record(sink, start("a", "netcache", params={"workload.zipf": 0.9}))
+    rows = list(csv.DictReader(io.StringIO(to_csv(store.records(["a"])))))
+    assert len(rows) == 23
+    assert rows[0]["param:workload.zipf"] == "0.9"
+    assert float(rows[5]["server_load_7"]) > 0
+    assert rows[5]["phase"] == "measure"
+
+
+def test_histograms_of_repeats_merge() -> None:
+    one, two = histogram(500, 1), histogram(1500, 2)
+    merged = histograms.merge([one, "", two])
+    assert merged.get_total_count() == 6000
+    latency = histograms.latency(merged)
+    assert latency.p50 is not None
+    assert 500 < latency.p50 < 1500
+    latencies, shares = histograms.distribution(merged)
+    assert shares[-1] == 1
+    assert latencies == sorted(latencies)
+    assert histograms.merge(["", ""]) is None
+
+
+def test_damaged_histogram_is_an_error_in_words() -> None:
+    with pytest.raises(NetkvError, match="damaged"):
+        histograms.decode("HISTFAAAA")

@@ -1,0 +1,276 @@
+"""The run store keeps what a run told it, whatever happens to the process that ran it."""
+
+from __future__ import annotations
+
+import signal
+import sqlite3
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from recorded_runs import record, record_comparison, samples, start
+
+from netkv.errors import NetkvError, UsageError
+from netkv.runs import Store, StoreSink, default_url
+from netkv.runs.owner import Owner
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> str:
+    return f"sqlite:///{tmp_path / 'state' / 'runs.db'}"
+
+
+@pytest.fixture
+def store(url: str) -> Iterator[Store]:
+    with Store(url) as opened:
+        yield opened
+
+
+def test_run_comes_back_whole(store: Store) -> None:
+    with StoreSink(store, group="g1", command=["netkv"]) as sink:
+        outcome = record(sink, start("r1", "netcache", params={"workload.zipf": 0.9}))
+    run = store.record("r1")
+    assert run.status == "done"
+    assert run.group == "g1"
+    assert run.params == {"workload.zipf": 0.9}
+    assert run.throughput_ops == outcome.throughput_ops
+    assert run.latency_us == outcome.latency_us
+    assert run.server_load == outcome.server_load
+    assert run.latency_histogram == outcome.latency_histogram
+    assert run.provenance.program_hash == "hash-of-netcache"
+    assert run.provenance.host["cpu"] == "Test CPU"
+    assert [event.kind for event in run.events] == ["killed", "started"]
+    assert len(run.series["time"]) == 23
+    assert run.series["phase"].count("warmup") == 3
+    assert all(len(column) == 23 for column in run.series.values())
+    assert run.result().throughput_ops == outcome.throughput_ops
+
+
+def test_verdicts_belong_to_all_runs_of_the_invocation(store: Store) -> None:
+    for run_id in record_comparison(store):
+        (threshold,) = store.record(run_id).thresholds
+        assert threshold.ok
+        assert "nocache.throughput_ops" in threshold.expr
+
+
+def test_samples_can_be_read_while_the_run_goes_on(url: str, store: Store) -> None:
+    run = start("live")
+    with Store(url) as reader, StoreSink(store) as sink:
+        sink.begin(run)
+        for count, sample in enumerate(samples(run), start=1):
+            sink.sample(run.id, sample)
+            assert len(reader.samples("live")[0]) == count
+        assert reader.head("live").status == "running"
+        assert [head.id for head in reader.running()] == ["live"]
+
+
+WRITER = textwrap.dedent("""
+    import sys, time
+    sys.path.insert(0, sys.argv[2])
+    from netkv.runs import Store, StoreSink
+    from recorded_runs import samples, start
+    sink = StoreSink(Store(sys.argv[1]))
+    run = start("victim")
+    sink.begin(run)
+    for sample in samples(run):
+        sink.sample(run.id, sample)
+        if sample.time == 8:
+            print("half-way", flush=True)
+            time.sleep(600)
+""")
+
+
+def test_killed_process_leaves_a_failed_run_with_its_figures_so_far(url: str) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, url, str(Path(__file__).parent)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with writer:
+        assert writer.stdout is not None
+        assert writer.stdout.readline().strip() == "half-way"
+        with Store(url) as store:
+            assert store.head("victim").status == "running", "its process lives"
+        writer.kill()
+    with Store(url) as store:
+        run = store.record("victim")
+    assert run.status == "failed"
+    assert run.reason is not None
+    assert str(writer.pid) in run.reason
+    assert len(run.series["time"]) == 11
+    measured = run.series["throughput_ops"][3:]
+    assert run.throughput_ops == pytest.approx(sum(measured) / len(measured))
+    assert len(run.server_load) == 8
+
+
+def test_process_number_that_came_back_does_not_keep_a_dead_run_alive() -> None:
+    me = Owner.this_process()
+    assert me.is_alive
+    assert not Owner(me.host, replace(me.process, start=me.process.start - 1)).is_alive
+    assert not Owner(me.host, replace(me.process, boot="another")).is_alive
+    assert Owner("another-host", replace(me.process, pid=1)).is_alive, "nobody here can tell"
+
+
+def test_interrupted_run_says_so(store: Store) -> None:
+    def interrupted() -> None:
+        with StoreSink(store) as sink:
+            sink.begin(start("stopped"))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert store.head("stopped").status == "failed"
+    assert store.head("stopped").reason == "Interrupted by the user."
+
+
+def test_two_invocations_can_write_at_once(url: str) -> None:
+    failures: list[BaseException] = []
+
+    def write(name: str) -> None:
+        try:
+            with Store(url) as mine, StoreSink(mine) as sink:
+                for index in range(3):
+                    record(sink, start(f"{name}-{index}"))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    with Store(url) as store:
+        assert len(store.heads()) == 9
+        assert all(len(store.samples(head.id)[0]) == 23 for head in store.heads())
+
+
+def test_unclear_or_wrong_ids_name_what_there_is(store: Store) -> None:
+    record_comparison(store)
+    with pytest.raises(UsageError, match=r"compared-netcache-0, compared-nocache-0"):
+        store.find(["compared-n"])
+    with pytest.raises(UsageError, match="No run has an id that begins with 'xyz'"):
+        store.find(["xyz"])
+    with pytest.raises(UsageError, match="No run"):
+        store.find(["%"])
+    assert store.find(["compared-ne"]) == ["compared-netcache-0"]
+    assert store.find(["gcomp"]) == ["compared-nocache-0", "compared-netcache-0"]
+
+
+def test_id_that_begins_another_still_means_itself(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record(sink, start("run-1"))
+        record(sink, start("run-10"))
+    assert store.find(["run-1"]) == ["run-1"]
+
+
+def test_deleting_takes_series_events_and_empty_group_with_it(store: Store, url: str) -> None:
+    record_comparison(store, "gone")
+    record_comparison(store, "gtwo")
+    store.delete(store.find(["gone"]))
+    assert {head.group for head in store.heads()} == {"gtwo"}
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
+        (left,) = raw.execute("SELECT count(*) FROM samples WHERE run_id LIKE 'one%'").fetchone()
+        (groups,) = raw.execute("SELECT count(*) FROM groups").fetchone()
+    raw.close()
+    assert left == 0
+    assert groups == 1
+
+
+def test_running_run_is_not_deleted(store: Store) -> None:
+    with StoreSink(store) as sink:
+        sink.begin(start("busy"))
+        with pytest.raises(NetkvError, match="still going on"):
+            store.delete(["busy"])
+    assert store.head("busy").id == "busy"
+
+
+def test_news_resumes_after_what_was_seen(store: Store) -> None:
+    record_comparison(store)
+    assert store.latest() == (46, 4)
+    seen, happened = store.news(44, 3)
+    assert [number for number, _, _ in seen] == [45, 46]
+    assert [number for number, _, _ in happened] == [4]
+
+
+def test_store_of_a_newer_netkv_is_refused_with_what_to_do(url: str) -> None:
+    Store(url).close()
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
+        raw.execute("UPDATE store_info SET version = 99")
+    raw.close()
+    with pytest.raises(NetkvError, match="newer netkv"):
+        Store(url)
+
+
+def test_file_that_is_no_store_is_named(tmp_path: Path) -> None:
+    (tmp_path / "runs.db").write_text("this is not a database, it is a text file" * 50)
+    with pytest.raises(NetkvError, match=r"runs\.db cannot be opened"):
+        Store(f"sqlite:///{tmp_path / 'runs.db'}")
+
+
+@pytest.mark.parametrize("url", ["nonsense", "mysterydb://host/netkv"])
+def test_wrong_url_is_explained(url: str) -> None:
+    with pytest.raises(UsageError, match="NETKV_STORE is"):
+        Store(url)
+
+
+def test_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(NetkvError, match="cannot be made"):
+        Store(f"sqlite:///{tmp_path / 'file' / 'runs.db'}")
+
+
+def test_store_stands_in_the_state_directory(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("NETKV_STORE", raising=False)
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    assert default_url() == f"sqlite:///{tmp_path}/runs.db"
+    monkeypatch.setenv("NETKV_STORE", "sqlite:////elsewhere.db")
+    assert default_url() == "sqlite:////elsewhere.db"
+
+
+BUSY_WRITER = textwrap.dedent("""
+    import sys
+    sys.path.insert(0, sys.argv[2])
+    from netkv.runs import Store, StoreSink
+    from recorded_runs import samples, start
+    try:
+        with Store(sys.argv[1]) as store, StoreSink(store) as sink:
+            for number in range(10_000):
+                run = start(f"busy-{number}")
+                sink.begin(run)
+                print(number, flush=True)
+                for sample in samples(run):
+                    sink.sample(run.id, sample)
+    except KeyboardInterrupt:
+        sys.exit(130)
+""")
+
+
+def test_interrupt_in_the_middle_of_a_write_neither_hangs_nor_is_lost(url: str) -> None:
+    for delay in (0.01, 0.04, 0.1):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", BUSY_WRITER, url, str(Path(__file__).parent)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        with writer:
+            assert writer.stdout is not None
+            writer.stdout.readline()
+            time.sleep(delay)
+            writer.send_signal(signal.SIGINT)
+            began = time.monotonic()
+            _, complaints = writer.communicate(timeout=60)
+            assert time.monotonic() - began < 10, complaints
+            assert writer.returncode == 130, complaints
+        with Store(url) as store:
+            assert store.running() == []
+            store.delete([head.id for head in store.heads()])

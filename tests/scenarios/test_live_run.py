@@ -1,0 +1,268 @@
+"""Scenarios on live racks: what comes out is right, and what goes wrong is told."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from netkv.lab import state
+from netkv.scenarios import loader
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.results import (
+    RunEvent,
+    RunResult,
+    RunSample,
+    RunStart,
+    ScenarioResult,
+    Threshold,
+)
+from netkv.scenarios.runner import Progress, run_scenario
+
+TEXT = """\
+name: small
+schemes: [nocache, netcache]
+lab: {servers: 4, server_processes: 2, service_rate: 500, cache_entries: 200}
+workload: {keys: 5000, zipf: 0.99, writes: 0.05, arrivals: {outstanding: 8}}
+warmup: 1
+duration: 3
+"""
+
+
+class Sink:
+    """Keeps what it hears and checks the order."""
+
+    def __init__(self) -> None:
+        self.runs: list[RunStart] = []
+        self.samples: list[RunSample] = []
+        self.events: list[RunEvent] = []
+        self.results: list[RunResult] = []
+        self.verdicts: list[Threshold] = []
+        self.open: str | None = None
+
+    def begin(self, run: RunStart) -> None:
+        assert self.open is None
+        self.open = run.id
+        self.runs.append(run)
+
+    def sample(self, run_id: str, sample: RunSample) -> None:
+        assert run_id == self.open
+        self.samples.append(sample)
+
+    def event(self, run_id: str, event: RunEvent) -> None:
+        assert run_id == self.open
+        self.events.append(event)
+
+    def finish(self, result: RunResult) -> None:
+        assert result.id == self.open
+        self.open = None
+        self.results.append(result)
+
+    def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None:
+        assert run_ids == [run.id for run in self.runs]
+        self.verdicts = thresholds
+
+
+def small(*more: str, text: str = TEXT) -> Scenario:
+    return loader.loads(text, "small.yaml", more)
+
+
+def node_pid(name: str) -> int | None:
+    """Pid of a node of the run that is going on."""
+    for lab_name in state.names():
+        lab = state.load(lab_name)
+        if lab is not None and name in lab.nodes:
+            return lab.nodes[name].pid
+    return None
+
+
+def kill_in_measured_part(name: str) -> object:
+    """A progress callback that kills a node once, in the middle of the measured part."""
+    done: list[int] = []
+
+    def on_progress(progress: Progress) -> None:
+        if not done and progress.phase == "measure" and progress.sample is not None:
+            pid = node_pid(name)
+            assert pid is not None
+            os.kill(pid, signal.SIGKILL)
+            done.append(pid)
+
+    return on_progress
+
+
+async def test_result_has_the_figures_of_both_schemes() -> None:
+    text = TEXT + "expect:\n  - netcache.throughput_ops >= 1.5 * nocache.throughput_ops\n"
+    sink = Sink()
+    result = await run_scenario(small(text=text), sink=sink)
+    assert result.ok, result.thresholds
+    nocache, netcache = result.runs
+    assert nocache.hit_ratio == 0
+    assert nocache.predicted_hit_ratio is None
+    assert netcache.hit_ratio is not None
+    assert netcache.predicted_hit_ratio is not None
+    assert abs(netcache.hit_ratio - netcache.predicted_hit_ratio) < 0.1
+    for run in result.runs:
+        assert run.status == "done"
+        assert run.acked_writes_lost == 0
+        assert run.stale_reads == 0
+        assert run.completed_ops > 0
+        assert len(run.server_load) == 4
+        assert run.latency_us.p50 is not None
+        assert run.latency_us.p99 is not None
+        assert 0 < run.latency_us.p50 <= run.latency_us.p99
+        lengths = {len(column) for column in run.series.values()}
+        assert len(lengths) == 1
+        assert run.series["phase"].count("measure") == 3
+        # What clients completed is what servers served plus what the switch answered.
+        served = sum(run.server_load) + (run.hit_ratio or 0) * run.throughput_ops
+        assert served >= 0.8 * run.throughput_ops
+    assert sink.results == result.runs
+    assert sink.verdicts == result.thresholds
+    assert len(sink.samples) == 2 * 4
+    assert ScenarioResult.model_validate_json(result.model_dump_json()) == result
+    start = sink.runs[1]
+    assert start.parameters["workload"]["zipf"] == 0.99
+    assert start.provenance.program == "netcache.p4"
+    assert len(start.provenance.program_hash) == 64
+    assert state.names() == []
+
+
+@pytest.mark.parametrize("node", ["switch", "servers-1", "client"])
+async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str) -> None:
+    sink = Sink()
+    scenario = small("schemes=[nocache]")
+    result = await run_scenario(
+        scenario,
+        sink=sink,
+        on_progress=kill_in_measured_part(node),  # type: ignore[arg-type]
+    )
+    [run] = result.runs
+    assert run.status == "failed"
+    assert run.reason is not None
+    assert f"'{node}' was killed by signal 9" in run.reason
+    assert run.completed_ops > 0, "what was measured before is kept"
+    assert any(event.kind == "failed" and event.node == node for event in run.events)
+    assert not result.ok
+    assert sink.open is None
+    assert state.names() == []
+    again = await run_scenario(small("schemes=[nocache]", "duration=1", "warmup=0"))
+    assert again.runs[0].status == "done"
+
+
+async def test_run_goes_on_without_a_server_if_its_scenario_says_so() -> None:
+    scenario = small("schemes=[nocache]", "on_failure=continue", "deadline=0.3")
+    result = await run_scenario(
+        scenario,
+        on_progress=kill_in_measured_part("servers-1"),  # type: ignore[arg-type]
+    )
+    [run] = result.runs
+    assert run.status == "done"
+    assert run.acked_writes_lost is None, "half the keys cannot be read back"
+    assert run.lost_ops > 0
+    assert any("not verified" in event.text for event in run.events)
+
+
+async def test_switch_that_goes_and_comes_costs_no_acknowledged_write() -> None:
+    text = TEXT + "events:\n  - {at: 0.5, kill: switch}\n  - {at: 1, start: switch}\n"
+    result = await run_scenario(small("schemes=[netcache]", "duration=6", text=text))
+    [run] = result.runs
+    assert run.status == "done", run.reason
+    assert run.acked_writes_lost == 0
+    assert run.stale_reads == 0
+    assert run.series["throughput_ops"][-1] > 0
+    assert run.series["hit_ratio"][-1] > 0.2, "the cache is filled again"
+
+
+async def test_rate_and_shift_events_change_the_load() -> None:
+    text = TEXT + (
+        "events:\n  - {at: 1, rate: 50}\n  - {at: 2.5, shift: {kind: hot-in, keys: 100}}\n"
+    )
+    result = await run_scenario(small("schemes=[netcache]", "duration=4", text=text))
+    [run] = result.runs
+    assert run.status == "done", run.reason
+    before, after = run.series["throughput_ops"][1], run.series["throughput_ops"][3]
+    assert before > 3 * after
+    assert 25 < after < 100
+    assert [e.text for e in run.events if e.kind == "note"] == [
+        "rate 50",
+        "shift hot-in of 100 keys",
+    ]
+
+
+async def test_interrupted_run_is_kept_as_failed_and_leaves_nothing() -> None:
+    sink = Sink()
+    reached = asyncio.Event()
+
+    def on_progress(progress: Progress) -> None:
+        if progress.phase == "measure":
+            reached.set()
+
+    task = asyncio.create_task(run_scenario(small(), sink=sink, on_progress=on_progress))
+    await asyncio.wait_for(reached.wait(), 60)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    [run] = sink.results
+    assert run.status == "failed"
+    assert run.reason == "It was interrupted."
+    assert state.names() == []
+
+
+def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "small.yaml").write_text(TEXT)
+    program = textwrap.dedent(
+        """
+        import asyncio, sys
+        from pathlib import Path
+        from netkv.scenarios import loader
+        from netkv.scenarios.runner import run_scenario
+
+        scenario = loader.load(Path(sys.argv[1]))
+        asyncio.run(run_scenario(scenario, on_progress=lambda p: print(p.phase, flush=True)))
+        """
+    )
+    runner = subprocess.Popen(
+        [sys.executable, "-c", program, str(tmp_path / "small.yaml")],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert runner.stdout is not None
+    with runner.stdout:
+        for line in runner.stdout:
+            if line.strip() == "measure":
+                break
+        pids = [node_pid(name) for name in ("switch", "servers-0", "servers-1", "client")]
+        assert None not in pids
+        runner.kill()
+        runner.wait()
+    deadline = time.monotonic() + 3
+    while any(state.identity(pid) for pid in pids if pid) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert [pid for pid in pids if pid and state.identity(pid)] == []
+    assert len(state.sweep()) == 1
+    assert state.names() == []
+
+
+async def test_program_that_does_not_compile_is_a_failed_run_with_the_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from netkv.schemes import Scheme
+
+    program = tmp_path / "broken.p4"
+    program.write_text("header h_t { bit<8 a; }\n")
+    monkeypatch.setattr(Scheme, "program_path", property(lambda _: program))
+    sink = Sink()
+    result = await run_scenario(small("schemes=[nocache]"), sink=sink)
+    assert result.runs[0].status == "failed"
+    assert "broken.p4:1" in (result.runs[0].reason or "")
+    assert sink.open is None
+    assert state.names() == []

@@ -1,0 +1,186 @@
+"""A wrong scenario is refused with the line, the field and what would be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.lab.spec import ClosedLoop, Poisson, UniformSize
+from netkv.scenarios import loader
+
+GOOD = """\
+name: mine
+schemes: [nocache, netcache]
+lab:
+  servers: 4
+workload:
+  keys: 1000
+  zipf: 0.9
+  arrivals: {outstanding: 8}
+duration: 5
+"""
+
+
+def error_of(text: str, *overrides: str) -> str:
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "scenarios/mine.yaml", overrides)
+    return str(caught.value)
+
+
+def test_misspelt_option_names_line_and_right_name() -> None:
+    assert error_of(GOOD.replace("zipf:", "zipff:")) == (
+        "scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.\n"
+        "  Did you mean 'zipf'? Options: arrivals, deletes, keys, mix, shift, value_size, writes, "
+        "zipf."
+    )
+
+
+def test_all_misspelt_options_are_told_at_once() -> None:
+    text = error_of(GOOD.replace("servers", "serverz").replace("zipf:", "zipff:"))
+    assert "mine.yaml:4: 'lab.serverz'" in text
+    assert "mine.yaml:7: 'workload.zipff'" in text
+
+
+def test_value_out_of_range_names_line_value_and_limit() -> None:
+    text = error_of(GOOD.replace("zipf: 0.9", "zipf: 3"))
+    assert text.startswith("scenarios/mine.yaml:7: 'workload.zipf' is 3; ")
+    assert "1.2" in text
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "path", "part"),
+    [
+        ("{outstanding: 0}", "workload.arrivals.outstanding", "greater than or equal to 1"),
+        ("{rate: -1}", "workload.arrivals.rate", "greater than 0"),
+        ("{rat: 5}", "workload.arrivals.rat", "Did you mean 'rate'? Options: outstanding, rate."),
+    ],
+)
+def test_wrong_alternative_is_told_about_the_one_that_was_meant(
+    arrivals: str, path: str, part: str
+) -> None:
+    text = error_of(GOOD.replace("{outstanding: 8}", arrivals))
+    assert text.startswith(f"scenarios/mine.yaml:8: '{path}'")
+    assert part in text
+    assert text.count("mine.yaml") == 1
+
+
+def test_wrong_value_size_is_told_once() -> None:
+    text = error_of(GOOD.replace("  zipf: 0.9", "  value_size: 5000"))
+    assert text.startswith("scenarios/mine.yaml:7: 'workload.value_size' is 5000;")
+    assert text.count("mine.yaml") == 1
+    text = error_of(GOOD.replace("  zipf: 0.9", "  value_size: {min: 64, max: 32}"))
+    assert "scenarios/mine.yaml:7: 'workload.value_size': min (64) is larger than max (32)" in text
+
+
+def test_missing_scheme_list_is_told() -> None:
+    assert "'schemes' is missing" in error_of("name: mine\n")
+
+
+def test_unknown_scheme_lists_the_schemes() -> None:
+    text = error_of(GOOD.replace("netcache", "netcach"))
+    assert text.startswith("scenarios/mine.yaml:2: There is no scheme 'netcach'.")
+    assert "Did you mean 'netcache'?" in text
+
+
+def test_text_that_is_not_yaml_names_the_line() -> None:
+    assert error_of("name: a\nschemes: [nocache\nlab: {}\n").startswith("scenarios/mine.yaml:3: ")
+    assert "mine.yaml:1" in error_of("- a\n- b\n")
+    assert "mine.yaml:1" in error_of("")
+
+
+def test_option_given_twice_is_refused() -> None:
+    assert "mine.yaml:10: is not YAML" in error_of(GOOD + "duration: 6\n")
+
+
+def test_missing_file_and_unknown_name(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no scenario file"):
+        loader.find(str(tmp_path / "none.yaml"))
+    with pytest.raises(UsageError, match="Did you mean 'quickstart'"):
+        loader.find("quickstrat")
+
+
+@pytest.mark.parametrize("file", loader.shipped(), ids=lambda file: file.stem)
+def test_shipped_scenario_loads_under_its_own_name(file: Path) -> None:
+    assert loader.load(file).name == file.stem
+    assert loader.load(file).title
+    assert loader.load(file).description
+
+
+def test_set_changes_what_runs() -> None:
+    scenario = loader.loads(
+        GOOD,
+        "f",
+        ["workload.zipf=0.5", "lab.service_rate=200", "workload.value_size={min: 16, max: 64}"],
+    )
+    assert scenario.workload.zipf == 0.5
+    assert scenario.lab.service_rate == 200
+    assert scenario.workload.value_size == UniformSize(min=16, max=64)
+
+
+def test_set_switches_between_closed_and_open_loop() -> None:
+    assert loader.loads(GOOD, "f").workload.arrivals == ClosedLoop(outstanding=8)
+    scenario = loader.loads(GOOD, "f", ["workload.arrivals.rate=500"])
+    assert scenario.workload.arrivals == Poisson(rate=500)
+
+
+@pytest.mark.parametrize(
+    ("item", "part"),
+    [
+        (
+            "workload.zipff=1",
+            "'workload.zipff' is not an option of a workload.\n  Did you mean 'zipf'?",
+        ),
+        ("nothing=1", "'nothing' is not an option of a scenario."),
+        ("workload.zipf.x=1", "'workload.zipf' has no options of its own"),
+        ("events.3.at=1", "does not exist: there are 0"),
+        ("workload.zipf", "should look like workload.zipf=0.9"),
+        ("workload.zipf=9", "'workload.zipf' is 9; it should be less than or equal to 1.2"),
+        ("workload.zipf=[", "is not YAML"),
+        ("workload={keyz: 3}", "'workload.keyz' is not an option of a workload."),
+    ],
+)
+def test_wrong_set_is_a_usage_error(item: str, part: str) -> None:
+    text = error_of(GOOD, item)
+    assert text.startswith(f"--set {item}: ")
+    assert part in text
+
+
+def test_event_needs_exactly_one_action_and_a_real_node() -> None:
+    assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1}\n")
+    assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1, stop: switch, rate: 5}\n")
+    text = error_of(GOOD + "events:\n  - {at: 1, kill: servers-7}\n")
+    assert "no node 'servers-7'" in text
+    assert "switch, servers-0, client" in text
+    assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
+    assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")
+    loader.loads(GOOD + "events:\n  - {at: 1, kill: switch}\n  - {at: 2, start: switch}\n", "f")
+
+
+def test_wrong_event_names_its_own_line() -> None:
+    text = error_of(GOOD + "events:\n  - at: 1\n    kil: switch\n")
+    assert text.startswith("scenarios/mine.yaml:12: 'events.0.kil' is not an option of an event.")
+
+
+def test_sweep_over_unknown_path_or_wrong_value_is_refused() -> None:
+    text = error_of(GOOD + "sweep:\n  workload.zipff: [1]\n")
+    assert text.startswith("scenarios/mine.yaml:11: 'workload.zipff' is not an option")
+    text = error_of(GOOD + "sweep:\n  workload.zipf: [0.9, 7]\n")
+    assert text.startswith("scenarios/mine.yaml:11: ")
+    assert "1.2" in text
+    assert "cannot be swept" in error_of(GOOD + "sweep:\n  schemes: [[nocache]]\n")
+
+
+def test_sweep_point_sets_its_options() -> None:
+    scenario = loader.loads(GOOD + "sweep:\n  workload.zipf: [0.5]\n", "f")
+    applied = loader.apply(scenario, {"workload.zipf": 0.5, "workload.arrivals.rate": 10})
+    assert applied.workload.zipf == 0.5
+    assert applied.workload.arrivals == Poisson(rate=10)
+    assert applied.sweep == {}
+
+
+def test_wrong_expectation_names_its_line() -> None:
+    text = error_of(GOOD + "expect:\n  - netcache.throughput >= 2\n")
+    assert text.startswith("scenarios/mine.yaml:11: 'throughput' in")
+    assert "Did you mean 'throughput_ops'" in text

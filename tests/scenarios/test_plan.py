@@ -1,0 +1,44 @@
+"""A scenario runs every combination that it asks for, with its own seed."""
+
+from __future__ import annotations
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.scenarios import loader
+from netkv.scenarios.plan import only_schemes, plan
+
+TEXT = """\
+name: mine
+schemes: [nocache, netcache]
+seed: 7
+repeat: 2
+sweep:
+  workload.zipf: [0.5, 0.9]
+  lab.servers: [2, 4]
+expect:
+  - netcache.throughput_ops > nocache.throughput_ops
+  - netcache.stale_reads == 0
+"""
+
+
+def test_sweep_is_every_combination_and_repeats_have_their_own_seed() -> None:
+    runs = plan(loader.loads(TEXT, "f"))
+    assert len(runs) == 2 * 2 * 2 * 2
+    assert [run.scheme for run in runs[:2]] == ["nocache", "netcache"]
+    assert {run.seed for run in runs} == {7, 8}
+    assert {(r.scenario.workload.zipf, r.scenario.lab.servers) for r in runs} == {
+        (0.5, 2),
+        (0.5, 4),
+        (0.9, 2),
+        (0.9, 4),
+    }
+    assert runs[0].params == {"workload.zipf": 0.5, "lab.servers": 2}
+
+
+def test_choosing_a_scheme_drops_thresholds_about_others() -> None:
+    scenario = only_schemes(loader.loads(TEXT, "f"), ["netcache"])
+    assert scenario.schemes == ["netcache"]
+    assert scenario.expect == ["netcache.stale_reads == 0"]
+    with pytest.raises(UsageError, match="Did you mean 'netcache'"):
+        only_schemes(scenario, ["netcash"])

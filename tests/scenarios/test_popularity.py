@@ -1,0 +1,29 @@
+"""The predicted hit ratio is what the distribution says."""
+
+from __future__ import annotations
+
+import pytest
+
+from netkv.scenarios.popularity import harmonic, predicted_hit_ratio
+
+
+@pytest.mark.parametrize("s", [0.0, 0.5, 0.99, 1.0, 1.2])
+def test_harmonic_numbers_agree_with_plain_addition(s: float) -> None:
+    assert harmonic(200_000, s) == pytest.approx(sum(i**-s for i in range(1, 200_001)), rel=1e-10)
+    assert harmonic(10, s) == pytest.approx(sum(i**-s for i in range(1, 11)))
+
+
+def test_prediction_counts_the_ranks_that_are_cached() -> None:
+    keys = [bytes([i]) for i in range(4)]
+    total = 1 + 1 / 2 + 1 / 3 + 1 / 4
+    assert predicted_hit_ratio(keys[:2], keys, 4, 1.0) == pytest.approx(1.5 / total)
+    assert predicted_hit_ratio([keys[3]], keys, 4, 1.0) == pytest.approx(0.25 / total)
+    assert predicted_hit_ratio([], keys, 4, 1.0) == 0
+    assert predicted_hit_ratio(keys, keys, 4, 1.0) == pytest.approx(1)
+
+
+def test_cached_keys_beyond_the_known_ranks_count_with_the_mean_of_the_rest() -> None:
+    hottest = [b"a", b"b"]
+    total = 1 + 1 / 2 + 1 / 3 + 1 / 4
+    predicted = predicted_hit_ratio([b"a", b"z"], hottest, 4, 1.0)
+    assert predicted == pytest.approx((1 + (1 / 3 + 1 / 4) / 2) / total)

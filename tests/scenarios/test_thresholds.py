@@ -1,0 +1,112 @@
+"""A threshold is judged on the right figures, and nothing in it can run as a program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.scenarios import thresholds
+from netkv.scenarios.results import Latency, RunResult, Threshold
+
+
+def run(scheme: str, throughput: float, **more: Any) -> RunResult:
+    fields: dict[str, Any] = {
+        "id": "r",
+        "scheme": scheme,
+        "seed": 1,
+        "status": "done",
+        "throughput_ops": throughput,
+        "acked_writes_lost": 0,
+        "latency_us": Latency(mean=10, p99=50),
+    }
+    return RunResult(**{**fields, **more})
+
+
+def judge(text: str, *runs: RunResult) -> Threshold:
+    expression = thresholds.compile_expression(text, ["nocache", "netcache"])
+    return thresholds.evaluate([expression], runs)[0]
+
+
+def test_comparison_of_two_schemes_is_met_and_missed() -> None:
+    text = "netcache.throughput_ops >= 2 * nocache.throughput_ops"
+    met = judge(text, run("nocache", 100), run("netcache", 250))
+    assert met.ok
+    assert met.value == 250
+    missed = judge(text, run("nocache", 100), run("netcache", 199))
+    assert not missed.ok
+    assert missed.value == 199
+    assert "199 against 200" in missed.detail
+
+
+def test_mean_over_repeats_but_sum_of_losses() -> None:
+    runs = [run("netcache", 100), run("netcache", 200, acked_writes_lost=1)]
+    assert judge("netcache.throughput_ops == 150", *runs).ok
+    assert not judge("netcache.acked_writes_lost == 0", *runs).ok
+    assert judge("netcache.acked_writes_lost == 1", *runs).ok
+
+
+def test_threshold_of_a_failed_run_is_not_met() -> None:
+    failed = run("netcache", 500, status="failed", reason="the switch died", acked_writes_lost=None)
+    verdict = judge("netcache.throughput_ops >= 1", failed)
+    assert not verdict.ok
+    assert "the switch died" in verdict.detail
+    assert not judge("netcache.acked_writes_lost == 0", failed).ok
+    assert not judge("netcache.throughput_ops >= 1").ok
+
+
+def test_every_sweep_point_has_to_meet_it() -> None:
+    good = run("netcache", 500, params={"workload.zipf": 0.9})
+    bad = run("netcache", 50, params={"workload.zipf": 0.0})
+    verdict = judge("netcache.throughput_ops > 100", good, bad)
+    assert not verdict.ok
+    assert "workload.zipf=0.0" in verdict.detail
+    assert judge("netcache.throughput_ops > 10", good, bad).ok
+
+
+def test_arithmetic_and_functions() -> None:
+    runs = [run("netcache", 100, hit_ratio=0.61, predicted_hit_ratio=0.62)]
+    assert judge("abs(netcache.hit_ratio - netcache.predicted_hit_ratio) <= 0.02", *runs).ok
+    assert judge("max(netcache.throughput_ops, 7) / 4 - -1 == 26", *runs).ok
+    assert judge("netcache.load_imbalance > 1.4", run("netcache", 1, server_load=[30, 10])).ok
+    zero = judge("1 / netcache.stale_reads > 0", *runs)
+    assert not zero.ok
+    assert "is 0" in zero.detail
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true') == 0",
+        "netcache.throughput_ops.__class__ == 1",
+        "[x for x in (1,)] == 1",
+        "(lambda: 1)() == 1",
+        "2 ** 9999999 > 1",
+        "'a' * 9 == 1",
+        "True == 1",
+        "1 < 2 < 3",
+        "netcache.throughput_ops",
+        "netcache.throughput_ops >=",
+        "netcache['throughput_ops'] > 1",
+        "abs(1, 2) > 1",
+        "abs() > 1",
+        "min(1) > 1",
+        "fast.throughput_ops > 1",
+        "(" * 400 + "1 > 1",
+        "1 > " + "1+" * 400 + "1",
+    ],
+)
+def test_anything_but_a_comparison_of_figures_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        thresholds.compile_expression(text, ["nocache", "netcache"])
+
+
+def test_summary_has_mean_and_interval_per_scheme() -> None:
+    runs = [run("netcache", 90), run("netcache", 110), run("nocache", 5)]
+    first, second = thresholds.summarise(runs)
+    assert first.throughput_ops is not None
+    assert first.throughput_ops.mean == 100
+    assert first.throughput_ops.ci95 == pytest.approx(127.06, abs=0.01)
+    assert second.throughput_ops is not None
+    assert second.throughput_ops.ci95 is None

@@ -1,0 +1,65 @@
+"""A browser on a served store."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(TESTS / "api"), str(TESTS / "runs")]
+
+from serving import served, slow_runner, store  # noqa: E402  # found by the line above
+
+__all__ = ["browser", "page", "served", "slow_runner", "store"]
+
+# A browser on a busy machine with two cores takes its time.
+expect.set_options(timeout=30_000)
+
+FLAGS = [
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    executable = shutil.which("chromium")
+    if executable is None:
+        pytest.fail("The tests of the dashboard need Chromium: apt install chromium.")
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(executable_path=executable, args=FLAGS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page whose test fails if the page had an error or asked for anything from elsewhere."""
+    context = browser.new_context(viewport={"width": 1400, "height": 1000})
+    opened = context.new_page()
+    opened.set_default_timeout(30_000)
+    errors: list[str] = []
+    opened.on("pageerror", lambda error: errors.append(str(error)))
+    opened.on(
+        "request",
+        lambda request: (
+            errors.append(f"asked for {request.url}")
+            if not request.url.startswith(("http://127.0.0.1:", "data:", "blob:"))
+            else None
+        ),
+    )
+    yield opened
+    context.close()
+    assert not errors

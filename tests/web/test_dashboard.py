@@ -1,0 +1,211 @@
+"""What a user sees and does on the dashboard, in a real browser."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+from recorded_runs import record, record_comparison, samples, start
+from serving import Served
+
+from netkv.runs import StoreSink
+
+
+def traces(page: Page, chart: str) -> list[dict[str, Any]]:
+    """Name and number of points of each trace that a chart shows."""
+    found: list[dict[str, Any]] = page.evaluate(
+        "id => (document.getElementById(id).data ?? [])"
+        ".map(trace => ({name: trace.name, points: trace.y.length, last: trace.y.at(-1)}))",
+        chart,
+    )
+    return found
+
+
+def wait_for_traces(page: Page, chart: str, count: int) -> None:
+    page.wait_for_function(
+        "([id, count]) => document.getElementById(id).data?.length === count", arg=[chart, count]
+    )
+
+
+def test_newest_comparison_is_shown_with_all_its_charts(served: Served, page: Page) -> None:
+    record_comparison(served.store)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 2)
+    assert [trace["name"] for trace in traces(page, "throughput")] == ["nocache", "netcache"]
+    assert traces(page, "throughput")[0]["points"] == 23
+    assert [trace["name"] for trace in traces(page, "hits")] == ["netcache"]
+    assert traces(page, "load")[1]["points"] == 8
+    assert len(traces(page, "latency")) == 2
+    row = page.locator("#comparison tbody tr").nth(1)
+    expect(row).to_contain_text("netcache")
+    expect(row).to_contain_text("2.61")
+    expect(row).to_contain_text("48.1%")
+    expect(page.locator("#verdicts")).to_contain_text("met")
+    expect(page.locator("#events")).to_contain_text("servers-0 was killed.")
+
+
+def test_time_for_which_a_server_was_down_is_shaded(served: Served, page: Page) -> None:
+    record_comparison(served.store)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 2)
+    shapes = page.evaluate("document.getElementById('throughput').layout.shapes")
+    assert [(shape["x0"], shape["x1"]) for shape in shapes] == [(-3, 0), (10, 12)]
+
+
+def test_ticking_runs_compares_them(served: Served, page: Page) -> None:
+    record_comparison(served.store, "gold")
+    with StoreSink(served.store, group="gnew") as sink:
+        record(sink, start("newer", "netcache", started_at=1_795_000_000.0))
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 1)
+    page.locator("#run-old-nocache-0").check()
+    wait_for_traces(page, "throughput", 2)
+    expect(page.locator("#comparison tbody tr")).to_have_count(2)
+    page.locator("#run-newer").uncheck()
+    wait_for_traces(page, "throughput", 1)
+    page.locator("#group-gold").click()
+    wait_for_traces(page, "throughput", 2)
+    expect(page.locator("#run-old-netcache-0")).to_be_checked()
+    expect(page.locator("#follow")).not_to_be_checked()
+
+
+def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> None:
+    run = start("live", "netcache")
+    feed = list(samples(run))
+    with StoreSink(served.store) as sink:
+        sink.begin(run)
+        for sample in feed[:4]:
+            sink.sample(run.id, sample)
+        page.goto(served.url)
+        wait_for_traces(page, "throughput", 1)
+        expect(page.locator("#activity")).to_contain_text("Running quickstart: netcache")
+        page.evaluate(
+            "() => { window.drawn = 0; const react = Plotly.react;"
+            "Plotly.react = (...all) => { window.drawn += 1; return react(...all); }; }"
+        )
+        for sample in feed[4:10]:
+            sink.sample(run.id, sample)
+        page.wait_for_function(
+            "() => document.getElementById('throughput').data[0].y.length === 10"
+        )
+        assert traces(page, "throughput")[0]["last"] == feed[9].throughput_ops
+        assert traces(page, "hits")[0]["points"] == 10
+        # Six samples came at once: each of the four charts is drawn a few times, not six.
+        assert page.evaluate("window.drawn") <= 12
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.")
+    expect(page.locator("#runs")).to_contain_text("failed")
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_run_is_started_and_stopped_from_the_page(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    expect(page.locator("#scenario")).to_have_value("quickstart")
+    # Long enough that it is still going on when a busy machine gets around to the click on Stop.
+    page.get_by_text("Options").click()
+    page.locator("#repeat").fill("100")
+    page.locator("#start").click()
+    expect(page.locator("#activity")).to_contain_text("Running quickstart: nocache")
+    expect(page.locator("#start")).to_be_disabled()
+    page.wait_for_function(
+        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length > 5"
+    )
+    page.locator("#stop").click()
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.")
+    expect(page.locator("#comparison")).to_contain_text("Interrupted by the user.")
+    expect(page.locator("#start")).to_be_enabled()
+
+
+@pytest.mark.usefixtures("slow_runner")
+def test_chosen_schemes_are_what_runs(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.get_by_label("nocache").uncheck()
+    page.locator("#start").click()
+    expect(page.locator("#activity")).to_contain_text("Running quickstart: netcache")
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.")
+    expect(page.locator("#comparison tbody tr")).to_have_count(1)
+    assert [head.scheme for head in served.store.heads()] == ["netcache"]
+
+
+def test_wrong_change_is_explained_on_the_page(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.get_by_text("Options").click()
+    page.locator("#changes").fill("workload.zipff=1")
+    page.locator("#start").click()
+    expect(page.get_by_role("alert")).to_contain_text("zipff")
+    expect(page.locator("#start")).to_be_enabled()
+
+
+def test_text_of_a_run_never_becomes_markup(served: Served, page: Page) -> None:
+    nasty = "<img src=x onerror=alert(1)>"
+    with StoreSink(served.store) as sink:
+        record(sink, start("nasty", title=nasty, params={nasty: nasty}))
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 1)
+    expect(page.locator("#summary-title")).to_have_text(nasty)
+    assert page.locator("main img").count() == 0
+
+
+def test_page_can_be_used_by_keyboard_and_names_its_controls(served: Served, page: Page) -> None:
+    record_comparison(served.store)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 2)
+    unnamed = page.evaluate(
+        "[...document.querySelectorAll('button, input, select, textarea')]"
+        ".filter(e => !e.labels?.length && !e.textContent.trim() && !e.ariaLabel)"
+        ".map(e => e.outerHTML)"
+    )
+    assert unnamed == []
+    page.locator("#run-compared-nocache-0").focus()
+    page.keyboard.press("Space")
+    wait_for_traces(page, "throughput", 1)
+    focused = page.evaluate("document.activeElement.id")
+    assert focused == "run-compared-nocache-0", "the list is drawn anew and keeps the focus"
+
+
+def test_theme_is_kept_over_a_reload(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.locator("#theme").click()
+    page.locator("#theme").click()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    page.reload()
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+def test_exported_page_draws_its_figures_without_a_network(
+    served: Served, page: Page, tmp_path: Any
+) -> None:
+    from netkv.report.page import render
+
+    ids = record_comparison(served.store, repeats=2)
+    file = tmp_path / "report.html"
+    file.write_text(render(served.store.records(ids)), encoding="utf-8")
+    page.route("**/*", lambda route: route.abort())
+    page.set_content(file.read_text(encoding="utf-8"))
+    expect(page.locator(".main-svg").first).to_be_visible()
+    assert page.locator(".plotly-graph-div").count() == 5
+    expect(page.locator("table").first).to_contain_text("2.60x")
+
+
+@pytest.mark.timeout(300)
+def test_real_rack_is_run_from_the_page(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.get_by_text("Options").click()
+    page.locator("#changes").fill(
+        "warmup=1\nduration=4\nlab.servers=4\nworkload.keys=2000\nlab.cache_entries=200\nexpect=[]"
+    )
+    page.locator("#start").click()
+    page.wait_for_function(
+        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length >= 2",
+        timeout=90_000,
+    )
+    expect(page.locator("#activity")).to_contain_text("Running quickstart")
+    expect(page.locator("#comparison tbody tr")).to_have_count(2, timeout=120_000)
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.", timeout=60_000)
+    wait_for_traces(page, "throughput", 2)
+    netcache = next(head for head in served.store.heads() if head.scheme == "netcache")
+    assert netcache.status == "done"
+    assert netcache.acked_writes_lost == 0
+    row = page.locator("#comparison tbody tr").nth(1)
+    expect(row).to_contain_text(f"{netcache.throughput_ops:,.0f}")
+    assert len(traces(page, "load")) == 2

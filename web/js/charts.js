@@ -1,0 +1,164 @@
+// The charts. Each is drawn by one Plotly.react, at most once a frame however much has come in.
+
+import { colour } from "./theme.js";
+import { label } from "./format.js";
+import { colourAt, seriesOf } from "./store.js";
+
+const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
+/** Events that begin and end a disturbance of a node; the time between is shaded. */
+const DOWN = new Set(["killed", "failed", "stopped", "stopping"]);
+const UP = new Set(["started", "ready"]);
+
+let scheduled = false;
+
+/** Draws all charts for these runs (heads, in the order of their colours) at the next frame. */
+export function schedule(runs) {
+  if (scheduled) return;
+  scheduled = true;
+  requestAnimationFrame(() => {
+    scheduled = false;
+    draw(runs());
+  });
+}
+
+function draw(runs) {
+  const shown = runs.map((run, index) => ({ run, colour: colourAt(index), series: seriesOf(run.id) }));
+  const loaded = shown.filter((each) => each.series);
+  const shapes = [...warmup(runs), ...disturbances(loaded)];
+  // One legend is enough: a run has its colour in the list and the table as well.
+  plot("throughput", lines(loaded, "throughput_ops", "%{y:,.0f} ops/s"), {
+    shapes,
+    y: { rangemode: "tozero", tickformat: "~s" },
+    legend: true,
+  });
+  const hits = lines(loaded, "hit_ratio", "%{y:.1%}").filter((trace) => trace.y.some((value) => value != null));
+  plot("hits", hits, {
+    shapes: [...shapes, ...predictions(loaded)],
+    y: { range: [0, 1], tickformat: ".0%" },
+    empty: loaded.length ? "No caching scheme among these runs" : "",
+  });
+  plot("latency", lines(loaded, "latency_p99_us", "%{text}", milliseconds), {
+    shapes,
+    y: { rangemode: "tozero", ticksuffix: " ms" },
+  });
+  plot("load", loads(loaded), {
+    y: { rangemode: "tozero", tickformat: "~s" },
+    x: { title: { text: "server" }, tickformat: "d" },
+    bars: true,
+  });
+}
+
+function lines(shown, column, hover, scale = (value) => value) {
+  return shown.map(({ run, colour: line, series }) => {
+    const y = series.columns[column].map((value) => (value == null ? null : scale(value)));
+    return {
+      type: "scatter",
+      mode: y.length > 1 ? "lines" : "markers",
+      name: label(run),
+      x: series.columns.time,
+      y,
+      text: column.startsWith("latency") ? y.map((value) => (value == null ? "" : `${value.toFixed(2)} ms`)) : undefined,
+      hovertemplate: `${hover}<extra>%{fullData.name}</extra>`,
+      line: { color: line, width: 2 },
+      marker: { color: line },
+    };
+  });
+}
+
+function milliseconds(microseconds) {
+  return microseconds / 1000;
+}
+
+/** Load of each server: of a run that goes on its last second, of a finished one its mean. */
+function loads(shown) {
+  return shown.map(({ run, colour: fill, series }) => {
+    const now = series.columns.server_load.at(-1) ?? [];
+    const load = run.status === "running" || !run.server_load.length ? now : run.server_load;
+    return {
+      type: "bar",
+      name: label(run),
+      x: load.map((_, index) => index),
+      y: load,
+      marker: { color: fill },
+      hovertemplate: "server %{x}: %{y:,.0f} ops/s<extra>%{fullData.name}</extra>",
+    };
+  });
+}
+
+function warmup(runs) {
+  const seconds = Math.max(0, ...runs.map((run) => run.warmup));
+  return seconds ? [band(-seconds, 0, colour("--soft"), 0.1)] : [];
+}
+
+function predictions(shown) {
+  return shown
+    .filter(({ run }) => run.predicted_hit_ratio != null)
+    .map(({ run, colour: line }) => ({
+      type: "line", xref: "paper", x0: 0, x1: 1, yref: "y",
+      y0: run.predicted_hit_ratio, y1: run.predicted_hit_ratio,
+      line: { color: line, width: 1.5, dash: "dash" },
+    }));
+}
+
+/** The time for which a node was down, shaded; popularity shifts and the like as thin lines. */
+function disturbances(shown) {
+  const shapes = [];
+  const bands = [];
+  for (const { run, colour: line, series } of shown) {
+    const down = new Map();
+    const end = series.columns.time.at(-1) ?? 0;
+    for (const event of series.events) {
+      if (event.time <= 0 || event.time > run.duration + 1) continue;
+      if (DOWN.has(event.kind) && event.node !== "rack") {
+        if (!down.has(event.node)) down.set(event.node, event.time);
+      } else if (UP.has(event.kind) && down.has(event.node)) {
+        bands.push([down.get(event.node), event.time]);
+        down.delete(event.node);
+      } else if (event.kind === "shift" || event.kind === "note") {
+        shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line, width: 1, dash: "dot" } });
+      }
+    }
+    // At its end every rack is taken down; only what stayed down before that is a disturbance.
+    for (const start of down.values()) if (start < run.duration - 0.5) bands.push([start, end]);
+  }
+  return [...union(bands).map(([from, to]) => band(from, to, colour("--bad"), 0.15)), ...shapes];
+}
+
+/** Bands joined where they overlap: runs of one scenario are disturbed at the same times. */
+function union(bands) {
+  const joined = [];
+  for (const [from, to] of bands.sort((a, b) => a[0] - b[0])) {
+    const last = joined.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], to);
+    else joined.push([from, to]);
+  }
+  return joined;
+}
+
+function band(from, to, fill, opacity) {
+  return { type: "rect", yref: "paper", y0: 0, y1: 1, x0: from, x1: to, fillcolor: fill, opacity, line: { width: 0 }, layer: "below" };
+}
+
+function plot(id, traces, { shapes = [], x = {}, y = {}, bars = false, legend = false, empty = "" }) {
+  const text = colour("--soft");
+  const axis = { gridcolor: colour("--line"), zeroline: false, automargin: true, fixedrange: false };
+  const layout = {
+    margin: { l: 50, r: 12, t: 8, b: 36 },
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { color: text, size: 12, family: "inherit" },
+    hovermode: bars ? "closest" : "x unified",
+    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--text") } },
+    showlegend: legend && traces.length > 1,
+    legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { color: colour("--text") } },
+    barmode: "group",
+    bargap: 0.25,
+    xaxis: { ...axis, title: bars ? undefined : { text: "seconds" }, showgrid: false, ...x },
+    yaxis: { ...axis, ...y },
+    shapes: traces.length ? shapes : [],
+    annotations: traces.length || !empty ? [] : [{ text: empty, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }],
+    // Zoom stays while new points come in.
+    uirevision: id,
+  };
+  window.Plotly.react(id, traces, layout, CONFIG);
+}

@@ -1,0 +1,96 @@
+// Starting and stopping runs.
+
+import { get, send } from "./api.js";
+import { byId, make } from "./dom.js";
+import { duration } from "./format.js";
+
+const scenarios = new Map();
+let activity = { state: "idle", runs: [] };
+
+/** Fills the form. */
+export async function start() {
+  byId("launch").addEventListener("submit", submit);
+  byId("stop").addEventListener("click", stop);
+  byId("scenario").addEventListener("change", describe);
+  for (const scenario of await get("/api/scenarios")) scenarios.set(scenario.name, scenario);
+  byId("scenario").replaceChildren(...[...scenarios.keys()].map((name) => make("option", { value: name }, name)));
+  if (scenarios.has("quickstart")) byId("scenario").value = "quickstart";
+  describe();
+}
+
+/** Shows what goes on. */
+export function render(now) {
+  activity = now;
+  const words = {
+    idle: "Nothing is running.",
+    starting: `Starting ${now.scenario} …`,
+    running: `Running ${now.scenario}: ${now.runs.map((run) => run.scheme).join(", ") || "between two runs"}`,
+    stopping: `Stopping ${now.scenario} …`,
+  };
+  byId("activity").dataset.state = now.state;
+  byId("activity").textContent = words[now.state];
+  byId("start").disabled = now.state !== "idle";
+  byId("stop").disabled = !["starting", "running"].includes(now.state);
+  if (now.error) problem(now.error);
+}
+
+/** Shows that the server is gone, or back. */
+export function connection(there) {
+  if (there) {
+    render(activity);
+    return;
+  }
+  byId("activity").dataset.state = "lost";
+  byId("activity").textContent = "The server does not answer; trying again …";
+}
+
+function describe() {
+  const scenario = scenarios.get(byId("scenario").value);
+  if (!scenario) return;
+  const runs = scenario.runs === 1 ? "1 run" : `${scenario.runs} runs`;
+  byId("about").textContent = `${scenario.title}. ${runs}, about ${duration(scenario.seconds)}.`;
+  const boxes = scenario.schemes.map((name) => {
+    const box = make("input", { type: "checkbox", name: "scheme", value: name });
+    box.checked = true;
+    return make("label", {}, box, name);
+  });
+  byId("schemes").replaceChildren(make("legend", {}, "Schemes"), ...boxes);
+}
+
+async function submit(happened) {
+  happened.preventDefault();
+  const scenario = scenarios.get(byId("scenario").value);
+  const boxes = [...byId("schemes").querySelectorAll("input")];
+  const chosen = boxes.filter((box) => box.checked).map((box) => box.value);
+  if (!chosen.length) {
+    problem("Choose at least one scheme.");
+    return;
+  }
+  const request = {
+    scenario: scenario.name,
+    schemes: chosen.length === boxes.length ? [] : chosen,
+    set: byId("changes").value.split("\n").map((line) => line.trim()).filter(Boolean),
+  };
+  for (const name of ["seed", "repeat"]) if (byId(name).value) request[name] = Number(byId(name).value);
+  await ask(() => send("POST", "/api/activity", request));
+}
+
+async function stop() {
+  await ask(() => send("DELETE", "/api/activity"));
+}
+
+async function ask(request) {
+  problem("");
+  byId("start").disabled = byId("stop").disabled = true;
+  try {
+    render(await request());
+  } catch (error) {
+    render(activity);
+    problem(error.message);
+  }
+}
+
+function problem(text) {
+  byId("problem").hidden = !text;
+  byId("problem").textContent = text;
+}

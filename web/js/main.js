@@ -1,0 +1,76 @@
+// The dashboard: one list of runs, one event stream, one set of charts.
+
+import { listen } from "./api.js";
+import { byId } from "./dom.js";
+import * as charts from "./charts.js";
+import * as launch from "./launch.js";
+import * as runs from "./runs.js";
+import * as store from "./store.js";
+import * as summary from "./summary.js";
+import * as theme from "./theme.js";
+
+let activity = null;
+
+function redraw() {
+  charts.schedule(runs.shown);
+}
+
+/** Everything anew, after the selection or the list of runs has changed. */
+function refresh() {
+  runs.render();
+  summary.render(runs.shown());
+  redraw();
+}
+
+/** The newest group is shown at first, and again whenever a new one begins, if so wished. */
+function followNewest() {
+  const newest = [...store.groups().values()][0];
+  if (newest) runs.select(newest.map((run) => run.id));
+}
+
+async function reload() {
+  await store.loadHeads();
+  if (byId("follow").checked && (activity?.runs.length || !runs.shown().length)) followNewest();
+  refresh();
+}
+
+async function onActivity(now) {
+  // A run that is over has figures that the stream does not tell.
+  const before = new Set(activity?.runs.map((run) => run.id) ?? []);
+  for (const run of now.runs) before.delete(run.id);
+  for (const id of before) store.forget(id);
+  activity = now;
+  launch.render(now);
+  await reload();
+}
+
+theme.start(redraw);
+store.start(() => {
+  summary.renderEvents(runs.shown());
+  redraw();
+});
+runs.start(() => {
+  byId("follow").checked = false;
+  refresh();
+});
+byId("follow").addEventListener("change", () => reload());
+launch.start().catch((error) => console.error(error));
+
+let connected = null;
+listen({
+  activity: onActivity,
+  sample(sampled) {
+    store.addSample(sampled);
+    redraw();
+  },
+  event(happened) {
+    store.addEvent(happened);
+    summary.renderEvents(runs.shown());
+    redraw();
+  },
+  connection(there) {
+    connected = there;
+    launch.connection(there);
+  },
+});
+reload().catch(() => launch.connection(connected ?? false));

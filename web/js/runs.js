@@ -1,0 +1,70 @@
+// The list of runs, and which of them are shown.
+
+import { byId, make, swatch } from "./dom.js";
+import { label, moment, rate } from "./format.js";
+import { colourAt, groups, heads } from "./store.js";
+
+const selected = new Set();
+let changed = () => {};
+
+/** `notify` is called after every change of the selection by the user. */
+export function start(notify) {
+  changed = notify;
+}
+
+/** Heads of the runs that are shown, in the order of their colours. */
+export function shown() {
+  return [...selected].map((id) => heads.get(id)).filter(Boolean);
+}
+
+/** Shows these runs and no others. */
+export function select(ids) {
+  selected.clear();
+  for (const id of ids) selected.add(id);
+}
+
+/** Shows one more run, without a word to anyone. */
+export function add(id) {
+  selected.add(id);
+}
+
+/** Draws the list. */
+export function render() {
+  const place = byId("runs");
+  const focused = document.activeElement?.id;
+  if (!heads.size) {
+    place.replaceChildren(make("p", { class: "empty" }, "No run is stored yet. Start one above, or with ‘netkv scenario run quickstart’."));
+    return;
+  }
+  const colours = new Map(shown().map((run, index) => [run.id, colourAt(index)]));
+  place.replaceChildren(...[...groups()].map(([group, runs]) => section(group, runs, colours)));
+  // Drawing anew must not throw a keyboard user out of the list.
+  if (focused) byId(focused)?.focus();
+}
+
+function section(group, runs, colours) {
+  const title = make(
+    "button",
+    { type: "button", id: `group-${group}`, title: "Show these runs", click: () => { select(runs.map((run) => run.id)); changed(); } },
+    runs[0].scenario,
+    make("time", { datetime: new Date(runs[0].started_at * 1000).toISOString() }, moment(runs[0].started_at)),
+  );
+  return make("section", { class: "group" }, title, make("ul", {}, ...runs.map((run) => item(run, colours.get(run.id)))));
+}
+
+function item(run, colour) {
+  const box = make("input", { type: "checkbox", id: `run-${run.id}`, change: () => toggle(run.id, box.checked) });
+  box.checked = colour !== undefined;
+  const state = run.status === "done" ? `${rate(run.throughput_ops)} ops/s` : run.status;
+  return make(
+    "li",
+    { class: "run", title: run.reason ?? run.id },
+    make("label", {}, box, swatch(colour), make("span", { class: "name" }, label(run)), make("span", { class: `rate status-${run.status}` }, state)),
+  );
+}
+
+function toggle(id, on) {
+  if (on) selected.add(id);
+  else selected.delete(id);
+  changed();
+}

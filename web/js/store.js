@@ -1,0 +1,90 @@
+// What the page knows of runs: their heads, and the series of those that are shown.
+
+import { get } from "./api.js";
+
+/** Colours for runs; readable on light and dark. */
+const COLOURS = ["#4c78dd", "#e8a317", "#ee6a5c", "#3fae9a", "#8e63d9", "#d8699f", "#6aa84f", "#7f8fa9"];
+/** Points of a trace; the server joins neighbours of longer runs. */
+const MAX_POINTS = 1200;
+
+export const heads = new Map();
+const series = new Map();
+let arrived = () => {};
+
+/** Loads the list of runs, newest first. */
+export async function loadHeads() {
+  const list = await get("/api/runs?limit=300");
+  heads.clear();
+  for (const run of list) heads.set(run.id, run);
+}
+
+/** Runs by group, newest group first; within a group in the order in which they ran. */
+export function groups() {
+  const found = new Map();
+  for (const run of heads.values()) {
+    if (!found.has(run.group)) found.set(run.group, []);
+    found.get(run.group).unshift(run);
+  }
+  return found;
+}
+
+/** `notify` is called when a series that somebody asked for has arrived. */
+export function start(notify) {
+  arrived = notify;
+}
+
+/** The series of a run, loaded when it is not there yet or out of date; null while it first comes. */
+export function seriesOf(id) {
+  const known = series.get(id) ?? {};
+  series.set(id, known);
+  if (!known.loading && (!known.columns || known.stale)) load(id, known);
+  return known.columns ? known : null;
+}
+
+async function load(id, known) {
+  known.loading = true;
+  known.stale = false;
+  known.waiting = [];
+  try {
+    const loaded = await get(`/api/runs/${encodeURIComponent(id)}/series`);
+    Object.assign(known, { columns: loaded.columns, events: loaded.events, last: loaded.last_sample });
+    for (const sampled of known.waiting) addSample(sampled);
+    arrived();
+  } catch {
+    // Deleted in the meantime, or the server is gone; the next look at it tries again.
+    series.delete(id);
+  }
+  known.loading = false;
+}
+
+/** Marks a series as out of date: it is shown until it has been loaded anew. */
+export function forget(id) {
+  const known = series.get(id);
+  if (known) known.stale = true;
+}
+
+/** Adds a sample from the stream to a series that is loaded, unless it is in it already. */
+export function addSample(sampled) {
+  const known = series.get(sampled.run);
+  if (!known) return;
+  if (known.loading) known.waiting.push(sampled);
+  if (!known.columns || sampled.id <= known.last) return;
+  known.last = sampled.id;
+  for (const [name, column] of Object.entries(known.columns)) {
+    const latency = name.match(/^latency_(.+)_us$/);
+    column.push(latency ? sampled.sample.latency_us[latency[1]] : sampled.sample[name]);
+  }
+  if (known.columns.time.length > MAX_POINTS) forget(sampled.run);
+}
+
+/** Adds an event from the stream. */
+export function addEvent(happened) {
+  const known = series.get(happened.run);
+  const same = (event) => event.time === happened.event.time && event.text === happened.event.text;
+  if (known?.events && !known.events.some(same)) known.events.push(happened.event);
+}
+
+/** The colour of the run that is shown at this place. */
+export function colourAt(index) {
+  return COLOURS[index % COLOURS.length];
+}

@@ -1,0 +1,108 @@
+// The comparison of the runs that are shown, verdicts, and the list of events.
+
+import { get } from "./api.js";
+import { byId, make, swatch, table } from "./dom.js";
+import { count, factor, label, latency, number, params, rate, share } from "./format.js";
+import { colourAt, seriesOf } from "./store.js";
+
+const HEADINGS = ["scheme", "ops/s", "ratio", "mean latency", "p99", "hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"];
+let newest = 0;
+
+/** Draws all for these runs; figures come from the server, which knows the rules of comparison. */
+export async function render(runs) {
+  byId("summary-title").textContent = title(runs);
+  renderEvents(runs);
+  const mine = ++newest;
+  const finished = runs.filter((run) => run.status !== "running");
+  const compared = await comparison(runs, finished);
+  const verdicts = await verdictsOf(runs);
+  // Another selection may have been made while these came.
+  if (mine !== newest) return;
+  byId("comparison").replaceChildren(...compared);
+  byId("verdicts").replaceChildren(...verdicts);
+}
+
+function title(runs) {
+  if (!runs.length) return "Nothing selected";
+  return [...new Set(runs.map((run) => run.title || run.scenario))].join(", ");
+}
+
+async function comparison(runs, finished) {
+  if (!finished.length) {
+    const text = runs.length ? "Figures come when the run is over." : "Tick runs at the left, or start one.";
+    return [make("p", { class: "empty" }, text)];
+  }
+  const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
+  let rows;
+  try {
+    rows = (await get(`/api/compare?${query}`)).rows;
+  } catch (error) {
+    return [make("p", { class: "problem" }, error.message)];
+  }
+  const failures = finished.filter((run) => run.status === "failed");
+  return [
+    table(HEADINGS, rows.map((row) => cells(row, runs))),
+    ...failures.map((run) => make("p", { class: "problem" }, `${label(run)} failed: ${run.reason ?? "no reason is known"}`)),
+  ];
+}
+
+function cells(row, runs) {
+  const index = runs.findIndex((run) => run.id === row.runs[0]);
+  const point = params({ ...row.params, ...row.settings });
+  const repeats = row.runs.length > 1 ? ` (${row.runs.length} runs)` : "";
+  const name = make("td", { class: "strong" }, swatch(colourAt(index)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`);
+  const better = row.ratio && !row.baseline && row.ratio.mean >= 1;
+  return [
+    name,
+    interval(row.throughput_ops, rate),
+    interval(row.ratio, factor, better ? "strong good" : ""),
+    interval(row.latency_mean_us, latency),
+    interval(row.latency_p99_us, latency),
+    interval(row.hit_ratio, share),
+    interval(row.predicted_hit_ratio, share),
+    interval(row.load_imbalance, number),
+    count(row.lost_ops),
+    zero(row.stale_reads + row.phantom_reads),
+    zero(row.acked_writes_lost),
+  ];
+}
+
+/** A mean and, below it, the half width of its 95% confidence interval. */
+function interval(value, show, kind = "") {
+  const spread = value?.ci95 == null ? null : make("small", {}, `± ${show(value.ci95)}`);
+  return make("td", { class: kind }, show(value?.mean), spread);
+}
+
+/** A figure that has to be 0. */
+function zero(value) {
+  return make("td", { class: value ? "bad" : "" }, count(value));
+}
+
+async function verdictsOf(runs) {
+  const groups = [...new Set(runs.filter((run) => run.status !== "running").map((run) => run.group))];
+  const all = await Promise.all(groups.map((group) => get(`/api/groups/${encodeURIComponent(group)}/verdicts`).catch(() => ({ thresholds: [] }))));
+  return all
+    .flatMap((each) => each.thresholds)
+    .map((verdict) =>
+      make("li", { title: verdict.detail }, make("span", { class: verdict.ok ? "good" : "bad" }, verdict.ok ? "✓ met " : "✗ missed "), make("code", {}, verdict.expr)),
+    );
+}
+
+/** What happened in the runs that are shown. */
+export function renderEvents(runs) {
+  const rows = runs.flatMap((run, index) => {
+    const events = seriesOf(run.id)?.events ?? [];
+    return events.map((event) => ({ event, index }));
+  });
+  rows.sort((a, b) => a.event.time - b.event.time);
+  byId("events").replaceChildren(
+    rows.length
+      ? table(["at", "what", "node", ""], rows.map(({ event, index }) => [
+          make("td", {}, swatch(colourAt(index)), event.time.toFixed(1)),
+          make("td", { class: event.kind === "failed" || event.kind === "killed" ? "bad" : "" }, event.kind),
+          event.node,
+          event.text,
+        ]))
+      : make("p", { class: "empty" }, "Nothing happened."),
+  );
+}

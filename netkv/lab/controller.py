@@ -72,7 +72,8 @@ class Controller:
         self._address = cabling.p4runtime
         self._bundle = bundle
         self._preload = tuple(preload)
-        self._tell = tell
+        self._listener = tell
+        self._said = ""
         self._on_failure = on_failure
         self._alive = False
         self._task: asyncio.Task[None] | None = None
@@ -106,8 +107,9 @@ class Controller:
                 raise NetkvError("The controller ended before the switch was set up.")
             if time.monotonic() > deadline:
                 counts = ", ".join(f"{name} {n}" for name, n in self.statistics().items())
+                said = f" The last it said: {self._said}." if self._said else ""
                 raise NetkvError(
-                    f"The control plane was not ready within {timeout:g} s ({counts})."
+                    f"The control plane was not ready within {timeout:g} s ({counts}).{said}"
                 )
             await asyncio.sleep(_READY_POLL)
 
@@ -155,6 +157,10 @@ class Controller:
         finally:
             self._alive = False
             await client.close()
+
+    def _tell(self, text: str) -> None:
+        self._said = text
+        self._listener(text)
 
     def _note_bytes(self, count: int) -> None:
         self.bytes += count

@@ -61,7 +61,7 @@ class Rack:
         self.failed: RackEvent | None = None
         """The first unexpected death."""
         self.program_hash = ""
-        """SHA-256 of the P4 program's source."""
+        """Hash of the P4 program's source, includes and all."""
         self._on_event = on_event
         self._on_processes = on_processes
         self._nodes: dict[str, NodeProcess] = {}

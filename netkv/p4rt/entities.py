@@ -266,7 +266,8 @@ def _match(field: Field, value: MatchValue) -> p4r.FieldMatch | None:
             return p4r.FieldMatch(field_id=field.id, ternary=ternary) if any(ternary.mask) else None
         case "range", Range(low, high):
             span = p4r.FieldMatch.Range(low=_bytes(field, low), high=_bytes(field, high))
-            return p4r.FieldMatch(field_id=field.id, range=span)
+            whole = not any(span.low) and span.high == _bytes(field, (1 << field.width) - 1)
+            return None if whole else p4r.FieldMatch(field_id=field.id, range=span)
     raise invalid(
         f"match field {field.name} is matched {field.kind}; {value!r} is no value for that"
     )

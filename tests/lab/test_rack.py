@@ -63,21 +63,39 @@ async def test_every_server_works_and_no_write_is_lost(
     rack = Rack(spec(scheme, backend=backend), tmp_path / "rack")
     await rack.start()
     try:
-        sample = await load(rack, 1.0)
-        assert sample.client.completed > 200
-        assert sample.client.writes > 0
-        assert all(rate > 0 for rate in sample.server_load)
-        assert sample.client.stale_reads == 0
         if scheme == "netcache":
-            assert sample.client.hits > 0
-            assert sample.cached == 50
             assert rack.cached_keys() == set(await rack.hottest(50))
-        else:
-            assert sample.client.hits == 0
+        await rack.client({"do": "phase", "name": "measure"})
+        served = [0.0] * 4
+        hits = writes = 0
+        deadline = time.monotonic() + 60
+        # A loaded machine's disk may need a second for one durable write.
+        while not all(served) or writes < 20 or (hits == 0) == (scheme == "netcache"):
+            assert time.monotonic() < deadline, f"served {served}, {writes} writes, {hits} hits"
+            await asyncio.sleep(0.2)
+            sample = await rack.sample()
+            served = [a + b for a, b in zip(served, sample.server_load, strict=True)]
+            hits += sample.client.hits
+            writes += sample.client.writes
+            assert sample.client.stale_reads == 0
+        if scheme == "nocache":
+            assert hits == 0
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["verified"] > 0
         assert verified.client_statistics["acked_writes_lost"] == 0
+    finally:
+        await rack.stop()
+
+
+async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache", servers=1), tmp_path / "rack")
+    await rack.start()
+    try:
+        assert rack.nodes == ("switch", "servers-0", "client")
+        sample = await load(rack, 0.5)
+        assert sample.client.completed > 50
+        assert sample.server_load[0] > 0
     finally:
         await rack.stop()
 

@@ -184,8 +184,8 @@ def _figures(row: ComparedRow) -> list[Text]:
     # These two are consistency: anything but 0 is wrong.
     for wrong in (row.stale_reads + row.phantom_reads, row.acked_writes_lost):
         cells.append(Text(text.count(wrong), style="bold red" if wrong else ""))
-    if row.failed:
-        cells[0].append(" failed" if row.failed == len(row.runs) else "", style="bold red")
+    if row.failed == len(row.runs):
+        cells[0] = Text("failed", style="bold red")
     return cells
 
 

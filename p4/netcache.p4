@@ -8,6 +8,7 @@
 
 #define NETKV_CACHE
 #include "include/protocol.p4"
+#include "include/cache_protocol.p4"
 #include "include/headers.p4"
 
 struct headers_t {
@@ -47,7 +48,7 @@ struct metadata_t {
 
 /* A request that a cache entry has a part in: not a reply, and not between controller and server. */
 bool concerns_cache(in bit<8> op) {
-    return op[0:0] == 0 && op[7:4] != 2;
+    return op[0:0] == 0 && op[7:4] != OPS_OF_CONTROLLER;
 }
 
 bool is_write(in bit<8> op) {

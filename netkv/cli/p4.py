@@ -182,7 +182,7 @@ def _shown(diagnostic: dict[str, Any]) -> Text:
     text = Text(f"{where}: ", style="bold")
     text.append(f"{severity}: ", style=_SEVERITY.get(severity, "bold"))
     text.append(str(diagnostic.get("message", "")), style="bold")
-    source = _source_line(file, line)
+    source = diagnostic.get("source_line")
     if source is not None and line:
         margin = f"{line:>5} | "
         text.append(f"\n{margin}", style="dim")
@@ -195,17 +195,6 @@ def _shown(diagnostic: dict[str, Any]) -> Text:
         text.append("\n  help: ", style="cyan")
         text.append(str(diagnostic["help"]))
     return text
-
-
-def _source_line(file: Any, line: Any) -> str | None:
-    """The line of the file; None for one that is not on disk (the built-in core.p4, say)."""
-    if not file or not line:
-        return None
-    try:
-        lines = Path(file).read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return None
-    return lines[line - 1] if line <= len(lines) else None
 
 
 def _frame(given: str) -> bytes:

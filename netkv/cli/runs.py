@@ -59,8 +59,10 @@ def show(
     out = stdout()
     out.print(tables.run_details(record))
     if record.events:
+        out.print()
         out.print(tables.events(record))
     if record.thresholds:
+        out.print()
         out.print(tables.verdicts(record.thresholds))
 
 
@@ -75,7 +77,8 @@ def compare(ids: Ids, json: Json = False) -> None:
         return
     from netkv.report import tables
 
-    stdout().print(tables.comparison(compared))
+    out = stdout()
+    out.print(tables.comparison(compared, narrow=out.width < tables.WIDE))
 
 
 @app.command()

@@ -161,8 +161,10 @@ def _report(result: ScenarioResult, group: str) -> None:
     with Store() as store:
         compared = compare(store.records([run.id for run in result.runs]))
     out = stdout()
-    out.print(tables.comparison(compared, title=result.title))
+    narrow = out.width < tables.WIDE
+    out.print(tables.comparison(compared, title=result.title, narrow=narrow))
     if result.thresholds:
+        out.print()
         out.print(tables.verdicts(result.thresholds))
     for run in result.runs:
         if run.status == "failed":

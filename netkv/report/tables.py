@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich import box
 from rich.table import Table
@@ -11,16 +11,22 @@ from rich.text import Text
 from netkv.report import text
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
-from netkv.scenarios.results import Threshold
+from netkv.scenarios.results import Interval, Threshold
 
+WIDE = 110
+"""Columns of a terminal in which a comparison has room."""
 STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
 
 
-def comparison(compared: Comparison, title: str = "") -> Table:
-    """A line per scheme (and sweep point): what it did, and how that relates to the baseline."""
+def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -> Table:
+    """A line per scheme (and sweep point): what it did, and how that relates to the baseline.
+
+    Without a sweep a `narrow` one fits into 80 columns.
+    """
     rows = compared.rows
     table = _table(title)
-    table.add_column("scheme")
+    table.padding = (0, 0) if narrow else (0, 2, 0, 0)
+    table.add_column("scheme", no_wrap=True)
     params = any(row.params for row in rows)
     settings = list(dict.fromkeys(path for row in rows for path in row.settings))
     if params:
@@ -42,7 +48,7 @@ def comparison(compared: Comparison, title: str = "") -> Table:
         "stale\nreads",
         "writes\nlost",
     ):
-        table.add_column(name, justify="right")
+        table.add_column(name, justify="right", no_wrap=name in ("ops/s", "ratio"))
     for row in rows:
         cells = [Text(row.scheme, style="bold")]
         if params:
@@ -163,13 +169,13 @@ def _runs(row: ComparedRow) -> str:
 
 def _figures(row: ComparedRow) -> list[Text]:
     plain = [
-        text.spread(row.throughput_ops, text.rate),
-        text.spread(row.ratio, text.factor),
-        text.spread(row.latency_mean_us, text.latency),
-        text.spread(row.latency_p99_us, text.latency),
-        text.spread(row.hit_ratio, text.share),
-        text.spread(row.predicted_hit_ratio, text.share),
-        text.spread(row.load_imbalance, text.number),
+        _mean(row.throughput_ops, text.rate),
+        _mean(row.ratio, text.factor),
+        _mean(row.latency_mean_us, text.latency),
+        _mean(row.latency_p99_us, text.latency),
+        _mean(row.hit_ratio, text.share),
+        _mean(row.predicted_hit_ratio, text.share),
+        _mean(row.load_imbalance, text.number),
     ]
     cells = [Text(cell) for cell in plain]
     if row.ratio is not None and not row.baseline:
@@ -178,6 +184,13 @@ def _figures(row: ComparedRow) -> list[Text]:
     # These two are consistency: anything but 0 is wrong.
     for wrong in (row.stale_reads + row.phantom_reads, row.acked_writes_lost):
         cells.append(Text(text.count(wrong), style="bold red" if wrong else ""))
-    if row.failed:
-        cells[0].append(" failed" if row.failed == len(row.runs) else "", style="bold red")
+    if row.failed == len(row.runs):
+        cells[0] = Text("failed", style="bold red")
     return cells
+
+
+def _mean(value: Interval | None, show: Callable[[float | None], str]) -> str:
+    """A mean and, on a line below it, the half width of its confidence interval."""
+    if value is None or value.ci95 is None:
+        return show(None if value is None else value.mean)
+    return f"{show(value.mean)}\n± {show(value.ci95)}"

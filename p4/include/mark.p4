@@ -6,11 +6,11 @@ control Mark(inout headers_t hdr, inout metadata_t meta) {
     apply {
         if (meta.cached) {
             if (!hdr.mark.isValid()) {
-                hdr.mark.setValid();
                 hdr.kv.flags = hdr.kv.flags | FLAG_MARKED;
                 hdr.ipv4.total_len = hdr.ipv4.total_len + MARK_BYTES;
                 hdr.udp.length = hdr.udp.length + MARK_BYTES;
             }
+            hdr.mark.setValid();
             hdr.mark.generation = meta.generation;
             hdr.mark.version = meta.version;
             hdr.mark.bitmap = meta.bitmap;

@@ -1,4 +1,5 @@
-/* The numbers of docs/wire-format.md. engine/wire has the same; a test compares the two. */
+/* The numbers of docs/wire-format.md that every program needs. tests/p4programs/test_numbers.py holds
+ * them against engine/wire and netkv/control/messages.py. */
 #ifndef NETKV_PROTOCOL_P4
 #define NETKV_PROTOCOL_P4
 
@@ -10,35 +11,11 @@ const bit<9> CPU_PORT = 510;
 
 const bit<8> FORMAT = 1;
 
-const bit<8> OP_GET = 0x00;
-const bit<8> OP_GET_REPLY = 0x01;
-const bit<8> OP_PUT = 0x02;
-const bit<8> OP_DELETE = 0x04;
-const bit<8> OP_UPDATE = 0x10;
-const bit<8> OP_UPDATE_REPLY = 0x11;
-const bit<8> OP_INVALIDATE = 0x12;
-const bit<8> OP_INVALIDATE_REPLY = 0x13;
-const bit<8> OP_STATS = 0x30;
-const bit<8> OP_STATS_REPLY = 0x31;
-const bit<8> OP_EPOCH = 0x32;
-const bit<8> OP_EPOCH_REPLY = 0x33;
-
-const bit<4> OPS_OF_CLIENTS = 0x0; // op[7:4]: who asks whom
-const bit<4> OPS_OF_SERVERS = 0x1;
-const bit<4> OPS_OF_STATISTICS = 0x3;
-
-const bit<8> FLAG_MARKED = 0x01;
-const bit<8> FLAG_CACHE_HIT = 0x02;
-
-const bit<8> STATUS_OK = 0;
-const bit<8> STATUS_STALE = 2;
-const bit<8> STATUS_NOT_CACHED = 3;
+const bit<4> OPS_OF_STATISTICS = 0x3; // op[7:4]: who asks whom
 
 const bit<32> ETHERNET_BYTES = 14;
 const bit<16> IPV4_BYTES = 20;
 const bit<16> UDP_KV_BYTES = 36; // UDP and kv header
-const bit<16> MARK_BYTES = 9;
-const bit<16> CHUNK_BYTES = 16;
 const bit<32> PACKET_OUT_BYTES = 2;
 
 /* Why a frame is dropped: index of the counter NetkvIngress.drop.reasons. */

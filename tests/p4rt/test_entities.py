@@ -274,7 +274,7 @@ async def test_a_value_set_changes_how_packets_are_parsed(
 ) -> None:
     await controller.write(
         [
-            ~fy.P4ValueSetEntry("special_ops", members=[P4ValueSetMember({"value": 0x42})]),
+            ~fy.P4ValueSetEntry("special_ops", members=[P4ValueSetMember({"": 0x42})]),
             ~fy.P4TableEntry(
                 "lpm_table", is_default_action=True, action=fy.Action("forward", port=1)
             ),

@@ -185,3 +185,27 @@ def test_exported_page_draws_its_figures_without_a_network(
     expect(page.locator(".main-svg").first).to_be_visible()
     assert page.locator(".plotly-graph-div").count() == 5
     expect(page.locator("table").first).to_contain_text("2.60x")
+
+
+@pytest.mark.timeout(300)
+def test_real_rack_is_run_from_the_page(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    page.get_by_text("Options").click()
+    page.locator("#changes").fill(
+        "warmup=1\nduration=4\nlab.servers=4\nworkload.keys=2000\nlab.cache_entries=200\nexpect=[]"
+    )
+    page.locator("#start").click()
+    page.wait_for_function(
+        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length >= 2",
+        timeout=90_000,
+    )
+    expect(page.locator("#activity")).to_contain_text("Running quickstart")
+    expect(page.locator("#comparison tbody tr")).to_have_count(2, timeout=120_000)
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.", timeout=60_000)
+    wait_for_traces(page, "throughput", 2)
+    netcache = next(head for head in served.store.heads() if head.scheme == "netcache")
+    assert netcache.status == "done"
+    assert netcache.acked_writes_lost == 0
+    row = page.locator("#comparison tbody tr").nth(1)
+    expect(row).to_contain_text(f"{netcache.throughput_ops:,.0f}")
+    assert len(traces(page, "load")) == 2

@@ -206,6 +206,7 @@ pub(crate) enum HLocal {
     Instance(HInstance),
     Table(usize),
     ValueSet(usize),
+    Action(usize),
 }
 
 #[derive(Debug)]

@@ -31,7 +31,9 @@ fn world(seed: u64, scheme: Scheme, network: Network) -> World {
         _ => Arrivals::Closed { outstanding: 2 + (seed % 7) as u32 },
     };
     let first_request = u32::MAX - 200;
-    let client = ClientConfig { first_request, ..ClientConfig::new(3, arrivals) };
+    // With the short one, many writes are given up and may take effect afterwards.
+    let deadline = [20, 2, 20][seed as usize % 3] * MILLISECOND;
+    let client = ClientConfig { first_request, deadline, ..ClientConfig::new(3, arrivals) };
     let mut world = World::new(seed, 1 + (seed % 2) as u16, scheme, client, workload, network);
     if seed.is_multiple_of(5) {
         (0..8).for_each(|slot| world.switch.set_version(slot, u32::MAX - 20));
@@ -94,7 +96,7 @@ fn no_acked_write_is_lost_and_no_read_is_stale_in_a_bad_network() {
     println!("{sum:?} outgrown {outgrown} installs {installs} slow {slow}");
     if std::env::var("NETKV_SEED").is_err() {
         // The test is worth nothing if the paths are not taken.
-        assert!(sum.hits > 1000 && sum.retries > 1000 && sum.not_found > 1000, "{sum:?}");
+        assert!(sum.hits > 1000 && sum.lost > 1000 && sum.not_found > 1000, "{sum:?}");
         assert!(outgrown > 100 && installs > 1000 && slow > 1000);
     }
 }

@@ -240,7 +240,11 @@ impl Checker<'_> {
                 let var = self.var_decl(ty, name, init.as_ref());
                 locals.push(HLocal::Var(var));
             }
-            DeclKind::Action { name, params, body } => self.action(decl, name, params, body, false),
+            DeclKind::Action { name, params, body } => {
+                let before = self.hir.actions.len();
+                self.action(decl, name, params, body, false);
+                locals.extend((before..self.hir.actions.len()).map(HLocal::Action));
+            }
             DeclKind::Instance { ty, args, name } => {
                 if let Some(instance) = self.instance(decl, ty, args, name) {
                     locals.push(HLocal::Instance(instance));

@@ -200,7 +200,7 @@ impl Checker<'_> {
                 .map(|(i, ty)| (format!("f{i}").into(), ty.clone(), MatchKind::Exact))
                 .collect(),
             _ if self.hir.types.width(element).is_some() => {
-                vec![("value".into(), element.clone(), MatchKind::Exact)]
+                vec![("".into(), element.clone(), MatchKind::Exact)]
             }
             _ => {
                 let shown = self.show(element);

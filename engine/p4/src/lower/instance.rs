@@ -109,6 +109,11 @@ impl Lowerer<'_> {
         for local in &def.locals {
             let made = match local {
                 HLocal::Var(_) => None,
+                // Also those that no table lists: p4c tells the control plane of them all.
+                HLocal::Action(action) => {
+                    self.make_action(*action, &path);
+                    None
+                }
                 HLocal::Instance(inner) => {
                     // Its own constructor arguments may use ours.
                     self.env.extend(values.iter().cloned());

@@ -92,7 +92,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn make_action(&mut self, action: usize, path: &str) -> ActionId {
+    pub(super) fn make_action(&mut self, action: usize, path: &str) -> ActionId {
         let hir = self.hir;
         let def = &hir.actions[action];
         let path = if def.global { "" } else { path };

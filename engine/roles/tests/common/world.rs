@@ -76,11 +76,7 @@ pub fn server_config(server: u16, servers: u16, scheme: Scheme) -> ServerConfig 
 }
 
 pub fn client_config(config: ClientConfig) -> ClientConfig {
-    ClientConfig {
-        retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND },
-        deadline: 20 * MILLISECOND,
-        ..config
-    }
+    ClientConfig { retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND }, ..config }
 }
 
 impl World {

@@ -1,0 +1,259 @@
+"""Exit statuses, clean output and errors in words, over all commands."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import Netkv
+from recorded_runs import record_comparison
+
+from netkv.cli import main
+from netkv.runs import Store
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def stored(home: Path) -> list[str]:
+    assert home
+    with Store() as store:
+        return record_comparison(store, repeats=2)
+
+
+def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
+    said = netkv("--help")
+    assert said.status == 0
+    for command in (
+        *("up", "down", "status", "logs", "doctor", "scenario", "runs", "p4", "serve"),
+        "--version",
+    ):
+        assert command in said.out
+    loaded = subprocess.run(
+        [
+            *(sys.executable, "-c"),
+            "import sys; from netkv.cli import app; "
+            "print([m for m in ('sqlalchemy', 'fastapi', 'plotly', 'pydantic', 'finsy', 'rich')"
+            " if m in sys.modules])",
+        ],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert loaded.stdout.strip() == "[]", "help must not wait for what it does not need"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["runs", "nonsense"],
+        ["runs", "show"],
+        ["runs", "show", "nope"],
+        ["runs", "list", "--limit", "0"],
+        ["runs", "export", "compared", "--csv", "--html"],
+        ["scenario", "run", "quickstrat"],
+        ["scenario", "run", "quickstart", "--scheme", "netcash"],
+        ["scenario", "run", "quickstart", "--set", "workload.zipff=1"],
+        ["scenario", "run", "quickstart", "--set", "nonsense"],
+        ["scenario", "run", "quickstart", "--mode", "sim"],
+        ["scenario", "run", "quickstart", "--repeat", "0"],
+        ["scenario", "show", "/does/not/exist.yaml"],
+        ["status", "no-such-lab"],
+        ["logs", "no-such-lab"],
+        ["up", "Not A Name"],
+        ["p4", "check", "/does/not/exist.p4"],
+        ["p4", "trace", "p4/nocache.p4", "nonsense"],
+        ["p4", "trace", "p4/nocache.p4", "ffff"],
+        ["p4", "check", "p4/nocache.p4", "--define", "1=2"],
+        ["serve", "--port", "70000"],
+    ],
+)
+def test_wrong_usage_has_status_2_and_a_sentence(netkv: Netkv, arguments: list[str]) -> None:
+    said = netkv(*arguments)
+    assert said.status == 2, said.err
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    assert len(said.err) > 20
+
+
+def test_error_suggests_what_would_be_right(netkv: Netkv) -> None:
+    assert "Did you mean 'quickstart'?" in netkv("scenario", "run", "quickstrat").err
+    said = netkv("scenario", "run", "quickstart", "--set", "workload.zipff=1")
+    assert "Did you mean 'zipf'?" in said.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["runs", "list", "--json"],
+        ["runs", "show", "compared-netcache-1", "--json"],
+        ["runs", "compare", "gcompared", "--json"],
+        ["runs", "export", "gcompared"],
+        ["runs", "delete", "gcompared", "--json"],
+        ["scenario", "list", "--json"],
+        ["scenario", "show", "quickstart", "--json"],
+        ["status", "--json"],
+        ["down", "--json"],
+        ["p4", "check", "p4/netcache.p4", "--json"],
+        ["p4", "info", "p4/netcache.p4", "--json"],
+        ["p4", "trace", "p4/nocache.p4", "ff" * 60, "--json"],
+        ["p4", "stf", "tests/golden/arith.p4", "tests/golden/arith.stf", "--json"],
+    ],
+)
+@pytest.mark.usefixtures("stored")
+def test_json_is_one_document_and_nothing_else(netkv: Netkv, arguments: list[str]) -> None:
+    said = netkv(*arguments)
+    assert said.status == 0, said.err
+    assert isinstance(said.document, dict)
+    assert said.err == ""
+
+
+def test_runs_are_listed_shown_and_compared(netkv: Netkv, stored: list[str]) -> None:
+    listed = netkv("runs", "list")
+    assert all(run in listed.out for run in stored)
+    assert [run["id"] for run in netkv("runs", "list", "-n", "1", "--json").document["runs"]] == [
+        stored[-1]
+    ]
+    shown = netkv("runs", "show", stored[-1])
+    for figure in ("48.1%", "4,968 ops/s", "servers-0 was killed.", "met"):
+        assert figure in shown.out
+    compared = netkv("runs", "compare", *stored, COLUMNS="80")
+    assert compared.status == 0
+    assert "2.60x" in compared.out
+    assert max(map(len, compared.out.splitlines())) <= 80
+
+
+def test_group_is_no_single_run(netkv: Netkv, stored: list[str]) -> None:
+    said = netkv("runs", "show", "gcompared")
+    assert said.status == 2
+    assert stored[0] in said.err
+
+
+def test_runs_are_exported_to_files(netkv: Netkv, stored: list[str], tmp_path: Path) -> None:
+    for kind, begin in (("--csv", "run,group"), ("--html", "<!doctype html>"), ("--json", "{")):
+        file = tmp_path / f"export{kind}"
+        said = netkv("runs", "export", "gcompared", kind, "-o", str(file))
+        assert said.status == 0, said.err
+        assert said.out == ""
+        assert file.read_text(encoding="utf-8").startswith(begin)
+    assert len(json.loads((tmp_path / "export--json").read_text())["runs"]) == len(stored)
+    said = netkv("runs", "export", "gcompared", "-o", str(tmp_path / "no" / "such" / "place"))
+    assert said.status == 1
+    assert "cannot be written" in said.err
+
+
+def test_deleted_runs_are_gone(netkv: Netkv, stored: list[str]) -> None:
+    assert netkv("runs", "delete", stored[0]).status == 0
+    assert netkv("runs", "show", stored[0]).status == 2
+    assert netkv("runs", "show", stored[1]).status == 0
+
+
+def test_reader_that_goes_away_is_no_fault(home: Path, stored: list[str]) -> None:
+    assert stored
+    said = subprocess.run(
+        f"{sys.executable} -m netkv runs export gcompared | head -c 100",
+        shell=True,
+        cwd=ROOT,
+        env={**os.environ, "NETKV_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert len(said.stdout) == 100
+    assert said.stderr == ""
+
+
+def test_fault_of_netkv_is_one_sentence_and_a_file(
+    home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a screw is loose")
+
+    monkeypatch.setattr(Store, "heads", broken)
+    assert main(["runs", "list"]) == 1
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Traceback" not in said.err
+    (log,) = (home / "logs").glob("fault-*.log")
+    assert str(log) in said.err
+    assert "a screw is loose" in log.read_text()
+    assert "Traceback" in log.read_text()
+
+
+def test_store_that_cannot_be_used_is_named(netkv: Netkv, tmp_path: Path) -> None:
+    said = netkv("runs", "list", NETKV_STORE=f"sqlite:///{tmp_path}")
+    assert said.status == 1
+    assert "cannot be opened" in said.err
+    assert netkv("runs", "list", NETKV_STORE="nonsense").status == 2
+
+
+def test_p4_check_shows_line_and_place(netkv: Netkv, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.p4"
+    source = (ROOT / "tests" / "golden" / "arith.p4").read_text()
+    line = next(text for text in source.splitlines() if "transition accept;" in text)
+    wrong.write_text(source.replace(line, line.replace("accept;", "acept;"), 1))
+    said = netkv("p4", "check", str(wrong), "p4/nocache.p4")
+    assert said.status == 1
+    assert f"{wrong}:" in said.out
+    assert "Did you mean 'accept'?" in said.out
+    assert "^" in said.out
+    assert "p4/nocache.p4: no errors" in said.out
+    document = netkv("p4", "check", str(wrong), "--json").document
+    assert not document["ok"]
+    assert document["files"][0]["diagnostics"][0]["line"] > 1
+
+
+def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path: Path) -> None:
+    test = tmp_path / "wrong.stf"
+    text = (ROOT / "tests" / "golden" / "arith.stf").read_text()
+    lines = text.splitlines()
+    index = next(i for i, line in enumerate(lines) if line.startswith("expect"))
+    del lines[index]
+    test.write_text("\n".join(lines) + "\n")
+    said = netkv("p4", "stf", "tests/golden/arith.p4", str(test))
+    assert said.status == 1
+    assert said.out.strip()
+
+
+def test_trace_tells_every_step(netkv: Netkv, tmp_path: Path) -> None:
+    said = netkv("p4", "trace", "p4/nocache.p4", "ff" * 12 + "0800", "--port", "1")
+    assert said.status == 0
+    assert "parse_ethernet" in said.out
+    assert "nothing leaves the switch" in said.out
+    frame = tmp_path / "frame.hex"
+    frame.write_text("ff" * 12 + "\n0800")
+    assert netkv("p4", "trace", "p4/nocache.p4", str(frame), "--port", "1").out == said.out
+
+
+def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) -> None:
+    sets = ["--set", "lab.servers=2", "--set", "workload.keys=1000"]
+    up = netkv("up", "trial", *sets, "--json")
+    assert up.status == 0, up.err
+    assert up.document["state"] == "ready"
+    again = netkv("up", "trial", *sets)
+    assert again.status == 0
+    assert "was up already" in again.err
+    other = netkv("up", "trial", "--scheme", "nocache")
+    assert other.status == 2
+    status = netkv("status", "trial")
+    assert status.status == 0
+    assert "switch" in status.out
+    logs = netkv("logs", "trial", "-n", "5")
+    assert "supervisor" in logs.out
+    assert netkv("logs", "trial", "--node", "swich").status == 2
+    pids = [node["pid"] for node in up.document["nodes"].values()]
+    assert netkv("down", "trial").status == 0
+    for _ in range(50):
+        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
+            break
+        time.sleep(0.1)
+    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    assert not list((home / "labs").iterdir())
+    assert netkv("status").out == ""

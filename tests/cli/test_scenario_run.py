@@ -1,0 +1,125 @@
+"""`netkv scenario run` with real racks: what it prints, stores, and leaves behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from commands import NETKV, ROOT, Netkv
+
+from netkv.runs import Store
+
+
+def test_document_of_a_run_has_the_agreed_form_and_is_stored(
+    netkv: Netkv, short_scenario: Path
+) -> None:
+    said = netkv("scenario", "run", str(short_scenario), "--json", "--seed", "7")
+    assert said.status == 0, said.err
+    document = said.document
+    assert (document["scenario"], document["mode"], document["seed"]) == ("short", "live", 7)
+    nocache, netcache = document["runs"]
+    for run in (nocache, netcache):
+        assert run["throughput_ops"] > 0
+        assert {"mean", "p50", "p95", "p99", "p999"} <= set(run["latency_us"])
+        assert len(run["server_load"]) == 2
+        assert run["acked_writes_lost"] == run["stale_reads"] == 0
+    assert document["thresholds"] == [
+        {
+            "expr": "netcache.acked_writes_lost == 0",
+            "ok": True,
+            "value": 0.0,
+            "detail": document["thresholds"][0]["detail"],
+        }
+    ]
+    assert "measuring" in said.err, "progress goes to stderr"
+    with Store() as store:
+        stored = store.record(netcache["id"])
+        assert stored.throughput_ops == netcache["throughput_ops"]
+        assert stored.provenance.program == "netcache.p4"
+        assert len(stored.series["time"]) >= 2
+        assert len({head.group for head in store.heads()}) == 1
+
+
+def test_comparison_is_printed_and_a_missed_threshold_has_status_1(
+    netkv: Netkv, short_scenario: Path
+) -> None:
+    text = short_scenario.read_text().replace(
+        "netcache.acked_writes_lost == 0", "netcache.throughput_ops > 1000000000"
+    )
+    short_scenario.write_text(text)
+    said = netkv("scenario", "run", str(short_scenario), "--scheme", "netcache")
+    assert said.status == 1, said.err
+    assert "MISSED" in said.out
+    assert "netcache" in said.out
+    assert "nocache" not in said.out
+    assert "netkv serve" in said.err
+
+
+def wait_for_samples(count: int, seconds: float = 90) -> str:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        with Store() as store:
+            for head in store.running():
+                if len(store.samples(head.id)[0]) >= count:
+                    return head.id
+        time.sleep(0.2)
+    pytest.fail("no run got that far")
+
+
+def nodes_of(pid: int) -> list[int]:
+    """Processes of a lab that the process started, by the environment that they inherited."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdecimal():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            environment = (entry / "environ").read_bytes()
+        except OSError:
+            continue
+        home = f"NETKV_HOME={os.environ['NETKV_HOME']}".encode()
+        if b"netkv.lab.node" in command and home in environment and int(entry.name) != pid:
+            found.append(int(entry.name))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("number", "status", "reason"),
+    [
+        (signal.SIGINT, 130, "nterrupted"),
+        (signal.SIGTERM, 130, "nterrupted"),
+        (signal.SIGKILL, -9, "died"),
+    ],
+)
+@pytest.mark.usefixtures("home")
+def test_run_that_is_interrupted_or_killed_is_kept_as_failed_and_leaves_no_process(
+    short_scenario: Path, number: signal.Signals, status: int, reason: str
+) -> None:
+    run = subprocess.Popen(
+        [*NETKV, "scenario", "run", str(short_scenario), "--set", "duration=60", "--json"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with run:
+        run_id = wait_for_samples(3)
+        nodes = nodes_of(run.pid)
+        assert nodes
+        run.send_signal(number)
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == status, err
+    assert out == ""
+    assert "Traceback" not in err
+    with Store() as store:
+        head = store.head(run_id)
+    assert head.status == "failed"
+    assert reason in (head.reason or "")
+    deadline = time.monotonic() + 10
+    while any(Path(f"/proc/{pid}").exists() for pid in nodes) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not [pid for pid in nodes if Path(f"/proc/{pid}").exists()]

@@ -56,6 +56,10 @@ class ControllerError(RpcError):
         return self.code in (Code.UNAVAILABLE, Code.CANCELLED, Code.ABORTED)
 
 
+_BROKEN_WRITE = "Internal error from Core"
+"""What gRPC says of a stream that broke under a write, before it knows why."""
+
+
 class P4RuntimeClient:
     """A controller that is primary for one role of one switch."""
 
@@ -281,7 +285,7 @@ class P4RuntimeClient:
             async with self._sending:
                 await self._stream.write(request)
         except aio.AioRpcError as error:
-            raise _controller_error(error) from None
+            raise self._stream_error(error) from None
         except asyncio.InvalidStateError:
             raise self._failure or ControllerError(
                 Code.UNAVAILABLE, f"the stream to {self.address} has ended"
@@ -302,8 +306,18 @@ class P4RuntimeClient:
                 self._on_message(message)
             failure = ControllerError(Code.UNAVAILABLE, f"{self.address} has ended the stream")
         except aio.AioRpcError as error:
-            failure = _controller_error(error)
+            failure = self._stream_error(error)
         self._end(failure)
+
+    def _stream_error(self, error: aio.AioRpcError) -> ControllerError:
+        """What ended the stream.
+
+        gRPC calls it INTERNAL when it fails to write to a connection that is just breaking: that
+        is the switch's end, as every other break is, and no answer of the switch.
+        """
+        if error.code() is Code.INTERNAL and error.details() == _BROKEN_WRITE:
+            return ControllerError(Code.UNAVAILABLE, f"the stream to {self.address} broke")
+        return _controller_error(error)
 
     def _on_message(self, message: p4r.StreamMessageResponse) -> None:
         match message.WhichOneof("update"):

@@ -79,8 +79,10 @@ fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(MANIFEST)
 
-bench: setup ## Print the engine's speed as ratios
-	@$(CARGO) bench --locked --manifest-path $(MANIFEST) -p netkv-dataplane
+bench: setup ## Print the engine's speed, in memory and over UDP, as ratios
+	@$(CARGO) run -q --release --locked --manifest-path $(MANIFEST) -p netkv-dataplane --example bench_cache_read
+	@$(BIN)/python -m tests.live.bench_engine --scheme netcache
+	@$(BIN)/python -m tests.live.bench_engine --scheme nocache
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

@@ -15,9 +15,12 @@ CARGO := cargo
 MANIFEST := engine/Cargo.toml
 ENGINE_SOURCES := $(shell find engine -type f \( -name '*.rs' -o -name '*.p4' -o -name 'Cargo.*' \) -not -path '*/target/*')
 
+# maturin and the tests call uv by name.
+export PATH := $(dir $(abspath $(UV))):$(PATH)
 export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
+.NOTPARALLEL:
 .PHONY: help setup demo test test-engine test-python lint fmt bench wheel clean tools test-tools
 
 help: ## Show the targets
@@ -46,8 +49,7 @@ $(VENV)/.packages: pyproject.toml uv.lock | tools
 
 $(VENV)/.engine: $(VENV)/.packages $(ENGINE_SOURCES)
 	@echo "==> building the engine (a few minutes the first time)"
-	@PATH="$(dir $(abspath $(UV))):$$PATH" VIRTUAL_ENV=$(abspath $(VENV)) \
-	    $(BIN)/maturin develop -q --release --locked --uv
+	@VIRTUAL_ENV=$(abspath $(VENV)) $(BIN)/maturin develop -q --release --locked --uv
 	@touch $@
 
 demo: setup ## Run NetCache against NoCache and show the comparison

@@ -1,0 +1,110 @@
+//! Places in the state area: variables, headers, stacks, intrinsic metadata.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{HeaderId, Word};
+
+/// A named place in the state area.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Var {
+    /// Dotted source name, e.g. `hdr.ipv4.ttl`, `meta.cached`, `Ingress.lookup.tmp`.
+    pub name: String,
+    /// Where it is.
+    pub place: Place,
+}
+
+/// A scalar's fixed place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Place {
+    /// First word.
+    pub word: Word,
+    /// Width in bits, at least 1.
+    pub width: u32,
+}
+
+/// A header instance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Header {
+    /// Dotted source name, e.g. `hdr.ipv4` or `hdr.v[3]`.
+    pub name: String,
+    /// Name of the header type.
+    pub type_name: String,
+    /// Word that holds the validity (0 or 1).
+    pub valid: Word,
+    /// Fields in wire order.
+    pub fields: Vec<HeaderField>,
+    /// First word of the fields' area (they are contiguous from here).
+    pub base: Word,
+    /// Words from `base` that belong to the fields (and the varbit's length word).
+    pub words: u32,
+}
+
+/// A field of a header instance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct HeaderField {
+    /// Field name without the header.
+    pub name: String,
+    /// Where it is. For a varbit: room for the maximum width, value right-aligned
+    /// (the current bits are the low `current width` bits).
+    pub place: Place,
+    /// For `varbit<N>`: the word that holds the current width in bits.
+    pub varbit_length: Option<Word>,
+    /// Two's complement (`int<W>`), only for display.
+    pub signed: bool,
+}
+
+/// A header stack. Elements are headers `first .. first + size` with equal layout:
+/// place of a field in element i = place in element 0 + i * stride (validity too).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stack {
+    /// Dotted source name.
+    pub name: String,
+    /// First element.
+    pub first: HeaderId,
+    /// Number of elements.
+    pub size: u32,
+    /// Distance between the places of two neighbours, in words.
+    pub stride: u32,
+    /// Word that holds `nextIndex`.
+    pub next_index: Word,
+}
+
+/// Places of v1model's `standard_metadata_t` fields.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub struct StandardMetadata {
+    pub ingress_port: Place,
+    pub egress_spec: Place,
+    pub egress_port: Place,
+    pub instance_type: Place,
+    pub packet_length: Place,
+    pub enq_timestamp: Place,
+    pub enq_qdepth: Place,
+    pub deq_timedelta: Place,
+    pub deq_qdepth: Place,
+    pub ingress_global_timestamp: Place,
+    pub egress_global_timestamp: Place,
+    pub mcast_grp: Place,
+    pub egress_rid: Place,
+    pub checksum_error: Place,
+    pub parser_error: Place,
+    pub priority: Place,
+}
+
+/// The metadata that one `@field_list` index preserves.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FieldList {
+    /// The index in the annotation.
+    pub id: u32,
+    /// Preserved places (of user and standard metadata).
+    pub places: Vec<Place>,
+    /// Preserved headers inside metadata, whole (validity too): `(word, words)`.
+    pub regions: Vec<(Word, u32)>,
+}
+
+impl Place {
+    /// Number of words it takes.
+    pub const fn words(self) -> u32 {
+        self.width.div_ceil(64)
+    }
+}

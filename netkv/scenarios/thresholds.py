@@ -97,7 +97,7 @@ def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
 
 
 def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> list[Threshold]:
-    """The verdict on every line; a line over a sweep is judged at each point, the worst is told."""
+    """The verdict on every line; over a sweep at each point, told about the first that misses."""
     points: dict[str, dict[str, list[RunResult]]] = {}
     for run in runs:
         point = ", ".join(f"{path}={value}" for path, value in run.params.items())

@@ -65,7 +65,7 @@ test: setup test-tools test-engine test-python ## Set up, then run every test
 
 test-engine:
 	@echo "==> engine tests"
-	@$(CARGO) test -q --locked --release --manifest-path $(MANIFEST) --workspace --exclude netkv-python
+	@$(CARGO) test -q --locked --release --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
 test-python:
 	@echo "==> system tests"

@@ -20,6 +20,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from netkv.cli.app import app
     from netkv.errors import NetkvError
 
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        # A script's `netkv … &` starts like this. Every way to stop a run in order (SIGTERM, the
+        # dashboard's button) ends in an interrupt, so it must not be ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     for number in (signal.SIGTERM, signal.SIGHUP):
         # Both mean: stop in order, as Ctrl-C does. A shell's `nohup` stays in force.
         if signal.getsignal(number) is signal.SIG_DFL:

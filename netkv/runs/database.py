@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from pathlib import Path
 from typing import Any
 
@@ -77,8 +78,8 @@ def _server_engine(url: str) -> Engine:
 def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
     # Transactions are begun by `_begin_sqlite`; sqlite3 would begin them late and only for writes.
     connection.isolation_level = None
+    _use_write_ahead_log(connection)
     for pragma in (
-        "journal_mode = WAL",
         # With WAL, NORMAL survives a kill of the process; only a power cut may cost the last
         # seconds. FULL would wait for the disk at every sample.
         "synchronous = NORMAL",
@@ -86,6 +87,20 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
         f"busy_timeout = {int(_BUSY_SECONDS * 1000)}",
     ):
         connection.execute(f"PRAGMA {pragma}").close()
+
+
+def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
+    # SQLite does not wait for others while it changes the mode, whatever `busy_timeout` says, and
+    # two processes may make the store at the same moment.
+    deadline = time.monotonic() + _BUSY_SECONDS
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL").close()
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.02)
 
 
 def _begin_sqlite(connection: Connection) -> None:

@@ -5,6 +5,7 @@ slow_runner.py GROUP SCENARIO [SCHEME ...]
 
 from __future__ import annotations
 
+import signal
 import sys
 import time
 from pathlib import Path
@@ -40,6 +41,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    # As netkv does: whoever started the tests may have had interrupts ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         main()
     except KeyboardInterrupt:

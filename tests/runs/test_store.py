@@ -241,6 +241,8 @@ BUSY_WRITER = textwrap.dedent("""
     sys.path.insert(0, sys.argv[2])
     from netkv.runs import Store, StoreSink
     from recorded_runs import samples, start
+    import signal
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with Store(sys.argv[1]) as store, StoreSink(store) as sink:
             for number in range(10_000):

@@ -279,6 +279,7 @@ pub enum HashAlgorithm {
     Crc16,
     Crc16Custom,
     Random,
+    Identity,
 
     Csum16,
     Xor16,

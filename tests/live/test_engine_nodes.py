@@ -20,7 +20,6 @@ from netkv._engine import ClientNode, ControlError, ServerNode, Switch, SwitchNo
 from tests.live.local_rack import (
     CLIENT_PORT,
     CONTROLLER,
-    PROGRAMS,
     SERVICE,
     LocalRack,
     SchemeName,
@@ -32,10 +31,6 @@ from tests.live.local_rack import (
 )
 
 SCHEMES: list[SchemeName] = ["nocache", "netcache"]
-
-pytestmark = pytest.mark.skipif(
-    not (PROGRAMS / "netcache.p4").exists(), reason="the P4 programs are not in this checkout"
-)
 
 
 def assert_consistent(sample: dict[str, Any]) -> None:

@@ -34,8 +34,7 @@ def shell_python() -> Path:
     if complete.exists() and python.exists():
         return python
     uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    if uv is None:
-        pytest.skip("uv is not installed, and p4runtime-shell needs an environment of its own")
+    assert uv, "p4runtime-shell needs an environment of its own: uv is not on PATH (use make test)"
     for command in (
         [uv, "venv", "--quiet", "--clear", "--python", "3.11", str(environment)],
         [uv, "pip", "install", "--quiet", "--python", str(python), REQUIREMENT],

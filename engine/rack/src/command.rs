@@ -86,7 +86,7 @@ mod tests {
     use netkv_workload::Shift;
 
     #[test]
-    fn every_command_of_the_contract_is_understood() {
+    fn every_command_is_understood() {
         let phase = Command::parse(r#"{"do": "phase", "name": "measure"}"#).unwrap();
         assert_eq!(phase, Command::Phase { name: PhaseName::Measure });
         let rate = Command::parse(r#"{"do": "rate", "value": 1000}"#).unwrap();

@@ -60,12 +60,16 @@ test-tools:
 	@if ! command -v chromium >/dev/null; then \
 	    echo "==> apt: installing chromium (for the dashboard's tests)"; \
 	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends chromium; fi
+	@if ! command -v redis-server >/dev/null || ! command -v redis-benchmark >/dev/null || ! command -v memcached >/dev/null; then \
+	    echo "==> apt: installing redis-server, redis-tools and memcached (for the benchmark's tests)"; \
+	    $(SUDO) apt-get update -qq; \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends redis-server redis-tools memcached; fi
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 
 test-engine:
 	@echo "==> engine tests"
-	@$(CARGO) test -q --locked --release --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
+	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
 test-python:
 	@echo "==> system tests"
@@ -81,10 +85,11 @@ fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(MANIFEST)
 
-bench: setup ## Print the engine's speed, in memory and over UDP, as ratios
-	@$(CARGO) run -q --release --locked --manifest-path $(MANIFEST) -p netkv-dataplane --example bench_cache_read
-	@$(BIN)/python -m tests.live.bench_engine --scheme netcache
-	@$(BIN)/python -m tests.live.bench_engine --scheme nocache
+bench: setup ## Measure the data plane in memory, and end to end over UDP
+	@echo "==> netkv p4 bench"
+	@$(BIN)/netkv p4 bench
+	@echo "==> netkv bench e2e"
+	@$(BIN)/netkv bench e2e
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

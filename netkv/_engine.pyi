@@ -101,6 +101,67 @@ class CloneSession(TypedDict):
     packet_length: int
     """Bytes that are kept of the packet; 0 is all."""
 
+@type_check_only
+class BenchMeasurement(TypedDict):
+    """A path of a program, run by one executor."""
+
+    program: str
+    path: str
+    executor: Literal["interpreter", "compiled", "handwritten"]
+    entries: int
+    value_size: int
+    """Bytes."""
+    key_width: int
+    """Bits."""
+    pps: float
+    """Packets per second that the thread was on a core: median of the turns."""
+    ns_p50: float
+    """Nanoseconds per packet of the median batch of 32."""
+    ns_p99: float
+    """The same of the batch than which one in a hundred is slower."""
+
+@type_check_only
+class BenchLoad(TypedDict):
+    """Seconds from source text to IR, and from IR to a switch with either executor."""
+
+    program: str
+    front_end_s: float
+    interpreter_s: float
+    compiled_s: float
+
+def bench_paths() -> dict[str, list[str]]:
+    """The programs (without ending) that the benchmark knows, each with its paths."""
+
+def bench_measure(
+    program: str,
+    path: str,
+    *,
+    file: str | None = None,
+    include_dirs: Sequence[str] = (),
+    entries: int = 10_000,
+    value_size: int = 128,
+    key_width: int = 128,
+    seconds: float = 1.0,
+) -> list[BenchMeasurement]:
+    """Measure a path with every executor that there is, `seconds` each, in turns.
+
+    `file` is the program's; None for one that the benchmark brings with it. Before anything is
+    timed all executors must give the same frames. Raises ValueError with a sentence: no such
+    program or path, sizes that it cannot have, a program that does not compile or does not do what
+    the path says.
+    """
+
+def bench_load(
+    program: str, *, file: str | None = None, include_dirs: Sequence[str] = ()
+) -> BenchLoad:
+    """Time the way of a program from source to switch; with a `file` of any program.
+
+    Raises ValueError like `bench_measure`.
+    """
+
+def bench_source(program: str) -> str | None:
+    """The source that the benchmark brings with it for this program; None if it is a file."""
+
 def compile_p4(
     path: str,
     include_dirs: Sequence[str] = (),
@@ -121,8 +182,74 @@ def compile_source(
 ) -> bytes:
     """Compile source text; `name` is what errors call it."""
 
-def run_stf(bundle: bytes, text: str, name: str) -> StfResult:
+def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
     """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
+
+@type_check_only
+class FuzzFinding(TypedDict):
+    """A difference between the executors, or a program that one of them does not take."""
+
+    program: str
+    seed: int
+    summary: str
+    report: str
+
+@type_check_only
+class FuzzMemory(TypedDict):
+    """Resident bytes of the process; None where the system does not tell."""
+
+    start: int | None
+    now: int | None
+
+@type_check_only
+class FuzzProgress(TypedDict):
+    """What a `Fuzzer` has done so far."""
+
+    running: bool
+    cases: int
+    of: int | None
+    """Cases in all; None when only the time ends it."""
+    generated_programs: int
+    packets: int
+    frames_out: int
+    memory_bytes: FuzzMemory
+    findings: list[FuzzFinding]
+
+class Fuzzer:
+    """Random state and packets through both executors, on threads of its own.
+
+    `programs`: (name, bundle, source text that reports may reduce or None, STF text whose packets
+    are used too). `generated` adds a made-up program for each seed. Without `seeds` it goes on
+    until `seconds` have passed; the first finding ends it.
+    """
+
+    def __init__(
+        self,
+        programs: Sequence[tuple[str, bytes, str | None, str]],
+        generated: bool,
+        seed: int,
+        seeds: int | None,
+        seconds: float | None,
+        packets: int,
+        threads: int,
+    ) -> None: ...
+    def start(self) -> None: ...
+    def stop(self) -> None:
+        """End after the cases at hand; returns when they are done."""
+
+    def progress(self) -> FuzzProgress: ...
+
+def generate_p4(seed: int) -> str:
+    """The source text of the program that the fuzzer makes up for a seed."""
+
+def sample_packets(bundle: bytes, seed: int, count: int) -> tuple[str, list[tuple[int, bytes]]]:
+    """Random state as STF, and random (port, frame), for a test on another switch."""
+
+def stf_frames(text: str, name: str) -> list[tuple[int, bytes]]:
+    """The (port, frame) that a packet test sends; ValueError for a line that is no command."""
+
+def record_stf(bundle: bytes, setup: str, frames: Sequence[tuple[int, bytes]], name: str) -> str:
+    """A packet test with what a fresh switch answers; ValueError says what is wrong in `setup`."""
 
 class Switch:
     """A switch that runs one program: tables, registers, replication. Thread-safe; no I/O.
@@ -130,8 +257,9 @@ class Switch:
     The state lives here and survives `SwitchNode`s; `load` replaces program and state.
     """
 
-    def __init__(self, bundle: bytes, seed: int = 0) -> None:
-        """`seed` drives `random()` and the hash of action selectors. A wrong bundle: ValueError."""
+    def __init__(self, bundle: bytes, seed: int = 0, executor: str = "compiled") -> None:
+        """`seed` drives `random()` and the hash of action selectors. `executor` is "compiled" or
+        "interpreter"; both answer alike. A wrong bundle or executor: ValueError."""
 
     def load(self, bundle: bytes) -> None:
         """Run another program from now on, with empty tables and state."""
@@ -270,12 +398,18 @@ class SwitchNode:
     """Ports of a switch as UDP sockets: a datagram is a frame. One thread moves all of them."""
 
     def __init__(
-        self, switch: Switch, ports: Sequence[tuple[int, str, str]], cpu_port: int = 510
+        self,
+        switch: Switch,
+        ports: Sequence[tuple[int, str, str]],
+        cpu_port: int = 510,
+        trains: bool = True,
     ) -> None:
         """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
 
         The kernel keeps everyone but the peer out. A port that is in use raises OSError with a
-        sentence that says which; a wrong address or port number raises ValueError.
+        sentence that says which; a wrong address or port number raises ValueError. With `trains`,
+        frames of one size cross the kernel together (segmentation offload) where it can do that;
+        no peer sees a difference.
         """
 
     def start(self) -> None:
@@ -311,8 +445,8 @@ class SwitchNode:
         are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (left at a
         port that does not exist), "send_drops" (peer gone), "receive_drops" (a socket's buffer was
         full before the switch came round), "packet_ins", "packet_outs", "digests";
-        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time). Datagrams of anyone but
-        the peer never get in.
+        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time); "cpu_ns" (time of the
+        node's thread on a core). Datagrams of anyone but the peer never get in.
         """
 
 @type_check_only
@@ -415,3 +549,73 @@ class ClientNode:
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and when it
         is over "acked_writes_lost" and "unread" (keys that could not be read).
         """
+
+@type_check_only
+class Traffic(TypedDict):
+    """Frames that take one path through a program."""
+
+    port: int
+    """Where they come in."""
+    frames: list[bytes]
+    leave_at: int
+    """Port where each of them leaves."""
+    leave_bytes: int
+    """Bytes of each frame that leaves."""
+
+def filled_switch(
+    program: str,
+    path: str,
+    executor: str,
+    entries: int,
+    value_size: int,
+    file: str | None = None,
+) -> tuple[Switch, Traffic]:
+    """The switch of a benchmark, with its tables filled, and frames that have been tried on it.
+
+    `program` and `path` are names as `netkv p4 bench` has them; `file` is where the program is,
+    unless it comes with the engine. ValueError for a name or size that cannot be.
+    """
+
+class EchoNode:
+    """A node with the sockets and the loop of `SwitchNode` that answers each frame by one of
+    `reply_bytes` bytes on the port it came from: what a switch is measured against."""
+
+    def __init__(
+        self, ports: Sequence[tuple[int, str, str]], reply_bytes: int, trains: bool = True
+    ) -> None: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def statistics(self) -> dict[str, int]:
+        """As `SwitchNode.statistics`."""
+
+@type_check_only
+class LoadReport(TypedDict):
+    """What a load has seen."""
+
+    replies: int
+    """Replies of the right size."""
+    wrong: int
+    """Replies of another size."""
+    lost: int
+    """Requests without a reply."""
+    seconds: float
+    cpu_s: float
+    """Time that the load itself was on a core."""
+    ns_p50: int | None
+    """Time to an answer when one request is outstanding at a time; None otherwise."""
+    ns_p99: int | None
+
+class DatagramLoad:
+    """Sends the same frames again and again from one UDP socket, as fast as a window allows."""
+
+    def __init__(
+        self, bind: str, peer: str, frames: Sequence[bytes], reply_bytes: int, trains: bool = True
+    ) -> None: ...
+    def run(self, window: int, seconds: float) -> LoadReport:
+        """Keep `window` requests outstanding, sent in batches of up to 64."""
+
+class StreamLoad:
+    """The same on one TCP connection, pipelined; each reply must have `reply_bytes` bytes."""
+
+    def __init__(self, peer: str, requests: Sequence[bytes], reply_bytes: int) -> None: ...
+    def run(self, window: int, seconds: float) -> LoadReport: ...

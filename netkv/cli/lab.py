@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
@@ -33,13 +34,14 @@ def up(
         list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change an option.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
+    executor: Executor = None,
     json: Json = False,
 ) -> None:
     """Bring a lab up, and leave it up. A lab that is up already is no error."""
     from netkv.lab import daemon
 
     name = lab or daemon.DEFAULT_LAB
-    found = daemon.up(name, _spec(scheme, scenario, changes or [], seed))
+    found = daemon.up(name, _spec(scheme, scenario, executor_change(changes, executor), seed))
     if json:
         print_json(found.to_json())
         return

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import p4_bench
+from netkv.cli.executor import Executor
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
     from rich.text import Text
 
-app = typer.Typer(help="Check, describe, trace and test P4 programs.", no_args_is_help=True)
+app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
+app.command("bench")(p4_bench.bench)
 
 Program = Annotated[Path, typer.Argument(metavar="PROGRAM.p4", help="P4_16 for v1model.")]
 Includes = Annotated[
@@ -72,7 +75,7 @@ def info(
     json: Json = False,
 ) -> None:
     """Print the P4Info of a program, as protobuf text or JSON, with the ids that p4c gives."""
-    bundle = _compiled(program, include, define)
+    bundle = compiled(program, include, define)
     from netkv.p4rt import p4info
 
     description = p4info.from_bundle(bundle)
@@ -100,7 +103,8 @@ def trace(
     from netkv import _engine
 
     data = _frame(frame)
-    switch = _engine.Switch(_compiled(program, include, define), seed)
+    # Only the interpreter sees every step.
+    switch = _engine.Switch(compiled(program, include, define), seed, "interpreter")
     leaving, steps, readable = switch.trace(port, data)
     if json:
         out = [{"port": number, "frame": sent.hex()} for number, sent in leaving]
@@ -117,6 +121,7 @@ def trace(
 def stf(
     program: Program,
     test: Annotated[Path, typer.Argument(metavar="FILE.stf", help="Packets in, packets out.")],
+    executor: Executor = None,
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
@@ -125,9 +130,10 @@ def stf(
     from netkv import _engine
     from netkv.errors import UsageError
 
-    bundle = _compiled(program, include, define)
+    bundle = compiled(program, include, define)
     try:
-        result = _engine.run_stf(bundle, _read_text(test), str(test))
+        text = read_text(test)
+        result = _engine.run_stf(bundle, text, str(test), executor or "compiled")
     except ValueError as error:
         raise UsageError(str(error)) from error
     mismatches = result["mismatches"]
@@ -162,7 +168,8 @@ def _compile(program: Path, include: list[Path] | None, define: list[str] | None
         raise UsageError(f"{program} cannot be read: {error.strerror or error}.") from error
 
 
-def _compiled(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
+def compiled(program: Path, include: list[Path] | None, define: list[str] | None) -> bytes:
+    """The bundle of a program; a `NetkvError` with all that is wrong with it."""
     from netkv import _engine
     from netkv.errors import NetkvError
 
@@ -205,12 +212,12 @@ def _frame(given: str) -> bytes:
         content = file.read_bytes()
         # A file may hold the frame itself or, more handy, its hex digits with blanks.
         try:
-            data = _hex(content.decode("ascii"))
+            data = hex_bytes(content.decode("ascii"))
         except (UnicodeDecodeError, ValueError):
             data = content
     else:
         try:
-            data = _hex(given)
+            data = hex_bytes(given)
         except ValueError:
             raise UsageError(
                 f"'{given}' is neither a file nor a frame in hex. "
@@ -223,14 +230,16 @@ def _frame(given: str) -> bytes:
     return data
 
 
-def _hex(text: str) -> bytes:
+def hex_bytes(text: str) -> bytes:
+    """Bytes of hex digits with blanks and colons; ValueError for anything else."""
     digits = re.sub(r"[\s:]|0x", "", text)
     if not digits:
         raise ValueError("no digits")
     return bytes.fromhex(digits)
 
 
-def _read_text(file: Path) -> str:
+def read_text(file: Path) -> str:
+    """A file that the user names; a `UsageError` where it is none."""
     from netkv.errors import UsageError
 
     try:

@@ -1,4 +1,4 @@
-"""Progress of a scenario on stderr: bars on a terminal, plain lines elsewhere."""
+"""Progress of a scenario or a benchmark on stderr: bars on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -46,6 +46,30 @@ def progress(title: str) -> Iterator[Callable[[Progress], None]]:
     )
     with bars:
         yield _Bars(bars)
+
+
+@contextmanager
+def steps() -> Iterator[Callable[[int, int, str], None]]:
+    """Progress of a benchmark, to be told the step (from 0), how many there are, and what it is."""
+    if not sys.stderr.isatty():
+        yield lambda at, count, label: say(f"[{at + 1}/{count}] {label}") if at < count else None
+        return
+    from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    bar = Bars(
+        BarColumn(bar_width=28),
+        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        TimeRemainingColumn(compact=True),
+        TextColumn("{task.description}"),
+        console=stderr(),
+        transient=True,
+    )
+    with bar:
+        task = bar.add_task("", total=None)
+        yield lambda at, count, label: bar.update(
+            task, completed=at, total=count, description=label
+        )
 
 
 class _Lines:

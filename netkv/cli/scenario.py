@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ def run(
     target: Annotated[
         str | None, typer.Option(help="What executes the P4 programs (default: engine).")
     ] = None,
+    executor: Executor = None,
     json: Json = False,
     group: Annotated[
         str | None, typer.Option(hidden=True, help="Id to store the runs under.")
@@ -107,7 +109,8 @@ def run(
 
     Exit status 1 if a run failed or a threshold was missed.
     """
-    scenario = _prepared(name, scheme, changes or [], seed, repeat, mode, target)
+    asked = executor_change(changes, executor)
+    scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
     result, stored = _run(scenario, group)
     if json:
         print_json(result.model_dump(mode="json"))

@@ -69,6 +69,7 @@ def switch_config(spec: RackSpec, cabling: Cabling, bundle: Path) -> dict[str, A
     return {
         "bundle": str(bundle),
         "seed": spec.seed,
+        "executor": spec.lab.executor,
         "ports": [[cable.port, cable.switch, cable.peer] for cable in cables],
         "cpu_port": CPU_PORT,
         "p4runtime": cabling.p4runtime,

@@ -47,7 +47,7 @@ class SwitchProcess:
         from netkv import _engine
 
         bundle = Path(config["bundle"]).read_bytes()
-        self._switch = _engine.Switch(bundle, config["seed"])
+        self._switch = _engine.Switch(bundle, config["seed"], config["executor"])
         ports = [(port, bind, peer) for port, bind, peer in config["ports"]]
         self._node = _engine.SwitchNode(self._switch, ports, config["cpu_port"])
         self._p4runtime = str(config["p4runtime"])

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 Backend = Literal["memory", "rocksdb"]
 Target = Literal["engine", "bmv2"]
+Executor = Literal["compiled", "interpreter"]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 
@@ -42,6 +43,8 @@ class LabSpec(Spec):
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"
+    executor: Executor = "compiled"
+    """How the engine runs P4 programs: machine code, or step by step (the reference)."""
 
 
 class ClosedLoop(Spec):

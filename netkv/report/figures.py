@@ -51,7 +51,7 @@ def server_load(records: Sequence[RunRecord]) -> go.Figure:
             for index, run in enumerate(records)
         ]
     )
-    return _dressed(figure, "Load per server", "", "operations per second")
+    return dressed(figure, "Load per server", "", "operations per second")
 
 
 def latency(records: Sequence[RunRecord]) -> go.Figure | None:
@@ -71,7 +71,7 @@ def latency(records: Sequence[RunRecord]) -> go.Figure | None:
         )
     if not figure.data:
         return None
-    _dressed(figure, "Latency", "microseconds from the intended send time", "share of operations")
+    dressed(figure, "Latency", "microseconds from the intended send time", "share of operations")
     figure.update_xaxes(type="log")
     figure.update_yaxes(range=[0, 1.01], tickformat=".0%")
     return figure
@@ -101,7 +101,7 @@ def comparison(compared: Comparison) -> go.Figure:
         else:
             labels = [_row_label(row.scheme, row.settings) for row in own]
             figure.add_bar(x=labels, marker_color=_colour(index), **about)
-    return _dressed(figure, "Mean throughput", swept[0] if swept else "", "operations per second")
+    return dressed(figure, "Mean throughput", swept[0] if swept else "", "operations per second")
 
 
 def _over_time(records: Sequence[RunRecord], column: str, title: str, unit: str) -> go.Figure:
@@ -120,7 +120,7 @@ def _over_time(records: Sequence[RunRecord], column: str, title: str, unit: str)
     warmup = max((run.warmup for run in records), default=0)
     if warmup:
         figure.add_vrect(x0=-warmup, x1=0, fillcolor="#888", opacity=0.12, line_width=0)
-    return _dressed(figure, title, "seconds since the measured part began", unit)
+    return dressed(figure, title, "seconds since the measured part began", unit)
 
 
 def _mark_events(figure: go.Figure, records: Sequence[RunRecord]) -> None:
@@ -138,7 +138,8 @@ def _mark_events(figure: go.Figure, records: Sequence[RunRecord]) -> None:
                 )
 
 
-def _dressed(figure: go.Figure, title: str, x: str, y: str) -> go.Figure:
+def dressed(figure: go.Figure, title: str, x: str, y: str) -> go.Figure:
+    """The figure with title and axes as all figures of netkv have them."""
     figure.update_layout(
         title=title,
         template="plotly_white",

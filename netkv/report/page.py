@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import html
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from netkv import resources
 from netkv.report import figures, text
@@ -24,7 +26,6 @@ pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
 
 def render(records: Sequence[RunRecord]) -> str:
     """A page over these runs. It needs no network: the plotting library is inside."""
-    library = (resources.path("web") / "vendor" / "plotly-cartesian.min.js").read_text("utf-8")
     compared = compare(records)
     drawn = [
         figures.comparison(compared),
@@ -33,12 +34,28 @@ def render(records: Sequence[RunRecord]) -> str:
         figures.server_load(records),
         figures.latency(records),
     ]
-    plots = "\n".join(
+    title = ", ".join(dict.fromkeys(run.title or run.scenario for run in records))
+    body = f"""{_comparison(compared)}
+{_verdicts(records)}
+{plots(drawn)}
+<h2>Where these runs come from</h2>
+<pre>{html.escape(json.dumps([_origin(run) for run in records], indent=2))}</pre>"""
+    return document(title, body)
+
+
+def plots(drawn: Iterable[go.Figure | None]) -> str:
+    """Figures as HTML for `document`; None is left out."""
+    return "\n".join(
         figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False})
         for figure in drawn
         if figure is not None
     )
-    title = html.escape(", ".join(dict.fromkeys(run.title or run.scenario for run in records)))
+
+
+def document(title: str, body: str) -> str:
+    """A page with the plotting library and the style inside; `title` is plain text."""
+    library = (resources.path("web") / "vendor" / "plotly-cartesian.min.js").read_text("utf-8")
+    title = html.escape(title)
     # A script ends at the first "</script", wherever it stands, also within a string of its own.
     library = library.replace("</script", "<\\/script")
     return f"""<!doctype html>
@@ -51,11 +68,7 @@ def render(records: Sequence[RunRecord]) -> str:
 </head>
 <body>
 <h1>{title}</h1>
-{_comparison(compared)}
-{_verdicts(records)}
-{plots}
-<h2>Where these runs come from</h2>
-<pre>{html.escape(json.dumps([_origin(run) for run in records], indent=2))}</pre>
+{body}
 </body>
 </html>
 """
@@ -66,7 +79,7 @@ def _comparison(compared: Comparison) -> str:
         *("scheme", "sweep point", "runs", "ops/s", "ratio", "mean latency", "p99"),
         *("hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"),
     )
-    return _table(header, [_row(row) for row in compared.rows])
+    return table(header, [_row(row) for row in compared.rows])
 
 
 def _row(row: ComparedRow) -> list[str]:
@@ -92,10 +105,11 @@ def _verdicts(records: Sequence[RunRecord]) -> str:
     if not found:
         return ""
     rows = [[t.expr, "met" if t.ok else "MISSED", t.detail] for t in found.values()]
-    return _table(("expected", "verdict", "found"), rows)
+    return table(("expected", "verdict", "found"), rows)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows of plain text as HTML."""
     head = "".join(f"<th>{html.escape(name)}</th>" for name in header)
     body = "".join(
         "<tr>" + "".join(f"<td{_mark(cell)}>{html.escape(cell)}</td>" for cell in row) + "</tr>"

@@ -20,7 +20,7 @@ def provenance(program: str, program_hash: str) -> Provenance:
         source_revision=_revision(),
         program=program,
         program_hash=program_hash,
-        host=_host(),
+        host=host(),
     )
 
 
@@ -45,7 +45,8 @@ def _git(root: Path, *arguments: str) -> str:
 
 
 @functools.cache
-def _host() -> dict[str, Any]:
+def host() -> dict[str, Any]:
+    """What this machine is: name, system, processor, memory."""
     return {
         "name": platform.node(),
         "system": f"{platform.system()} {platform.release()}",

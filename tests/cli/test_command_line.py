@@ -30,7 +30,7 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
     said = netkv("--help")
     assert said.status == 0
     for command in (
-        *("up", "down", "status", "logs", "doctor", "scenario", "runs", "p4", "serve"),
+        *("up", "down", "status", "logs", "doctor", "scenario", "runs", "p4", "bench", "serve"),
         "--version",
     ):
         assert command in said.out
@@ -72,6 +72,10 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["p4", "trace", "p4/nocache.p4", "nonsense"],
         ["p4", "trace", "p4/nocache.p4", "ffff"],
         ["p4", "check", "p4/nocache.p4", "--define", "1=2"],
+        ["p4", "bench", "nocash"],
+        ["p4", "bench", "--path", "read-hti"],
+        ["p4", "bench", "--sweep", "colours"],
+        ["p4", "bench", "--plot", "figures.txt"],
         ["serve", "--port", "70000"],
     ],
 )

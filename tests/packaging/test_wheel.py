@@ -10,6 +10,7 @@ import sys
 import venv
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -44,30 +45,49 @@ def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> No
     assert not [name for name in names if name.startswith("p4/")], "would shadow P4Runtime stubs"
 
 
-@pytest.mark.timeout(600)
-def test_quickstart_runs_from_the_wheel_without_rust(wheel: Path, tmp_path: Path) -> None:
-    environment = tmp_path / "venv"
+@pytest.fixture(scope="module")
+def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The `bin` of an environment that has the wheel."""
+    folder = tmp_path_factory.mktemp("installed")
+    environment = folder / "venv"
     venv.create(environment, with_pip=shutil.which("uv") is None)
     python = environment / "bin" / "python"
     if uv := shutil.which("uv"):
         install = [uv, "pip", "install", "-q", "--python", str(python), str(wheel)]
     else:
         install = [str(python), "-m", "pip", "install", "-q", str(wheel)]
-    subprocess.run(install, check=True, cwd=tmp_path)
-    run = subprocess.run(
-        [str(environment / "bin" / "netkv"), "scenario", "run", "quickstart", "--json"],
-        cwd=tmp_path,
+    subprocess.run(install, check=True, cwd=folder)
+    return environment / "bin"
+
+
+def run(installed: Path, folder: Path, *arguments: str) -> Any:
+    """The document that a netkv without Rust and checkout prints."""
+    done = subprocess.run(
+        [str(installed / "netkv"), *arguments, "--json"],
+        cwd=folder,
         env={
-            "PATH": f"{environment}/bin:/usr/bin:/bin",
-            "HOME": str(tmp_path),
-            "NETKV_HOME": str(tmp_path / "home"),
+            "PATH": f"{installed}:/usr/bin:/bin",
+            "HOME": str(folder),
+            "NETKV_HOME": str(folder / "home"),
             "LANG": os.environ.get("LANG", "C.UTF-8"),
         },
         capture_output=True,
         text=True,
         check=False,
     )
-    assert run.returncode == 0, run.stderr
-    document = json.loads(run.stdout)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.timeout(600)
+def test_quickstart_runs_from_the_wheel_without_rust(installed: Path, tmp_path: Path) -> None:
+    document = run(installed, tmp_path, "scenario", "run", "quickstart")
     assert {r["scheme"] for r in document["runs"]} == {"nocache", "netcache"}
     assert all(t["ok"] for t in document["thresholds"])
+
+
+@pytest.mark.timeout(600)
+def test_benchmark_has_its_yardstick_in_the_wheel(installed: Path, tmp_path: Path) -> None:
+    options = ("--path", "read-hit", "--sweep", "none", "--seconds", "0.01")
+    document = run(installed, tmp_path, "p4", "bench", *options)
+    assert {r["program"] for r in document["results"]} >= {"cache_read", "netcache"}

@@ -52,7 +52,7 @@ pub(crate) fn binary(op: BinaryOp, left: u64, right: u64, width: u32) -> u64 {
 }
 
 /// Replaces the two operands of `width` bits at `at` with the result.
-pub(crate) fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) {
+pub fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) {
     let count = wide::words(width);
     if matches!(op, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Mod) {
         scratch.resize(at + 3 * count, 0);
@@ -111,4 +111,20 @@ pub(crate) fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width
     }
     wide::cut(left, width);
     scratch.truncate(at + count);
+}
+
+/// Shifts a value of `width` bits in place; an amount of the width or more leaves zeros, or sign
+/// bits for [`BinaryOp::SarSigned`].
+pub fn shift_wide(op: BinaryOp, value: &mut [u64], amount: u64, width: u32) {
+    let amount = amount.min(u64::from(width)) as u32;
+    let negative = op == BinaryOp::SarSigned && wide::bit(value, width - 1);
+    if op == BinaryOp::Shl {
+        wide::shl(value, amount);
+    } else {
+        wide::shr(value, amount);
+    }
+    if negative {
+        wide::set_bits(value, width - amount, width);
+    }
+    wide::cut(value, width);
 }

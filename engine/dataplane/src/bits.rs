@@ -95,7 +95,7 @@ pub(crate) fn write_words(data: &mut [u8], at: usize, width: u32, words: &[u64])
 
 /// Collects bit strings one after the other: the deparsed packet, or what a hash runs over.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct BitWriter {
+pub struct BitWriter {
     bytes: Vec<u8>,
     /// Bits used in the last byte; 0 when it is full (or there is none).
     partial: u32,
@@ -103,13 +103,13 @@ pub(crate) struct BitWriter {
 
 impl BitWriter {
     /// Forgets everything, keeps the storage.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.bytes.clear();
         self.partial = 0;
     }
 
     /// What is there; the last byte is filled up with zeros on the right.
-    pub(crate) fn bytes(&self) -> &[u8] {
+    pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
@@ -159,7 +159,7 @@ impl BitWriter {
     }
 
     /// Appends the low `width` bits of little-endian words.
-    pub(crate) fn push_words(&mut self, words: &[u64], width: u32) {
+    pub fn push_words(&mut self, words: &[u64], width: u32) {
         let count = width.div_ceil(64) as usize;
         for (i, word) in words[..count].iter().enumerate().rev() {
             let above = 64 * i as u32;
@@ -168,7 +168,7 @@ impl BitWriter {
     }
 
     /// Appends the bits of `data` from bit `at` to the end.
-    pub(crate) fn push_rest(&mut self, data: &[u8], at: usize) {
+    pub fn push_rest(&mut self, data: &[u8], at: usize) {
         if self.is_aligned() && at.is_multiple_of(8) {
             self.bytes.extend_from_slice(&data[(at / 8).min(data.len())..]);
             return;

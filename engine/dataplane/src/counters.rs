@@ -2,6 +2,7 @@
 
 /// What a counter has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[repr(C)] // compiled code counts too
 pub struct CounterData {
     /// Packets.
     pub packets: u64,

@@ -9,7 +9,8 @@ pub struct ProgramError {
 }
 
 impl ProgramError {
-    pub(crate) fn new(message: impl Into<String>) -> Self {
+    /// An error with this sentence.
+    pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
 }

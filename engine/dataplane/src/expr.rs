@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 
 use netkv_ir::BinaryOp;
 
-use crate::arithmetic::{binary, binary_wide, signed};
+use crate::arithmetic::{binary, binary_wide, shift_wide, signed};
 use crate::bits::mask;
 use crate::wide;
 
@@ -262,18 +262,8 @@ impl Wide {
             }
             Wide::Shift { op, arg, amount, width } => {
                 arg.push(state);
-                let amount = amount.eval(state).min(u64::from(*width)) as u32;
-                let value = &mut state.scratch[at..];
-                let negative = *op == BinaryOp::SarSigned && wide::bit(value, width - 1);
-                if *op == BinaryOp::Shl {
-                    wide::shl(value, amount);
-                } else {
-                    wide::shr(value, amount);
-                }
-                if negative {
-                    wide::set_bits(value, width - amount, *width);
-                }
-                wide::cut(value, *width);
+                let amount = amount.eval(state);
+                shift_wide(*op, &mut state.scratch[at..], amount, *width);
             }
             Wide::Mux(args) => {
                 if args.0.eval(state) == 1 {

@@ -3,7 +3,6 @@
 use netkv_ir::{Header, Stack};
 
 use crate::bits::{self, BitWriter};
-use crate::expr::State;
 
 /// How one field of a byte-aligned header is read and written.
 #[derive(Debug, Clone, Copy)]
@@ -27,14 +26,14 @@ struct Field {
 
 /// A header instance.
 #[derive(Debug, Clone)]
-pub(crate) struct HeaderPlan {
+pub struct HeaderPlan {
     pub(crate) valid: u32,
     base: u32,
     words: u32,
     /// Bits on the wire without the varbit.
     bits: u32,
     /// Widest varbit allowed, in bits, if there is one.
-    pub(crate) varbit: Option<u32>,
+    pub varbit: Option<u32>,
     varbit_length: Option<u32>,
     codecs: Vec<Codec>,
     fields: Vec<Field>,
@@ -55,7 +54,8 @@ impl StackPlan {
 }
 
 impl HeaderPlan {
-    pub(crate) fn new(header: &Header) -> Self {
+    /// Settles where the fields lie.
+    pub fn new(header: &Header) -> Self {
         let mut plan = Self {
             valid: header.valid,
             base: header.base,
@@ -85,52 +85,52 @@ impl HeaderPlan {
         plan
     }
 
-    pub(crate) fn is_valid(&self, state: &State) -> bool {
-        state.words[self.valid as usize] == 1
+    pub(crate) fn is_valid(&self, state: &[u64]) -> bool {
+        state[self.valid as usize] == 1
     }
 
     /// Bits that the header takes on the wire now.
-    pub(crate) fn wire_bits(&self, state: &State) -> usize {
-        let varbit = self.varbit_length.map_or(0, |word| state.words[word as usize]);
+    pub fn wire_bits(&self, state: &[u64]) -> usize {
+        let varbit = self.varbit_length.map_or(0, |word| state[word as usize]);
         self.bits as usize + varbit as usize
     }
 
     /// Bits of the fixed part.
-    pub(crate) fn fixed_bits(&self) -> usize {
+    pub fn fixed_bits(&self) -> usize {
         self.bits as usize
     }
 
     /// `setValid()`; returns whether it changed anything.
-    pub(crate) fn set_valid(&self, state: &mut State) -> bool {
+    pub(crate) fn set_valid(&self, state: &mut [u64]) -> bool {
         if self.is_valid(state) {
             return false;
         }
         self.clear(state);
-        state.words[self.valid as usize] = 1;
+        state[self.valid as usize] = 1;
         true
     }
 
     /// `setInvalid()`.
-    pub(crate) fn set_invalid(&self, state: &mut State) {
+    pub(crate) fn set_invalid(&self, state: &mut [u64]) {
         self.clear(state);
-        state.words[self.valid as usize] = 0;
+        state[self.valid as usize] = 0;
     }
 
-    fn clear(&self, state: &mut State) {
+    fn clear(&self, state: &mut [u64]) {
         let base = self.base as usize;
-        state.words[base..base + self.words as usize].fill(0);
+        state[base..base + self.words as usize].fill(0);
     }
 
     /// Copies `from`, a header of the same type, validity included.
-    pub(crate) fn copy_from(&self, from: &HeaderPlan, state: &mut State) {
+    pub(crate) fn copy_from(&self, from: &HeaderPlan, state: &mut [u64]) {
         let (source, words) = (from.base as usize, self.words.min(from.words) as usize);
-        state.words.copy_within(source..source + words, self.base as usize);
-        state.words[self.valid as usize] = state.words[from.valid as usize];
+        state.copy_within(source..source + words, self.base as usize);
+        state[self.valid as usize] = state[from.valid as usize];
     }
 
     /// Reads the header from bit `at` of `data`; the caller has checked that all bits are there
     /// and that `varbit` is not over the maximum.
-    pub(crate) fn read(&self, data: &[u8], at: usize, varbit: u32, state: &mut State) {
+    pub fn read(&self, data: &[u8], at: usize, varbit: u32, state: &mut [u64]) {
         if self.varbit.is_none() && at.is_multiple_of(8) {
             self.read_aligned(&data[at / 8..], state);
         } else {
@@ -138,41 +138,41 @@ impl HeaderPlan {
             for field in &self.fields {
                 let width = match field.varbit_length {
                     Some(word) => {
-                        state.words[word as usize] = u64::from(varbit);
+                        state[word as usize] = u64::from(varbit);
                         varbit
                     }
                     None => field.width,
                 };
                 let place = field.word as usize..(field.word + field.words) as usize;
-                bits::read_words(data, at, width, &mut state.words[place]);
+                bits::read_words(data, at, width, &mut state[place]);
                 at += width as usize;
             }
         }
-        state.words[self.valid as usize] = 1;
+        state[self.valid as usize] = 1;
     }
 
-    fn read_aligned(&self, data: &[u8], state: &mut State) {
+    fn read_aligned(&self, data: &[u8], state: &mut [u64]) {
         for codec in &self.codecs {
             match *codec {
                 Codec::Bytes { word, offset, count } => {
                     let bytes = &data[offset as usize..(offset + count) as usize];
-                    state.words[word as usize] = bits::load_be(bytes);
+                    state[word as usize] = bits::load_be(bytes);
                 }
                 Codec::WideBytes { word, words, offset, count } => {
                     let bytes = &data[offset as usize..(offset + count) as usize];
                     let place = word as usize..(word + words) as usize;
-                    bits::load_words(bytes, &mut state.words[place]);
+                    bits::load_words(bytes, &mut state[place]);
                 }
                 Codec::Bits { word, at, width } => {
                     let place = word as usize..word as usize + width.div_ceil(64) as usize;
-                    bits::read_words(data, at as usize, width, &mut state.words[place]);
+                    bits::read_words(data, at as usize, width, &mut state[place]);
                 }
             }
         }
     }
 
     /// Appends the header if it is valid.
-    pub(crate) fn emit(&self, state: &State, out: &mut BitWriter) {
+    pub fn emit(&self, state: &[u64], out: &mut BitWriter) {
         if !self.is_valid(state) {
             return;
         }
@@ -182,27 +182,27 @@ impl HeaderPlan {
         }
         for field in &self.fields {
             let width = match field.varbit_length {
-                Some(word) => (state.words[word as usize] as u32).min(field.width),
+                Some(word) => (state[word as usize] as u32).min(field.width),
                 None => field.width,
             };
-            out.push_words(&state.words[field.word as usize..], width);
+            out.push_words(&state[field.word as usize..], width);
         }
     }
 
-    fn write_aligned(&self, state: &State, out: &mut [u8]) {
+    fn write_aligned(&self, state: &[u64], out: &mut [u8]) {
         for codec in &self.codecs {
             match *codec {
                 Codec::Bytes { word, offset, count } => {
                     let bytes = &mut out[offset as usize..(offset + count) as usize];
-                    bits::store_be(bytes, state.words[word as usize]);
+                    bits::store_be(bytes, state[word as usize]);
                 }
                 Codec::WideBytes { word, words, offset, count } => {
                     let bytes = &mut out[offset as usize..(offset + count) as usize];
                     let place = word as usize..(word + words) as usize;
-                    bits::store_words(bytes, &state.words[place]);
+                    bits::store_words(bytes, &state[place]);
                 }
                 Codec::Bits { word, at, width } => {
-                    let words = &state.words[word as usize..];
+                    let words = &state[word as usize..];
                     bits::write_words(out, at as usize, width, words);
                 }
             }

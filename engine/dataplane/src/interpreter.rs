@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netkv_ir::{Match, Program, StandardMetadata};
+use netkv_ir::{Program, StandardMetadata};
 
 use crate::executor::{Executor, Graph};
 use crate::headers::{HeaderPlan, StackPlan};
@@ -136,7 +136,7 @@ impl Interpreter {
             site = Site { graph, block: next, op: 0 };
             block = &blocks[next as usize];
         }
-        objects.endless_graphs += 1;
+        objects.counts.endless_graphs += 1;
         if graph == Graph::Parser {
             packet.set(self.standard.parser_error, self.errors.timeout);
         }
@@ -152,9 +152,7 @@ impl Interpreter {
             WidePattern::Range { from, low, high } => {
                 in_range(&key[*from..*from + low.len()], low, high)
             }
-            WidePattern::ValueSet(set) => {
-                objects.value_sets[*set as usize].iter().any(|member| member_holds(member, key))
-            }
+            WidePattern::ValueSet(set) => objects.value_set_holds(*set, key),
         })
     }
 
@@ -173,7 +171,7 @@ impl Interpreter {
         let applied = objects.apply(
             apply.table,
             &packet.state.scratch[at..],
-            &packet.hash_input,
+            packet.hash_input.bytes(),
             packet.ingress_length,
             packet.now_ns,
         );
@@ -201,35 +199,9 @@ impl Interpreter {
     }
 }
 
-/// Whether the keys of a select are this member of a value set.
-fn member_holds(member: &[Match], key: &[u64]) -> bool {
-    let mut from = 0;
-    member.iter().all(|one| {
-        let words = match one {
-            Match::Exact(value) | Match::Lpm(value, _) | Match::Optional(Some(value)) => value,
-            Match::Ternary(value, _) | Match::Range(value, _) => value,
-            // The control plane spells it out as a mask of 0.
-            Match::Optional(None) => return true,
-        };
-        let part = &key[from..from + words.words.len()];
-        from += part.len();
-        match one {
-            Match::Ternary(value, mask) => {
-                part.iter().zip(&value.words).zip(&mask.words).all(|((k, v), m)| k & m == v & m)
-            }
-            Match::Lpm(value, length) => {
-                let mut mask = vec![0; part.len()];
-                crate::wide::set_bits(&mut mask, value.width - length, value.width);
-                part.iter().zip(&value.words).zip(&mask).all(|((k, v), m)| k & m == v & m)
-            }
-            Match::Range(low, high) => in_range(part, &low.words, &high.words),
-            _ => part == words.words.as_slice(),
-        }
-    })
-}
-
-impl Executor for Interpreter {
-    fn run(
+impl Interpreter {
+    /// Runs a graph to its end; with a recorder, every step is written down.
+    pub(crate) fn run_watched(
         &self,
         graph: Graph,
         packet: &mut Packet,
@@ -241,5 +213,11 @@ impl Executor for Interpreter {
             Some(recorder) => self.execute::<true>(graph, packet, objects, Some(recorder)),
         }
         debug_assert!(packet.state.scratch.is_empty(), "an operation left its scratch behind");
+    }
+}
+
+impl Executor for Interpreter {
+    fn run(&mut self, graph: Graph, packet: &mut Packet, objects: &mut Objects) {
+        self.run_watched(graph, packet, objects, None);
     }
 }

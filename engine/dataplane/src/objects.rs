@@ -1,16 +1,16 @@
 //! Everything that outlives a packet and that programs and the control plane share:
 //! one set of tables, registers, counters and meters under every executor.
 
-use netkv_ir::{CounterUnit, Match, Program};
+use netkv_ir::{CounterUnit, HashAlgorithm, Match, Program};
 
-use crate::bits::BitWriter;
 use crate::counters::CounterData;
 use crate::error::ProgramError;
 use crate::hash;
 use crate::meters::Meter;
 use crate::random::Random;
-use crate::registers::Register;
-use crate::tables::{EntryKind, Profile, Resolved, Table};
+use crate::registers::Registers;
+use crate::tables::{EntryKind, ExactMap, Profile, Resolved, Table};
+use crate::value_sets::member_holds;
 
 /// A meter array.
 #[derive(Debug)]
@@ -22,9 +22,11 @@ pub(crate) struct MeterArray {
 /// State that outlives packets, indexed as in the [`Program`].
 #[derive(Debug)]
 pub struct Objects {
-    pub(crate) tables: Vec<Table>,
+    tables: Vec<Table>,
+    /// Goes up whenever the tables may lie elsewhere than before.
+    generation: u64,
     /// Register arrays.
-    pub registers: Vec<Register>,
+    pub registers: Registers,
     pub(crate) counters: Vec<Vec<CounterData>>,
     pub(crate) meters: Vec<MeterArray>,
     /// Colour at the last hit, per direct meter.
@@ -34,20 +36,38 @@ pub struct Objects {
     pub(crate) value_sets: Vec<Vec<Vec<Match>>>,
     /// Source of randomness.
     pub random: Random,
+    /// What executors count.
+    pub counts: Counts,
+}
+
+/// Rare things that executors count. The layout is fixed, because compiled code counts too.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct Counts {
     /// Assertions that did not hold.
-    pub(crate) failed_assertions: u64,
+    pub failed_assertions: u64,
     /// Graphs stopped because they ran in circles.
-    pub(crate) endless_graphs: u64,
+    pub endless_graphs: u64,
+    /// Packets that left the parser with an error.
+    pub parser_errors: u64,
 }
 
 /// What an apply found.
-pub(crate) struct Applied<'a> {
-    pub(crate) hit: bool,
+pub struct Applied<'a> {
+    /// An entry matched.
+    pub hit: bool,
     pub(crate) action: &'a Resolved,
     /// Index of the action in the table.
-    pub(crate) index: u32,
+    pub index: u32,
     /// The entry, for traces.
     pub(crate) entry: Option<u32>,
+}
+
+impl<'a> Applied<'a> {
+    /// Words of the action's parameters.
+    pub fn data(&self) -> &'a [u64] {
+        &self.action.words
+    }
 }
 
 impl Objects {
@@ -55,7 +75,8 @@ impl Objects {
     pub(crate) fn new(program: &Program, seed: u64) -> Result<Self, ProgramError> {
         let mut objects = Self {
             tables: Vec::new(),
-            registers: program.registers.iter().map(|r| Register::new(r.width, r.size)).collect(),
+            generation: 0,
+            registers: Registers::new(program),
             counters: program
                 .counters
                 .iter()
@@ -73,8 +94,7 @@ impl Objects {
             profiles: program.action_profiles.iter().map(|_| Profile::default()).collect(),
             value_sets: vec![Vec::new(); program.value_sets.len()],
             random: Random::new(seed),
-            failed_assertions: 0,
-            endless_graphs: 0,
+            counts: Counts::default(),
         };
         for table in &program.tables {
             objects.tables.push(Table::new(program, table)?);
@@ -82,13 +102,29 @@ impl Objects {
         Ok(objects)
     }
 
+    /// The tables, in the program's order.
+    pub(crate) fn tables(&self) -> &[Table] {
+        &self.tables
+    }
+
+    /// The tables, to change them.
+    pub(crate) fn tables_mut(&mut self) -> &mut [Table] {
+        self.generation += 1;
+        &mut self.tables
+    }
+
+    /// A number that changes whenever a table does: where entries lie holds until then.
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
     /// Looks `key` up and finds the action to run. Counts and meters the hit.
     /// `selector` holds the bits that choose a member of a group.
-    pub(crate) fn apply(
+    pub fn apply(
         &mut self,
         table: u32,
         key: &[u64],
-        selector: &BitWriter,
+        selector: &[u8],
         bytes: u32,
         now_ns: u64,
     ) -> Applied<'_> {
@@ -115,11 +151,11 @@ impl Objects {
             EntryKind::Member(member) => self.profiles[table.profile?].member(*member),
             EntryKind::Group(group) => {
                 let profile = &self.profiles[table.profile?];
-                let hash = hash::hash(table.selector?, selector.bytes(), &mut self.random);
+                let hash = hash::hash(table.selector?, selector, &mut self.random);
                 profile.choose(*group, hash)
             }
             EntryKind::OneShot(actions) => {
-                let hash = hash::hash(table.selector?, selector.bytes(), &mut self.random);
+                let hash = hash::hash(table.selector?, selector, &mut self.random);
                 crate::tables::weighted(actions.iter().map(|(a, weight)| (a, *weight)), hash)
             }
         });
@@ -128,5 +164,55 @@ impl Objects {
         let action = chosen.unwrap_or(&table.default);
         let index = table.index_of(action.action).unwrap_or(0);
         Applied { hit, action, index, entry: found.filter(|_| hit) }
+    }
+
+    /// The hash table of a table whose hits need nothing but the action's data: exact keys, no
+    /// profile, no direct counter or meter, no idle time.
+    pub fn exact_map(&self, table: usize) -> Option<&ExactMap> {
+        let table = &self.tables[table];
+        let plain = table.profile.is_none()
+            && !table.direct_counter
+            && !table.idle_timeout
+            && table.direct_meter.is_none();
+        table.exact().filter(|_| plain)
+    }
+
+    /// A table's default action: its index in the table, and the words of its parameters.
+    pub fn default_action(&self, table: usize) -> (u32, &[u64]) {
+        let table = &self.tables[table];
+        (table.index_of(table.default.action).unwrap_or(0), &table.default.words)
+    }
+
+    /// The cells of a counter array; empty for a direct counter.
+    pub fn counter_cells(&mut self, counter: usize) -> &mut [CounterData] {
+        &mut self.counters[counter]
+    }
+
+    /// The colour of a packet; none if the meter has no such cell.
+    pub fn execute_meter(
+        &mut self,
+        meter: usize,
+        index: u64,
+        bytes: u32,
+        now_ns: u64,
+    ) -> Option<u64> {
+        let meter = &mut self.meters[meter];
+        let cell = usize::try_from(index).ok().and_then(|index| meter.cells.get_mut(index))?;
+        Some(cell.execute(meter.unit, bytes, now_ns))
+    }
+
+    /// What a direct meter said at the last hit of its table.
+    pub fn direct_colour(&self, meter: usize) -> u64 {
+        self.direct_colours[meter]
+    }
+
+    /// Whether the keys of a select, one after the other, are in a value set.
+    pub fn value_set_holds(&self, set: u32, key: &[u64]) -> bool {
+        self.value_sets[set as usize].iter().any(|member| member_holds(member, key))
+    }
+
+    /// The hash of a string of bytes.
+    pub fn hash(&mut self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
+        hash::hash(algorithm, data, &mut self.random)
     }
 }

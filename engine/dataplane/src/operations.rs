@@ -54,7 +54,7 @@ impl Interpreter {
                 state.scratch.truncate(at);
             }
             Step::CopyHeader { to, from } => self.headers[*to as usize]
-                .copy_from(&self.headers[*from as usize], &mut packet.state),
+                .copy_from(&self.headers[*from as usize], &mut packet.state.words),
             Step::CopyWords { to, from, words } => {
                 let from = *from as usize;
                 packet.state.words.copy_within(from..from + *words as usize, *to as usize);
@@ -65,30 +65,18 @@ impl Interpreter {
             }
             Step::RegisterRead { register, index, to, words } => {
                 let index = index.eval(&mut packet.state);
-                if let Some(value) = objects.registers[*register as usize].get(index) {
-                    let place = *to as usize..(*to + *words) as usize;
-                    match (value, &mut packet.state.words[place]) {
-                        ([value], [place]) => *place = *value,
-                        ([low, high], [place_low, place_high]) => {
-                            (*place_low, *place_high) = (*low, *high);
-                        }
-                        (value, place) => place.copy_from_slice(value),
-                    }
-                }
+                let place = &mut packet.state.words[*to as usize..(*to + *words) as usize];
+                objects.registers.read(*register as usize, index, place);
             }
             Step::RegisterWriteSmall { register, index, value } => {
                 let index = index.eval(&mut packet.state);
                 let value = value.eval(&mut packet.state);
-                if let Some(cell) = objects.registers[*register as usize].get_mut(index) {
-                    cell[0] = value;
-                }
+                objects.registers.write(*register as usize, index, &[value]);
             }
             Step::RegisterWrite { register, index, value } => {
                 let index = index.eval(&mut packet.state);
                 let at = value.push(&mut packet.state);
-                if let Some(cell) = objects.registers[*register as usize].get_mut(index) {
-                    cell.copy_from_slice(&packet.state.scratch[at..]);
-                }
+                objects.registers.write(*register as usize, index, &packet.state.scratch[at..]);
                 packet.state.scratch.truncate(at);
             }
             Step::SetValid(header) => self.set_valid(*header, packet),
@@ -108,12 +96,12 @@ impl Interpreter {
             Step::PushFront { stack, count } => self.push_front(*stack, *count, packet),
             Step::PopFront { stack, count } => self.pop_front(*stack, *count, packet),
             Step::Emit(header) => {
-                self.headers[*header as usize].emit(&packet.state, &mut packet.deparsed);
+                self.headers[*header as usize].emit(&packet.state.words, &mut packet.deparsed);
             }
             Step::EmitStack(stack) => {
                 let stack = &self.stacks[*stack as usize];
                 for header in &self.headers[stack.first as usize..][..stack.size as usize] {
-                    header.emit(&packet.state, &mut packet.deparsed);
+                    header.emit(&packet.state.words, &mut packet.deparsed);
                 }
             }
             Step::Extract(_)
@@ -141,10 +129,8 @@ impl Interpreter {
             }
             Step::ExecuteMeter { meter, index, to } => {
                 let index = index.eval(&mut packet.state);
-                let meter = &mut objects.meters[*meter as usize];
-                let cell = usize::try_from(index).ok().and_then(|i| meter.cells.get_mut(i));
-                if let Some(cell) = cell {
-                    let colour = cell.execute(meter.unit, packet.ingress_length, packet.now_ns);
+                let (bytes, now_ns) = (packet.ingress_length, packet.now_ns);
+                if let Some(colour) = objects.execute_meter(*meter as usize, index, bytes, now_ns) {
                     packet.set(*to, colour);
                 }
             }
@@ -184,12 +170,13 @@ impl Interpreter {
                 packet.set(self.standard.mcast_grp, 0);
             }
             Step::Clone { session, field_list } => {
-                packet.requests.clone = Some((session.eval(&mut packet.state), *field_list));
+                let session = session.eval(&mut packet.state);
+                packet.requests.set_clone(session, *field_list);
             }
-            Step::Resubmit(list) => packet.requests.resubmit = Some(*list),
-            Step::Recirculate(list) => packet.requests.recirculate = Some(*list),
+            Step::Resubmit(list) => packet.requests.set_resubmit(*list),
+            Step::Recirculate(list) => packet.requests.set_recirculate(*list),
             Step::Digest { digest, values } => {
-                packet.requests.digest = Some(*digest);
+                packet.requests.set_digest(*digest);
                 packet.digest_values.clear();
                 for value in values {
                     let at = value.push(&mut packet.state);
@@ -198,10 +185,10 @@ impl Interpreter {
                 }
             }
             Step::Truncate(bytes) => {
-                packet.requests.truncate = Some(bytes.eval(&mut packet.state));
+                packet.requests.truncate = bytes.eval(&mut packet.state);
             }
             Step::Assert(cond) => {
-                objects.failed_assertions += u64::from(cond.eval(&mut packet.state) == 0);
+                objects.counts.failed_assertions += u64::from(cond.eval(&mut packet.state) == 0);
             }
             _ => debug_assert!(matches!(step, Step::Log), "{step:?} is run elsewhere"),
         }
@@ -270,7 +257,7 @@ impl Interpreter {
         if packet.bits_left() < bits {
             return Flow::Error(self.errors.packet_too_short);
         }
-        plan.read(&packet.bytes, packet.cursor, 0, &mut packet.state);
+        plan.read(&packet.bytes, packet.cursor, 0, &mut packet.state.words);
         packet.cursor += bits;
         Flow::Next
     }
@@ -288,25 +275,25 @@ impl Interpreter {
         if varbit > u64::from(plan.varbit.unwrap_or(0)) {
             return Flow::Error(self.errors.header_too_short);
         }
-        plan.read(&packet.bytes, packet.cursor, varbit as u32, &mut packet.state);
+        plan.read(&packet.bytes, packet.cursor, varbit as u32, &mut packet.state.words);
         packet.cursor += plan.fixed_bits() + varbit as usize;
         Flow::Next
     }
 
     fn set_valid(&self, header: u32, packet: &mut Packet) {
         let plan = &self.headers[header as usize];
-        if plan.set_valid(&mut packet.state) {
+        if plan.set_valid(&mut packet.state.words) {
             packet.length = packet.length.wrapping_add((plan.fixed_bits() / 8) as u32);
         }
     }
 
     fn set_invalid(&self, header: u32, packet: &mut Packet) {
         let plan = &self.headers[header as usize];
-        if plan.is_valid(&packet.state) {
-            let bytes = plan.wire_bits(&packet.state) / 8;
+        if plan.is_valid(&packet.state.words) {
+            let bytes = plan.wire_bits(&packet.state.words) / 8;
             packet.length = packet.length.wrapping_sub(bytes as u32);
         }
-        plan.set_invalid(&mut packet.state);
+        plan.set_invalid(&mut packet.state.words);
     }
 
     fn push_front(&self, stack: u32, count: u32, packet: &mut Packet) {
@@ -315,8 +302,8 @@ impl Interpreter {
         let elements = &self.headers[stack.first as usize..][..stack.size as usize];
         for at in (0..elements.len()).rev() {
             match at.checked_sub(count as usize) {
-                Some(from) => elements[at].copy_from(&elements[from], &mut packet.state),
-                None => elements[at].set_invalid(&mut packet.state),
+                Some(from) => elements[at].copy_from(&elements[from], &mut packet.state.words),
+                None => elements[at].set_invalid(&mut packet.state.words),
             }
         }
         let next = &mut packet.state.words[stack.next_index as usize];
@@ -328,8 +315,8 @@ impl Interpreter {
         let elements = &self.headers[stack.first as usize..][..stack.size as usize];
         for at in 0..elements.len() {
             match elements.get(at + count as usize) {
-                Some(from) => elements[at].copy_from(from, &mut packet.state),
-                None => elements[at].set_invalid(&mut packet.state),
+                Some(from) => elements[at].copy_from(from, &mut packet.state.words),
+                None => elements[at].set_invalid(&mut packet.state.words),
             }
         }
         let next = &mut packet.state.words[stack.next_index as usize];

@@ -3,7 +3,9 @@
 /// A reusable list of frames in one piece of memory.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
+    /// All of it is initialised; frames take the first `used` bytes.
     bytes: Vec<u8>,
+    used: usize,
     /// Port, and where the frame ends; it starts where the one before ends.
     frames: Vec<(u16, usize)>,
 }
@@ -16,7 +18,7 @@ impl Output {
 
     /// Forgets all frames, keeps the storage.
     pub fn clear(&mut self) {
-        self.bytes.clear();
+        self.used = 0;
         self.frames.clear();
     }
 
@@ -40,9 +42,42 @@ impl Output {
         })
     }
 
+    /// The frames as [`Output::frames`], each as where it starts and ends in [`Output::bytes`]: a
+    /// driver can send them from there.
+    pub fn ranges(&self) -> impl Iterator<Item = (u16, (usize, usize))> {
+        let mut start = 0;
+        self.frames
+            .iter()
+            .map(move |&(port, end)| (port, (std::mem::replace(&mut start, end), end)))
+    }
+
+    /// All frames in one piece.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.used]
+    }
+
     /// Appends a frame.
     pub fn push(&mut self, port: u16, frame: &[u8]) {
-        self.bytes.extend_from_slice(frame);
-        self.frames.push((port, self.bytes.len()));
+        self.room(frame.len())[..frame.len()].copy_from_slice(frame);
+        self.commit(port, frame.len());
+    }
+
+    /// Room for a frame of up to `length` bytes, to be written in place; what is there is not
+    /// cleared. [`Output::commit`] makes it a frame.
+    #[inline]
+    pub fn room(&mut self, length: usize) -> &mut [u8] {
+        if self.bytes.len() - self.used < length {
+            // Doubles, so that the storage settles after a few batches.
+            self.bytes.resize((self.used + length).max(2 * self.bytes.len()), 0);
+        }
+        &mut self.bytes[self.used..]
+    }
+
+    /// Appends the first `length` bytes of the room as a frame.
+    #[inline]
+    pub fn commit(&mut self, port: u16, length: usize) {
+        self.used += length;
+        debug_assert!(self.used <= self.bytes.len());
+        self.frames.push((port, self.used));
     }
 }

@@ -1,24 +1,11 @@
 //! One packet on its way through the pipeline.
 
-use netkv_ir::{DigestId, Place};
+use netkv_ir::Place;
 
 use crate::bits::{BitWriter, mask};
+use crate::executor::Frame;
 use crate::expr::State;
-
-/// What a pipeline asked for; carried out at its end, the last call wins.
-#[derive(Debug, Clone, Default)]
-pub struct Requests {
-    /// Clone session, and the field list to keep.
-    pub clone: Option<(u64, Option<u32>)>,
-    /// Resubmit with this field list.
-    pub resubmit: Option<Option<u32>>,
-    /// Recirculate with this field list.
-    pub recirculate: Option<Option<u32>>,
-    /// Digest type; the values are in [`Packet::digest_values`].
-    pub digest: Option<DigestId>,
-    /// Bytes that leave at most.
-    pub truncate: Option<u64>,
-}
+use crate::requests::Requests;
 
 /// State of one packet that an executor works on.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +33,8 @@ pub struct Packet {
     pub(crate) hash_input: BitWriter,
     /// Port on which the frame (or its ancestor) came in.
     pub port: u16,
+    /// Port on which it leaves unless egress drops it; what egress itself writes there is too late.
+    pub egress_port: u16,
     /// Times that this packet or its ancestors went back to a pipeline.
     pub(crate) passes: u32,
 }
@@ -66,7 +55,28 @@ impl Packet {
         self.requests = Requests::default();
         self.digest_values.clear();
         self.port = 0;
+        self.egress_port = 0;
         self.passes = 0;
+    }
+
+    /// Makes it the packet of a frame that an executor has taken to the end of a pipeline. The
+    /// state is the executor's to fill, as are the fields that say how far the packet is.
+    pub fn take_over(&mut self, frame: Frame<'_>) {
+        self.state.scratch.clear();
+        self.state.packet_length = frame.bytes.len() as u64;
+        self.bytes.clear();
+        self.bytes.extend_from_slice(frame.bytes);
+        self.ingress_length = u32::try_from(frame.bytes.len()).unwrap_or(u32::MAX);
+        self.now_ns = frame.now_ns;
+        self.digest_values.clear();
+        self.port = frame.port;
+        self.egress_port = 0;
+        self.passes = 0;
+    }
+
+    /// Appends whole bytes to what the deparser has written.
+    pub fn append_deparsed(&mut self, bytes: &[u8]) {
+        self.deparsed.grow(bytes.len()).copy_from_slice(bytes);
     }
 
     /// Makes it a copy of `other`, requests left out. Keeps the storage.
@@ -79,9 +89,10 @@ impl Packet {
         self.ingress_length = other.ingress_length;
         self.length = other.length;
         self.now_ns = other.now_ns;
-        self.requests = Requests { truncate: other.requests.truncate, ..Requests::default() };
+        self.requests = other.requests.for_copy();
         self.digest_values.clear();
         self.port = other.port;
+        self.egress_port = other.egress_port;
         self.passes = other.passes;
     }
 

@@ -4,7 +4,7 @@
 use netkv_ir::{Place, Value};
 
 use crate::digest::DigestMessage;
-use crate::executor::{Executor, Graph};
+use crate::executor::{Batch, Frame, Graph, Stop, Tally};
 use crate::operations::DROP_PORT;
 use crate::output::Output;
 use crate::packet::Packet;
@@ -39,41 +39,98 @@ fn note(watch: &mut Watch<'_>, event: impl FnOnce() -> EventKind) {
 }
 
 impl Switch {
-    /// Takes a frame through the switch with all its copies and passes.
-    pub(crate) fn drive(
-        &mut self,
-        now_ns: u64,
-        port: u16,
-        frame: &[u8],
-        out: &mut Output,
-        mut watch: Watch<'_>,
-    ) {
-        self.now_ns = now_ns;
+    /// Takes frames through the switch with all their copies and passes.
+    pub(crate) fn forward(&mut self, batch: Batch<'_>, out: &mut Output) {
+        let mut at = 0;
+        while let Some(executor) = &mut self.compiled {
+            let mut packet = self.pool.pop().unwrap_or_default();
+            let mut tally = Tally::default();
+            let objects = &mut self.objects;
+            let stop = executor.forward(batch, at, &mut packet, objects, out, &mut tally);
+            self.count(tally);
+            match stop {
+                None => {
+                    self.pool.push(packet);
+                    at = batch.frames.len();
+                    break;
+                }
+                Some((place, Stop::Nowhere)) => {
+                    self.pool.push(packet);
+                    at = place;
+                    break;
+                }
+                Some((place, Stop::EndOfIngress)) => {
+                    self.end_of_ingress(packet, &mut None);
+                    at = place + 1;
+                }
+                Some((place, Stop::EndOfEgress)) => {
+                    self.end_of_egress(packet, out, &mut None);
+                    at = place + 1;
+                }
+            }
+            self.work_off(out, &mut None);
+        }
+        for place in 0..at {
+            self.count_in(batch.frames[place]);
+        }
+        self.now_ns = batch.now_ns;
+        self.end_of_frames();
+        for place in at..batch.frames.len() {
+            self.drive(batch.frame(place), out, &mut None);
+        }
+    }
+
+    fn count_in(&mut self, frame: &[u8]) {
         self.statistics.packets_in += 1;
         self.statistics.bytes_in += frame.len() as u64;
-        note(&mut watch, || EventKind::received(port, frame));
-        let mut packet = self.fresh(frame, now_ns);
+    }
+
+    fn count(&mut self, tally: Tally) {
+        self.statistics.packets_out += tally.sent;
+        self.statistics.bytes_out += tally.sent_bytes;
+        self.statistics.dropped_ingress += tally.dropped_ingress;
+        self.statistics.dropped_egress += tally.dropped_egress;
+    }
+
+    fn end_of_frames(&mut self) {
+        let counts = self.objects.counts;
+        self.statistics.endless_graphs = counts.endless_graphs;
+        self.statistics.failed_assertions = counts.failed_assertions;
+        self.statistics.parser_errors = counts.parser_errors;
+    }
+
+    /// Takes one frame through the switch graph by graph.
+    pub(crate) fn drive(&mut self, frame: Frame<'_>, out: &mut Output, watch: &mut Watch<'_>) {
+        let Frame { bytes, port, now_ns } = frame;
+        self.now_ns = now_ns;
+        self.count_in(bytes);
+        note(watch, || EventKind::received(port, bytes));
+        let mut packet = self.fresh(bytes, now_ns);
         packet.port = port;
         packet.set(self.standard.ingress_port, u64::from(port));
-        packet.set(self.standard.packet_length, frame.len() as u64);
+        packet.set(self.standard.packet_length, bytes.len() as u64);
         packet.set(self.standard.ingress_global_timestamp, now_ns / 1_000);
         self.to_ingress.push_back(packet);
+        self.work_off(out, watch);
+        self.end_of_frames();
+    }
+
+    /// Moves packets between the pipelines until none is left.
+    fn work_off(&mut self, out: &mut Output, watch: &mut Watch<'_>) {
         let mut work = 0;
         loop {
             if let Some(packet) = self.to_egress.pop_front() {
-                self.egress(packet, out, &mut watch);
+                self.egress(packet, out, watch);
             } else if let Some(packet) = self.to_ingress.pop_front() {
-                self.ingress(packet, &mut watch);
+                self.ingress(packet, watch);
             } else {
                 break;
             }
             work += 1;
             if work >= WORK_LIMIT {
-                self.cut_all(&mut watch);
+                self.cut_all(watch);
             }
         }
-        self.statistics.endless_graphs = self.objects.endless_graphs;
-        self.statistics.failed_assertions = self.objects.failed_assertions;
     }
 
     fn cut_all(&mut self, watch: &mut Watch<'_>) {
@@ -98,10 +155,11 @@ impl Switch {
     }
 
     fn run(&mut self, graph: Graph, packet: &mut Packet, watch: &mut Watch<'_>) {
-        match (watch, &self.compiled) {
-            (None, Some(compiled)) => compiled.run(graph, packet, &mut self.objects, None),
+        match (watch, &mut self.compiled) {
+            (None, Some(compiled)) => compiled.run(graph, packet, &mut self.objects),
             (watch, _) => {
-                self.interpreter.run(graph, packet, &mut self.objects, watch.as_deref_mut());
+                let recorder = watch.as_deref_mut();
+                self.interpreter.run_watched(graph, packet, &mut self.objects, recorder);
             }
         }
     }
@@ -111,7 +169,7 @@ impl Switch {
         self.run(Graph::Parser, &mut packet, watch);
         let error = packet.get(self.standard.parser_error);
         if error != 0 {
-            self.statistics.parser_errors += 1;
+            self.objects.counts.parser_errors += 1;
         }
         self.run(Graph::VerifyChecksum, &mut packet, watch);
         self.run(Graph::Ingress, &mut packet, watch);
@@ -119,13 +177,13 @@ impl Switch {
     }
 
     fn end_of_ingress(&mut self, mut packet: Box<Packet>, watch: &mut Watch<'_>) {
-        if let Some((session, list)) = packet.requests.clone.take() {
+        if let Some((session, list)) = packet.requests.take_clone() {
             self.clone_ingress(&packet, session, list, watch);
         }
-        if let Some(digest) = packet.requests.digest.take() {
+        if let Some(digest) = packet.requests.take_digest() {
             self.send_digest(digest, &packet, watch);
         }
-        if let Some(list) = packet.requests.resubmit.take() {
+        if let Some(list) = packet.requests.take_resubmit() {
             note(watch, || EventKind::Resubmit);
             self.statistics.resubmitted += 1;
             self.again(packet, list, instance::RESUBMITTED, watch);
@@ -222,7 +280,7 @@ impl Switch {
     fn limit_clone(&self, session: u64, copy: &mut Packet) {
         let session = u32::try_from(session).ok().and_then(|id| self.replication.sessions.get(&id));
         if let Some(bytes) = session.map(|s| s.packet_length_bytes).filter(|bytes| *bytes > 0) {
-            copy.requests.truncate = Some(u64::from(bytes));
+            copy.requests.truncate = u64::from(bytes);
         }
     }
 
@@ -238,7 +296,7 @@ impl Switch {
         }
         self.statistics.replicated += replicas.len() as u64;
         packet.set(self.standard.instance_type, instance::REPLICATED);
-        packet.requests.recirculate = None;
+        packet.requests.take_recirculate();
         self.replicate(packet, &replicas);
         self.spare_replicas = replicas;
     }
@@ -264,6 +322,7 @@ impl Switch {
     fn enqueue(&mut self, mut packet: Box<Packet>, port: u64) {
         let (micros, length) = (packet.now_ns / 1_000, u64::from(packet.length));
         let standard = &self.standard;
+        packet.egress_port = port as u16;
         packet.set(standard.egress_port, port);
         // bmv2 clears it, so that only egress itself can drop there.
         packet.set(standard.egress_spec, 0);
@@ -277,10 +336,27 @@ impl Switch {
     }
 
     fn egress(&mut self, mut packet: Box<Packet>, out: &mut Output, watch: &mut Watch<'_>) {
-        let port = packet.get(self.standard.egress_port) as u16;
+        let port = packet.egress_port;
+        if watch.is_none()
+            && let Some(executor) = &mut self.compiled
+        {
+            let mut tally = Tally::default();
+            let stop = executor.transmit(&mut packet, &mut self.objects, out, &mut tally);
+            self.count(tally);
+            match stop {
+                None => return self.pool.push(packet),
+                Some(Stop::EndOfEgress) => return self.end_of_egress(packet, out, watch),
+                Some(_) => {}
+            }
+        }
         note(watch, || EventKind::Pass { pipeline: "egress", port });
         self.run(Graph::Egress, &mut packet, watch);
-        if let Some((session, list)) = packet.requests.clone.take() {
+        self.end_of_egress(packet, out, watch);
+    }
+
+    fn end_of_egress(&mut self, mut packet: Box<Packet>, out: &mut Output, watch: &mut Watch<'_>) {
+        let port = packet.egress_port;
+        if let Some((session, list)) = packet.requests.take_clone() {
             self.clone_egress(&packet, session, list, watch);
         }
         if packet.get(self.standard.egress_spec) == DROP_PORT {
@@ -294,10 +370,8 @@ impl Switch {
         self.run(Graph::Deparser, &mut packet, watch);
         let Packet { deparsed, bytes, cursor, requests, .. } = &mut *packet;
         deparsed.push_rest(bytes, *cursor);
-        if let Some(limit) = requests.truncate {
-            deparsed.truncate(usize::try_from(limit).unwrap_or(usize::MAX));
-        }
-        if let Some(list) = packet.requests.recirculate.take() {
+        deparsed.truncate(usize::try_from(requests.truncate).unwrap_or(usize::MAX));
+        if let Some(list) = packet.requests.take_recirculate() {
             note(watch, || EventKind::Recirculate);
             self.statistics.recirculated += 1;
             let Packet { deparsed, bytes, .. } = &mut *packet;

@@ -164,7 +164,7 @@ impl Recorder {
                 extracted(program, first + self.index as u32, &packet.state)
             }
             Op::Emit(header) => {
-                if !at.headers[*header as usize].is_valid(&packet.state) {
+                if !at.headers[*header as usize].is_valid(&packet.state.words) {
                     return;
                 }
                 EventKind::Emit { header: program.headers[*header as usize].name.clone() }
@@ -201,7 +201,7 @@ impl Recorder {
             Op::VerifyChecksum { .. } => return,
             Op::MarkToDrop => EventKind::Request { text: "mark to drop".to_owned() },
             Op::Clone { .. } => {
-                let session = packet.requests.clone.map_or(0, |(session, _)| session);
+                let session = packet.requests.clone_session;
                 EventKind::Request { text: format!("asks for a clone to session {session}") }
             }
             Op::Resubmit { .. } => EventKind::Request { text: "asks for a resubmit".to_owned() },
@@ -213,7 +213,7 @@ impl Recorder {
                 EventKind::Request { text: format!("asks for a digest {name}") }
             }
             Op::Truncate(_) => {
-                let bytes = packet.requests.truncate.unwrap_or(0);
+                let bytes = packet.requests.truncate;
                 EventKind::Request { text: format!("truncate to {bytes} bytes") }
             }
             Op::Log { format, args } => {
@@ -254,7 +254,7 @@ impl Recorder {
     ) -> (String, u64, Option<String>) {
         let value = u32::try_from(self.index)
             .ok()
-            .and_then(|index| objects.registers[register as usize].value(index));
+            .and_then(|index| objects.registers.value(register as usize, index));
         let name = program.registers[register as usize].identity.name.clone();
         (name, self.index, value.map(|value| value.to_string()))
     }
@@ -299,7 +299,7 @@ impl Recorder {
             .map(|(param, value)| Named { name: param.name.clone(), value: value.to_string() })
             .collect();
         let entry = entry.map(|id| {
-            let entry = objects.tables[table as usize].entry(id);
+            let entry = objects.tables()[table as usize].entry(id);
             let matches: Vec<String> = entry.matches.iter().map(match_text).collect();
             matches.join(", ")
         });

@@ -8,7 +8,7 @@ use netkv_ir::{Program, StandardMetadata};
 use crate::check;
 use crate::digest::{DigestMessage, DigestQueue};
 use crate::error::ProgramError;
-use crate::executor::Executor;
+use crate::executor::{Batch, Executor, Frame};
 use crate::interpreter::Interpreter;
 use crate::objects::Objects;
 use crate::output::Output;
@@ -17,6 +17,9 @@ use crate::recorder::Recorder;
 use crate::replication::Replication;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
+
+/// Frames that are processed together at most.
+pub const BATCH: usize = 64;
 
 /// Choices at the start of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -86,6 +89,11 @@ impl Switch {
         &self.program
     }
 
+    /// What outlives packets: tables, registers and the like.
+    pub fn objects(&self) -> &Objects {
+        &self.objects
+    }
+
     /// Lets `executor` run the graphs from now on, over the same tables and registers.
     /// Traced packets still go through the interpreter.
     pub fn set_executor(&mut self, executor: Box<dyn Executor>) {
@@ -95,13 +103,36 @@ impl Switch {
     /// Processes one frame that came in on `port` at `now_ns` (nanoseconds of the caller's clock;
     /// the program sees microseconds). Appends what leaves to `out`.
     pub fn process(&mut self, now_ns: u64, port: u16, frame: &[u8], out: &mut Output) {
-        self.drive(now_ns, port, frame, out, None);
+        self.forward(Batch { frames: &[frame], port, now_ns }, out);
+    }
+
+    /// Processes frames that came in on one port together, in order.
+    pub fn process_batch<'a>(
+        &mut self,
+        now_ns: u64,
+        port: u16,
+        frames: impl IntoIterator<Item = &'a [u8]>,
+        out: &mut Output,
+    ) {
+        let mut frames = frames.into_iter();
+        let mut batch: [&[u8]; BATCH] = [&[]; BATCH];
+        loop {
+            let mut count = 0;
+            for (place, frame) in batch.iter_mut().zip(&mut frames) {
+                *place = frame;
+                count += 1;
+            }
+            if count == 0 {
+                return;
+            }
+            self.forward(Batch { frames: &batch[..count], port, now_ns }, out);
+        }
     }
 
     /// Processes one frame as [`Switch::process`] does and writes every step down.
     pub fn trace(&mut self, now_ns: u64, port: u16, frame: &[u8], out: &mut Output) -> Trace {
         let mut recorder = Recorder::new(&self.program);
-        self.drive(now_ns, port, frame, out, Some(&mut recorder));
+        self.drive(Frame { bytes: frame, port, now_ns }, out, &mut Some(&mut recorder));
         recorder.finish()
     }
 

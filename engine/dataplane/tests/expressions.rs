@@ -88,8 +88,13 @@ impl Bench {
     fn new(widths: &[u32]) -> Self {
         let mut build = Build::new();
         let names: Vec<String> = (0..widths.len()).map(|i| format!("f{i}")).collect();
-        let fields: Vec<(&str, u32)> =
+        let mut fields: Vec<(&str, u32)> =
             names.iter().map(String::as_str).zip(widths.iter().copied()).collect();
+        // A header takes whole bytes.
+        let bits: u32 = widths.iter().sum();
+        if !bits.is_multiple_of(8) {
+            fields.push(("padding", 8 - bits % 8));
+        }
         let (input, fields) = build.header("in", &fields);
         Self { build, input, fields, ops: Vec::new(), outputs: Vec::new() }
     }

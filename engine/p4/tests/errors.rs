@@ -81,6 +81,11 @@ fn types_that_do_not_fit_are_errors_with_advice() {
         "only be used in a parser",
     );
     fails(
+        "header odd_t { bit<13> x; bit<4> y; }",
+        "apply { }",
+        "The fields of header 'odd_t' take 17 bits, but v1model's headers take whole bytes: add 7 bits",
+    );
+    fails(
         "bit<8> f(in bit<8> x) { if (x == 1) { return 1; } }",
         "apply { }",
         "can end without returning",

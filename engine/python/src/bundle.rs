@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{Switch, SwitchOptions, stf};
 use netkv_ir::Program;
 use netkv_p4::{Compiled, Diagnostics, Options};
@@ -21,7 +22,7 @@ use crate::json;
 const HEAD: &[u8] = b"netkv-bundle 1\n";
 
 /// The program in a bundle; ValueError if it is none.
-fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
+pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     #[derive(serde::Deserialize)]
     struct Content {
         program: Program,
@@ -41,8 +42,8 @@ fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
 }
 
 /// A fresh switch that runs the program in a bundle; ValueError if it cannot.
-pub fn engine_of(bundle: &[u8], options: SwitchOptions) -> PyResult<Switch> {
-    Switch::new(program_of(bundle)?, options)
+pub fn engine_of(bundle: &[u8], options: SwitchOptions, kind: ExecutorKind) -> PyResult<Switch> {
+    netkv_compiled::switch(program_of(bundle)?, options, kind)
         .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
 }
 
@@ -106,15 +107,23 @@ pub fn compile_source<'py>(
     bundled(py, name, compiled)
 }
 
+/// The executor of this name; ValueError if there is none.
+pub fn executor(name: &str) -> PyResult<ExecutorKind> {
+    name.parse().map_err(PyValueError::new_err)
+}
+
 /// See `_engine.pyi`.
 #[pyfunction]
+#[pyo3(signature = (bundle, text, name, executor = "compiled"))]
 pub fn run_stf<'py>(
     py: Python<'py>,
     bundle: &[u8],
     text: &str,
     name: &str,
+    executor: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let mut switch = engine_of(bundle, SwitchOptions::default())?;
+    let kind = self::executor(executor)?;
+    let mut switch = engine_of(bundle, SwitchOptions::default(), kind)?;
     let report = py
         .detach(|| stf::run(&mut switch, text, name))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;

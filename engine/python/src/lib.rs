@@ -1,11 +1,14 @@
 //! `netkv._engine`: the engine as a Python module. Its types and documentation are in
 //! `netkv/_engine.pyi`; here is only the translation.
 
+mod bench;
 mod bundle;
 mod digests;
 mod errors;
+mod fuzz;
 mod groups;
 mod json;
+mod loads;
 mod nodes;
 mod objects;
 mod store;
@@ -19,9 +22,15 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _engine {
     #[pymodule_export]
+    use crate::bench::{bench_load, bench_measure, bench_paths, bench_source};
+    #[pymodule_export]
     use crate::bundle::{compile_p4, compile_source, run_stf};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError};
+    #[pymodule_export]
+    use crate::fuzz::{Fuzzer, generate_p4, record_stf, sample_packets, stf_frames};
+    #[pymodule_export]
+    use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]
     use crate::nodes::{ClientNode, ServerNode, SwitchNode};
     #[pymodule_export]

@@ -19,7 +19,8 @@ use crate::json;
 use crate::store::PythonStore;
 use crate::switch::Switch;
 
-fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
+/// An address like 127.0.0.1:7000.
+pub fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
     text.parse().map_err(|_| {
         PyValueError::new_err(format!(
             "'{text}' is not the address of {what}; it looks like 127.0.0.1:7000."
@@ -33,10 +34,35 @@ fn parsed<T: DeserializeOwned>(config: &str, node: &str) -> PyResult<T> {
     })
 }
 
-fn seconds(value: f64) -> PyResult<Duration> {
+/// A time to wait.
+pub fn duration(value: f64) -> PyResult<Duration> {
     Duration::try_from_secs_f64(value).map_err(|_| {
         PyValueError::new_err(format!("{value} is not a time to wait; it must be 0 or more."))
     })
+}
+
+/// Ports as `_engine.pyi` describes them.
+pub fn port_configs(ports: &[(u16, String, String)], trains: bool) -> PyResult<Vec<PortConfig>> {
+    ports
+        .iter()
+        .map(|(port, bind, peer)| {
+            let bind = address(bind, &format!("switch port {port}"))?;
+            let peer = address(peer, &format!("the peer of switch port {port}"))?;
+            Ok(PortConfig { port: *port, bind, peer, trains })
+        })
+        .collect()
+}
+
+/// Counts by name.
+pub fn counts<'py>(
+    py: Python<'py>,
+    counts: Vec<(&'static str, u64)>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    for (name, count) in counts {
+        dict.set_item(name, count)?;
+    }
+    Ok(dict)
 }
 
 /// Ports of a switch as UDP sockets; see `_engine.pyi`.
@@ -46,20 +72,14 @@ pub struct SwitchNode(Node);
 #[pymethods]
 impl SwitchNode {
     #[new]
-    #[pyo3(signature = (switch, ports, cpu_port = 510))]
+    #[pyo3(signature = (switch, ports, cpu_port = 510, trains = true))]
     fn new(
         switch: &Bound<'_, Switch>,
         ports: Vec<(u16, String, String)>,
         cpu_port: u16,
+        trains: bool,
     ) -> PyResult<Self> {
-        let ports = ports
-            .iter()
-            .map(|(port, bind, peer)| {
-                let bind = address(bind, &format!("switch port {port}"))?;
-                let peer = address(peer, &format!("the peer of switch port {port}"))?;
-                Ok(PortConfig { port: *port, bind, peer })
-            })
-            .collect::<PyResult<Vec<_>>>()?;
+        let ports = port_configs(&ports, trains)?;
         let node = Node::new(switch.get().shared(), &ports, cpu_port);
         node.map(Self).map_err(|error| io_error(&error))
     }
@@ -93,7 +113,7 @@ impl SwitchNode {
         py: Python<'py>,
         timeout_s: f64,
     ) -> PyResult<(Bound<'py, PyList>, Bound<'py, PyList>)> {
-        let timeout = seconds(timeout_s)?;
+        let timeout = duration(timeout_s)?;
         let (frames, digests) = py.detach(|| self.0.wait(timeout));
         if frames.is_empty()
             && digests.is_empty()
@@ -106,11 +126,7 @@ impl SwitchNode {
     }
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let dict = PyDict::new(py);
-        for (name, count) in self.0.statistics() {
-            dict.set_item(name, count)?;
-        }
-        Ok(dict)
+        counts(py, self.0.statistics())
     }
 }
 

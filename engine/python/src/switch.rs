@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{ControlError, Output, SwitchOptions};
 use netkv_ir::Program;
 use netkv_rack::clock;
@@ -9,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::Value;
 
-use crate::bundle::engine_of;
+use crate::bundle::{self, engine_of};
 use crate::digests::digests_out;
 use crate::errors::control_error;
 use crate::groups::GroupSizes;
@@ -22,6 +23,7 @@ type Engine = netkv_dataplane::Switch;
 pub struct Switch {
     engine: Arc<Mutex<Engine>>,
     options: SwitchOptions,
+    kind: ExecutorKind,
     pub(crate) group_sizes: Mutex<GroupSizes>,
 }
 
@@ -44,6 +46,12 @@ fn status(error: &ControlError) -> &'static str {
 }
 
 impl Switch {
+    /// A switch around an engine that is already there.
+    pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
+        let engine = Arc::new(Mutex::new(engine));
+        Self { engine, options, kind, group_sizes: Mutex::default() }
+    }
+
     /// The engine itself, for a node to drive.
     pub fn shared(&self) -> Arc<Mutex<Engine>> {
         Arc::clone(&self.engine)
@@ -84,16 +92,17 @@ fn frames_out<'py>(py: Python<'py>, output: &Output) -> PyResult<Bound<'py, PyLi
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (bundle, seed = 0))]
-    fn new(py: Python<'_>, bundle: &[u8], seed: u64) -> PyResult<Self> {
+    #[pyo3(signature = (bundle, seed = 0, executor = "compiled"))]
+    fn new(py: Python<'_>, bundle: &[u8], seed: u64, executor: &str) -> PyResult<Self> {
         let options = SwitchOptions { seed };
-        let engine = py.detach(|| engine_of(bundle, options))?;
-        Ok(Self { engine: Arc::new(Mutex::new(engine)), options, group_sizes: Mutex::default() })
+        let kind = bundle::executor(executor)?;
+        let engine = py.detach(|| engine_of(bundle, options, kind))?;
+        Ok(Self::around(engine, options, kind))
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
         // Made before the lock is taken: packets flow through the old program until then.
-        let engine = py.detach(|| engine_of(bundle, self.options))?;
+        let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
         self.with(py, |current| *current = engine);
         self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())

@@ -16,7 +16,7 @@ use crate::command::{Command, PhaseName};
 use crate::config::ClientConfig;
 use crate::counters::counters;
 use crate::sample;
-use crate::sys::{Outgoing, Poller, Received, Socket};
+use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
@@ -74,7 +74,7 @@ impl ClientNode {
             next: Nanos::MAX,
         });
         let client = Client::new(role, workload).map_err(invalid)?;
-        let socket = Socket::open("the client node", config.bind, config.peer)?;
+        let socket = Socket::open("the client node", config.bind, config.peer, true)?;
         let state = State {
             client,
             actions: Actions::new(),
@@ -245,7 +245,9 @@ struct Loop<'a> {
     signals: &'a Signals,
     poller: Poller,
     received: Received,
-    outgoing: Outgoing,
+    sender: Sender,
+    /// What the round wants sent, taken from the state so that commands need not wait for it.
+    actions: Actions,
 }
 
 impl<'a> Loop<'a> {
@@ -253,8 +255,8 @@ impl<'a> Loop<'a> {
         let poller = Poller::new()?;
         poller.watch(&signals.waker, WAKER)?;
         poller.watch(socket, SOCKET)?;
-        let (received, outgoing) = (Received::default(), Outgoing::default());
-        Ok(Self { shared, socket, signals, poller, received, outgoing })
+        let (received, sender) = (Received::default(), Sender::default());
+        Ok(Self { shared, socket, signals, poller, received, sender, actions: Actions::new() })
     }
 
     fn run(mut self) -> io::Result<()> {
@@ -277,15 +279,14 @@ impl<'a> Loop<'a> {
             }
             state.poll(clock::now()).map_err(io::Error::other)?;
             state.settle();
-            state.actions.frames().for_each(|frame| self.outgoing.push(frame));
-            state.actions.clear();
+            std::mem::swap(&mut state.actions, &mut self.actions);
             deadline = state.deadline();
             drop(state);
-            if !self.outgoing.is_empty() {
-                let sent = self.outgoing.flush(self.socket);
-                shared.counters.sent.add(sent.frames);
-                shared.counters.send_drops.add(sent.dropped);
-            }
+            let actions = &mut self.actions;
+            let sent = self.sender.send(self.socket, actions.bytes(), actions.ranges());
+            actions.clear();
+            shared.counters.sent.add(sent.frames);
+            shared.counters.send_drops.add(sent.dropped);
         }
     }
 

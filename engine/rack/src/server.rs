@@ -16,7 +16,7 @@ use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::counters;
 use crate::store::{Batch, DataSet, MemoryStore, Store};
-use crate::sys::{Outgoing, Poller, Received, Socket};
+use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
@@ -76,7 +76,7 @@ impl ServerNode {
     /// Checks the configuration and binds the socket. Errors are sentences.
     pub fn new(config: ServerConfig) -> io::Result<Self> {
         check(&config).map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
-        let socket = Socket::open("the server node", config.bind, config.peer)?;
+        let socket = Socket::open("the server node", config.bind, config.peer, true)?;
         let shared = Shared { servers: Mutex::default(), counters: Counters::default() };
         Ok(Self {
             config,
@@ -176,9 +176,10 @@ struct Loop<'a> {
     poller: Poller,
     store: Box<dyn Store>,
     received: Received,
+    /// Frames gather in it over a round and leave from its memory.
     actions: Actions,
     batch: Batch,
-    outgoing: Outgoing,
+    sender: Sender,
 }
 
 impl<'a> Loop<'a> {
@@ -200,7 +201,7 @@ impl<'a> Loop<'a> {
             received: Received::default(),
             actions: Actions::new(),
             batch: Batch::default(),
-            outgoing: Outgoing::default(),
+            sender: Sender::default(),
         })
     }
 
@@ -229,7 +230,7 @@ impl<'a> Loop<'a> {
         for (at, server) in servers.iter_mut().enumerate() {
             if server.deadline().is_some_and(|deadline| deadline <= now) {
                 server.on_timer(now, &mut self.actions);
-                gather(at, &mut self.actions, &mut self.batch, &mut self.outgoing);
+                gather(at, &mut self.actions, &mut self.batch);
             }
         }
     }
@@ -247,7 +248,7 @@ impl<'a> Loop<'a> {
                 .and_then(|index| servers.iter().position(|it| it.config().server == index));
             if let Some(at) = addressed {
                 servers[at].on_frame(now, frame, &mut self.actions);
-                gather(at, &mut self.actions, &mut self.batch, &mut self.outgoing);
+                gather(at, &mut self.actions, &mut self.batch);
             } else if FrameView::parse(frame).is_ok() {
                 counters.misrouted.add(1);
             } else {
@@ -263,12 +264,16 @@ impl<'a> Loop<'a> {
         while !self.batch.is_empty() {
             self.shared.counters.batches.add(1);
             self.shared.counters.store_calls.add(self.batch.len() as u64);
-            let (batch, actions, outgoing) = (&self.batch, &mut self.actions, &mut self.outgoing);
+            let (batch, actions) = (&self.batch, &mut self.actions);
+            // A store tells its results one after the other when the batch is done; the time of
+            // the first is near enough for all.
+            let mut told = None;
             self.store
                 .execute(batch, &mut |index, result| {
                     let (at, call) = batch.get(index);
-                    servers[at].on_stored(clock::now(), call.id, result, actions);
-                    gather(at, actions, &mut next, outgoing);
+                    let now = *told.get_or_insert_with(clock::now);
+                    servers[at].on_stored(now, call.id, result, actions);
+                    gather(at, actions, &mut next);
                 })
                 .map_err(io::Error::other)?;
             self.batch.clear();
@@ -278,22 +283,17 @@ impl<'a> Loop<'a> {
     }
 
     fn send(&mut self) {
-        if !self.outgoing.is_empty() {
-            let sent = self.outgoing.flush(self.socket);
-            self.shared.counters.sent.add(sent.frames);
-            self.shared.counters.send_drops.add(sent.dropped);
-        }
+        let sent = self.sender.send(self.socket, self.actions.bytes(), self.actions.ranges());
+        self.actions.clear();
+        self.shared.counters.sent.add(sent.frames);
+        self.shared.counters.send_drops.add(sent.dropped);
     }
 }
 
-/// Moves what a server wants done to where it will be done.
-fn gather(at: usize, actions: &mut Actions, batch: &mut Batch, outgoing: &mut Outgoing) {
-    if actions.is_empty() {
-        return;
-    }
-    actions.frames().for_each(|frame| outgoing.push(frame));
+/// Moves the storage calls that a server wants done to where they will be done.
+fn gather(at: usize, actions: &mut Actions, batch: &mut Batch) {
     actions.calls().for_each(|call| batch.push(at, &call));
-    actions.clear();
+    actions.clear_calls();
 }
 
 /// Index of the server that a frame is addressed to, by its IPv4 destination.

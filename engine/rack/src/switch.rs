@@ -1,8 +1,12 @@
 //! The switch node: ports as sockets around a [`netkv_dataplane::Switch`].
 //!
 //! One thread moves all frames. A round takes what waits at every port that has something (up to
-//! 64 frames each), runs it under one lock of the switch, and sends what came out with one
-//! system call a port. Under load rounds grow by themselves; idle, the thread sleeps.
+//! about 64 frames each), runs it through the pipeline, and sends what came out with one system
+//! call a port. The pipeline reads frames where the kernel put them, and the kernel reads what
+//! leaves where the pipeline put it. Under load rounds grow by themselves; idle, the thread sleeps.
+//!
+//! The pipeline is locked for a port's batch and not while the kernel works: a program that was
+//! swapped in sees every frame that came later, and none gets lost.
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,7 +19,8 @@ use netkv_dataplane::{DigestMessage, Output, Switch};
 
 use crate::clock;
 use crate::counters::counters;
-use crate::sys::{Outgoing, Poller, Received, Socket};
+use crate::pipeline::Pipeline;
+use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
 /// Frames for the control plane that wait at most; later ones are dropped and counted.
@@ -38,13 +43,15 @@ pub struct PortConfig {
     pub bind: SocketAddrV4,
     /// The only address that it talks with.
     pub peer: SocketAddrV4,
+    /// Whether frames of a size may cross the kernel together (see [`crate::sys`]).
+    pub trains: bool,
 }
 
 counters! {
     /// What the node has seen since it was started.
     pub struct Counters {
         received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
-        packet_ins, packet_outs, digests, cpu_queue_drops, digest_drops, receive_drops,
+        packet_ins, packet_outs, digests, cpu_queue_drops, digest_drops, receive_drops, cpu_ns,
     }
 }
 
@@ -61,8 +68,8 @@ struct Inbox {
     closed: bool,
 }
 
-struct Shared {
-    switch: Arc<Mutex<Switch>>,
+struct Shared<P> {
+    pipeline: Arc<Mutex<P>>,
     cpu_port: u16,
     counters: Counters,
     inbox: Mutex<Inbox>,
@@ -74,21 +81,20 @@ struct Shared {
     resumed: Condvar,
 }
 
-/// A running switch: see the module.
-pub struct SwitchNode {
-    shared: Arc<Shared>,
+/// A running switch.
+pub type SwitchNode = Node<Switch>;
+
+/// Ports and a pipeline between them, running: see the module.
+pub struct Node<P> {
+    shared: Arc<Shared<P>>,
     /// The thread has them too; gone (and closed) once the node is stopped.
     ports: Mutex<Option<Arc<Vec<Port>>>>,
     worker: Worker,
 }
 
-impl SwitchNode {
+impl<P: Pipeline> Node<P> {
     /// Binds all ports. Errors are sentences: a busy UDP port, or a port number that cannot be.
-    pub fn new(
-        switch: Arc<Mutex<Switch>>,
-        ports: &[PortConfig],
-        cpu_port: u16,
-    ) -> io::Result<Self> {
+    pub fn new(pipeline: Arc<Mutex<P>>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
         let invalid = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         let mut bound: Vec<Port> = Vec::with_capacity(ports.len());
         for config in ports {
@@ -102,11 +108,12 @@ impl SwitchNode {
             if bound.iter().any(|port| port.number == number) {
                 return invalid(format!("switch port {number} is given twice"));
             }
-            let socket = Socket::open(&format!("switch port {number}"), config.bind, config.peer)?;
+            let owner = format!("switch port {number}");
+            let socket = Socket::open(&owner, config.bind, config.peer, config.trains)?;
             bound.push(Port { number, socket });
         }
         let shared = Shared {
-            switch,
+            pipeline,
             cpu_port,
             counters: Counters::default(),
             inbox: Mutex::default(),
@@ -141,9 +148,11 @@ impl SwitchNode {
     /// Ends the thread and closes the sockets; nothing happens the second time.
     pub fn stop(&self) {
         self.resume();
+        let cpu = self.worker.cpu_time();
         self.worker.stop();
         if let Some(ports) = lock(&self.ports).take() {
             self.shared.counters.receive_drops.add(receive_drops(&ports));
+            self.shared.counters.cpu_ns.add(cpu.as_nanos() as u64);
         }
     }
 
@@ -184,12 +193,14 @@ impl SwitchNode {
         (inbox.frames.drain(..).collect(), inbox.digests.drain(..).collect())
     }
 
-    /// Counts by name; "receive_drops" are frames that the kernel dropped before the loop saw them.
+    /// Counts by name; "receive_drops" are frames that the kernel dropped before the loop saw them,
+    /// "cpu_ns" is the time that the thread has spent on a core.
     pub fn statistics(&self) -> Vec<(&'static str, u64)> {
         let mut counts = self.shared.counters.read();
         if let Some(ports) = &*lock(&self.ports) {
-            counts.retain(|(name, _)| *name != "receive_drops");
-            counts.push(("receive_drops", receive_drops(ports)));
+            let cpu = self.worker.cpu_time().as_nanos() as u64;
+            counts.retain(|(name, _)| !["receive_drops", "cpu_ns"].contains(name));
+            counts.extend([("receive_drops", receive_drops(ports)), ("cpu_ns", cpu)]);
         }
         counts
     }
@@ -205,23 +216,26 @@ fn receive_drops(ports: &[Port]) -> u64 {
 }
 
 /// What the thread owns.
-struct Loop<'a> {
-    shared: &'a Shared,
+struct Loop<'a, P> {
+    shared: &'a Shared<P>,
     ports: &'a [Port],
     signals: &'a Signals,
     poller: Poller,
     ready: Vec<u64>,
     received: Received,
     output: Output,
-    outgoing: Vec<Outgoing>,
+    sender: Sender,
+    /// For each port, where the frames that leave there are in `output`.
+    leaving: Vec<Vec<(usize, usize)>>,
     /// Index of a port number in `ports`.
     index: [Option<usize>; PORTS],
     /// For the control plane, in this round.
     packet_ins: Vec<Vec<u8>>,
+    digests: Vec<DigestMessage>,
 }
 
-impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, ports: &'a [Port], signals: &'a Signals) -> io::Result<Self> {
+impl<'a, P: Pipeline> Loop<'a, P> {
+    fn new(shared: &'a Shared<P>, ports: &'a [Port], signals: &'a Signals) -> io::Result<Self> {
         let poller = Poller::new()?;
         poller.watch(&signals.waker, WAKER)?;
         let mut index = [None; PORTS];
@@ -237,9 +251,11 @@ impl<'a> Loop<'a> {
             ready: Vec::new(),
             received: Received::default(),
             output: Output::new(),
-            outgoing: ports.iter().map(|_| Outgoing::default()).collect(),
+            sender: Sender::default(),
+            leaving: vec![Vec::new(); ports.len()],
             index,
             packet_ins: Vec::new(),
+            digests: Vec::new(),
         })
     }
 
@@ -263,79 +279,89 @@ impl<'a> Loop<'a> {
 
     /// Moves what is there now.
     fn round(&mut self) -> io::Result<()> {
-        let shared = self.shared;
-        let now = clock::now();
-        let mut switch = lock(&shared.switch);
-        for token in std::mem::take(&mut self.ready) {
-            if token == WAKER {
-                self.signals.waker.clear();
-                for frame in std::mem::take(&mut *lock(&shared.packet_outs)) {
-                    shared.counters.packet_outs.add(1);
-                    switch.process(now, shared.cpu_port, &frame, &mut self.output);
-                }
-            } else {
-                self.port_batch(now, token as usize, &mut switch)?;
-            }
-            self.distribute();
-        }
-        let digests = switch.take_digests();
-        drop(switch);
-        shared.counters.batches.add(1);
-        for (port, outgoing) in self.ports.iter().zip(&mut self.outgoing) {
-            if !outgoing.is_empty() {
-                let sent = outgoing.flush(&port.socket);
-                shared.counters.sent.add(sent.frames);
-                shared.counters.sent_bytes.add(sent.bytes);
-                shared.counters.send_drops.add(sent.dropped);
+        for at in 0..self.ready.len() {
+            match self.ready[at] {
+                WAKER => self.packet_outs(),
+                index => self.port_batch(index as usize)?,
             }
         }
-        self.deliver(digests);
+        self.shared.counters.batches.add(1);
+        self.distribute();
+        self.send();
+        self.output.clear();
+        self.deliver();
         Ok(())
     }
 
-    fn port_batch(&mut self, now: u64, index: usize, switch: &mut Switch) -> io::Result<()> {
+    fn packet_outs(&mut self) {
+        self.signals.waker.clear();
+        let frames = std::mem::take(&mut *lock(&self.shared.packet_outs));
+        self.shared.counters.packet_outs.add(frames.len() as u64);
+        let frames = frames.iter().map(Vec::as_slice);
+        let mut pipeline = lock(&self.shared.pipeline);
+        pipeline.batch(clock::now(), self.shared.cpu_port, frames, &mut self.output);
+        self.digests.append(&mut pipeline.take_digests());
+    }
+
+    fn port_batch(&mut self, index: usize) -> io::Result<()> {
         let port = &self.ports[index];
-        let counters = &self.shared.counters;
-        counters.received.add(self.received.fill(&port.socket)? as u64);
+        let received = self.received.fill(&port.socket)?;
         let (mut bytes, mut malformed) = (0, 0);
-        for frame in self.received.frames() {
-            match frame {
-                Some(frame) if frame.len() >= SHORTEST_FRAME => {
-                    bytes += frame.len() as u64;
-                    switch.process(now, port.number, frame, &mut self.output);
-                }
-                _ => malformed += 1,
+        let frames = self.received.frames().filter_map(|frame| {
+            let whole = frame.filter(|frame| frame.len() >= SHORTEST_FRAME);
+            match whole {
+                Some(frame) => bytes += frame.len() as u64,
+                None => malformed += 1,
             }
-        }
+            whole
+        });
+        let mut pipeline = lock(&self.shared.pipeline);
+        pipeline.batch(clock::now(), port.number, frames, &mut self.output);
+        self.digests.append(&mut pipeline.take_digests());
+        drop(pipeline);
+        let counters = &self.shared.counters;
+        counters.received.add(received as u64);
         counters.received_bytes.add(bytes);
         counters.malformed.add(malformed);
         Ok(())
     }
 
-    /// Puts what left the pipeline to the sockets and the control plane it is for.
+    /// Sorts what left the pipeline by the socket it is for, or the control plane.
     fn distribute(&mut self) {
         let mut unrouted = 0;
-        for (number, frame) in self.output.frames() {
+        for (number, (start, end)) in self.output.ranges() {
             if number == self.shared.cpu_port {
-                self.packet_ins.push(frame.to_vec());
+                self.packet_ins.push(self.output.bytes()[start..end].to_vec());
             } else if let Some(&Some(index)) = self.index.get(usize::from(number)) {
-                self.outgoing[index].push(frame);
+                self.leaving[index].push((start, end));
             } else {
                 unrouted += 1;
             }
         }
         self.shared.counters.unrouted.add(unrouted);
-        self.output.clear();
+    }
+
+    fn send(&mut self) {
+        let counters = &self.shared.counters;
+        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
+            if !leaving.is_empty() {
+                let sent = self.sender.send(&port.socket, self.output.bytes(), leaving);
+                leaving.clear();
+                counters.sent.add(sent.frames);
+                counters.sent_bytes.add(sent.bytes);
+                counters.send_drops.add(sent.dropped);
+            }
+        }
     }
 
     /// Hands packets and digests of the round to whoever calls [`SwitchNode::wait`].
-    fn deliver(&mut self, digests: Vec<DigestMessage>) {
-        if self.packet_ins.is_empty() && digests.is_empty() {
+    fn deliver(&mut self) {
+        if self.packet_ins.is_empty() && self.digests.is_empty() {
             return;
         }
         let counters = &self.shared.counters;
         counters.packet_ins.add(self.packet_ins.len() as u64);
-        counters.digests.add(digests.len() as u64);
+        counters.digests.add(self.digests.len() as u64);
         let mut inbox = lock(&self.shared.inbox);
         for frame in self.packet_ins.drain(..) {
             if inbox.frames.len() < CPU_QUEUE {
@@ -344,7 +370,7 @@ impl<'a> Loop<'a> {
                 counters.cpu_queue_drops.add(1);
             }
         }
-        for digest in digests {
+        for digest in self.digests.drain(..) {
             if inbox.digests.len() < DIGEST_QUEUE {
                 inbox.digests.push_back(digest);
             } else {

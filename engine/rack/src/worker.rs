@@ -4,8 +4,9 @@ use std::any::Any;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use crate::sys::{self, Waker};
 
@@ -20,6 +21,8 @@ pub struct Signals {
     pub waker: Waker,
     stop: AtomicBool,
     failure: Mutex<Option<String>>,
+    /// The kernel's number of the thread, once it runs.
+    thread: OnceLock<u32>,
 }
 
 impl Signals {
@@ -53,6 +56,7 @@ impl Worker {
             waker: Waker::new()?,
             stop: AtomicBool::new(false),
             failure: Mutex::new(None),
+            thread: OnceLock::new(),
         };
         Ok(Self { signals: Arc::new(signals), thread: Mutex::new(Thread::NotStarted) })
     }
@@ -80,6 +84,7 @@ impl Worker {
         let owner = name.to_owned();
         let run = move || {
             sys::exact_timers();
+            let _ = signals.thread.set(sys::thread_id());
             let end = catch_unwind(AssertUnwindSafe(|| body(&signals)));
             let failure = match end {
                 Ok(Ok(())) => None,
@@ -94,6 +99,11 @@ impl Worker {
         };
         *thread = Thread::Running(std::thread::Builder::new().name(name.to_owned()).spawn(run)?);
         Ok(())
+    }
+
+    /// Time that the thread has spent on a core; 0 when it does not run.
+    pub fn cpu_time(&self) -> Duration {
+        self.signals.thread.get().and_then(|&thread| sys::cpu_time(thread)).unwrap_or_default()
     }
 
     /// Tells the thread to end and waits until it has; nothing happens the second time.

@@ -1,7 +1,9 @@
 //! The switch node over loopback, with a small program: port 1 to 2 and back, ethertype 0x88b5 to
 //! the CPU, 0x88b6 as a digest, 0x88b7 to a port that does not exist.
 
+use std::collections::HashMap;
 use std::net::{SocketAddr, SocketAddrV4, UdpSocket};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -48,22 +50,34 @@ fn v4(socket: &UdpSocket) -> SocketAddrV4 {
     }
 }
 
-fn bench() -> Bench {
-    let compiled = netkv_p4::compile_source("small.p4", PROGRAM, &Default::default())
+fn switch(program: &str) -> Switch {
+    let compiled = netkv_p4::compile_source("small.p4", program, &Default::default())
         .unwrap_or_else(|found| panic!("{found}"));
-    let switch = Switch::new(Arc::new(compiled.program), SwitchOptions::default()).unwrap();
+    Switch::new(Arc::new(compiled.program), SwitchOptions::default()).unwrap()
+}
+
+fn bench() -> Bench {
+    bench_of(Arc::new(Mutex::new(switch(PROGRAM))))
+}
+
+fn bench_of(switch: Arc<Mutex<Switch>>) -> Bench {
     let bind = || UdpSocket::bind("127.0.0.1:0").unwrap();
     let (peers, own) = ([bind(), bind()], [bind(), bind()]);
     let addresses = own.each_ref().map(v4);
     drop(own);
     let ports: Vec<PortConfig> = (0..2)
-        .map(|i| PortConfig { port: i as u16 + 1, bind: addresses[i], peer: v4(&peers[i]) })
+        .map(|i| PortConfig {
+            port: i as u16 + 1,
+            bind: addresses[i],
+            peer: v4(&peers[i]),
+            trains: true,
+        })
         .collect();
     for (peer, address) in peers.iter().zip(addresses) {
         peer.connect(address).unwrap();
         peer.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
     }
-    let node = SwitchNode::new(Arc::new(Mutex::new(switch)), &ports, 510).unwrap();
+    let node = SwitchNode::new(switch, &ports, 510).unwrap();
     node.start().unwrap();
     Bench { node, peers }
 }
@@ -182,4 +196,126 @@ fn a_stopped_switch_frees_its_ports_for_the_next() {
     assert!(UdpSocket::bind(address).is_err());
     bench.node.stop();
     assert!(UdpSocket::bind(address).is_ok());
+}
+
+/// Addresses that were free a moment ago.
+fn free<const N: usize>() -> [SocketAddrV4; N] {
+    [(); N].map(|()| UdpSocket::bind("127.0.0.1:0").unwrap()).each_ref().map(v4)
+}
+
+#[test]
+fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
+    const SWITCHES: usize = 4;
+    const FRAMES: u32 = 20_000;
+    // Two addresses on each cable: the left end's and the right end's.
+    let cables: [[SocketAddrV4; 2]; SWITCHES + 1] = [(); SWITCHES + 1].map(|()| free());
+    let nodes: Vec<SwitchNode> = cables
+        .windows(2)
+        .map(|cable| {
+            let [left, right] = [cable[0], cable[1]];
+            let ports = [
+                PortConfig { port: 1, bind: left[1], peer: left[0], trains: true },
+                PortConfig { port: 2, bind: right[0], peer: right[1], trains: true },
+            ];
+            let node = SwitchNode::new(Arc::new(Mutex::new(switch(PROGRAM))), &ports, 510).unwrap();
+            node.start().unwrap();
+            node
+        })
+        .collect();
+    let (first, last) = (cables[0], cables[SWITCHES]);
+    let sender = UdpSocket::bind(first[0]).unwrap();
+    sender.connect(first[1]).unwrap();
+    let receiver = UdpSocket::bind(last[1]).unwrap();
+    receiver.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
+    let mut buffer = [0; 100];
+    // In bursts that every socket's buffer holds.
+    for burst in 0..FRAMES / 100 {
+        let numbers = burst * 100..(burst + 1) * 100;
+        for number in numbers.clone() {
+            // Runs of one size, and not.
+            let mut frame = frame(0x0800, number);
+            frame.resize(frame.len() + usize::from(number % 50 == 0), 0);
+            sender.send(&frame).unwrap();
+        }
+        for number in numbers {
+            let got = receiver.recv(&mut buffer).unwrap();
+            assert_eq!(buffer[14..18], number.to_be_bytes());
+            assert_eq!(got, 18 + usize::from(number % 50 == 0));
+        }
+    }
+    for node in &nodes {
+        let counts: HashMap<_, _> = node.statistics().into_iter().collect();
+        assert_eq!((counts["received"], counts["send_drops"]), (u64::from(FRAMES), 0));
+    }
+}
+
+#[test]
+fn a_program_that_is_swapped_in_loses_no_frame_and_sees_all_that_come_later() {
+    const FRAMES: u32 = 30_000;
+    /// Frames that wait at most, so that no buffer runs over.
+    const WINDOW: u32 = 100;
+    let stamped = |stamp: &str| {
+        let ports = "else if (s.ingress_port == 1) {";
+        PROGRAM.replacen(ports, &format!("{ports} h.ethernet.dst = {stamp};"), 1)
+    };
+    let shared = Arc::new(Mutex::new(switch(&stamped("1"))));
+    let bench = bench_of(Arc::clone(&shared));
+    let end = Instant::now() + Duration::from_secs(10);
+    let (sent, seen) = (AtomicU32::new(0), AtomicU32::new(0));
+    let swapped_before = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            for number in 0..FRAMES {
+                while number - seen.load(Ordering::Acquire) >= WINDOW {
+                    if Instant::now() > end {
+                        return; // the receiver says what is missing
+                    }
+                    std::thread::yield_now();
+                }
+                // Counted first: a frame may be under way before the count, never the reverse.
+                sent.store(number + 1, Ordering::SeqCst);
+                bench.peers[0].send(&frame(0x0800, number)).unwrap();
+            }
+        });
+        let swapper = scope.spawn(|| {
+            // Each swap, and the first frame that was surely sent after it.
+            (2..8u8)
+                .map(|stamp| {
+                    let next = switch(&stamped(&stamp.to_string()));
+                    *shared.lock().unwrap() = next;
+                    (stamp, sent.load(Ordering::SeqCst))
+                })
+                .collect::<Vec<_>>()
+        });
+        let mut stamps = Vec::new();
+        let mut buffer = [0; 100];
+        for number in 0..FRAMES {
+            bench.peers[1].recv(&mut buffer).unwrap();
+            assert_eq!(buffer[14..18], number.to_be_bytes(), "lost, or out of order");
+            stamps.push(buffer[5]);
+            seen.store(number + 1, Ordering::Release);
+        }
+        let swaps = swapper.join().unwrap();
+        for &(stamp, from) in &swaps {
+            let late = stamps.iter().skip(from as usize).find(|&&found| found < stamp);
+            assert_eq!(late, None, "an old program saw a frame that came after the swap");
+        }
+        assert!(stamps.is_sorted(), "a frame of an older program came after one of a newer");
+        swaps
+    });
+    assert!(swapped_before[0].1 < FRAMES, "nothing was sent after the first swap");
+}
+
+#[test]
+fn an_idle_switch_costs_next_to_nothing() {
+    let bench = bench();
+    let mut buffer = [0; 100];
+    bench.peers[0].send(&frame(0x0800, 1)).unwrap();
+    bench.peers[1].recv(&mut buffer).unwrap();
+    let before = bench.count("cpu_ns");
+    assert!(before > 0);
+    std::thread::sleep(Duration::from_secs(1));
+    let used = Duration::from_nanos(bench.count("cpu_ns") - before);
+    assert!(used < Duration::from_millis(20), "{used:?} of a second");
+    bench.node.stop();
+    assert!(bench.count("cpu_ns") >= before, "a stopped node still tells");
 }

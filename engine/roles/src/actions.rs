@@ -76,6 +76,21 @@ impl Actions {
         self.frames.is_empty() && self.calls.is_empty()
     }
 
+    /// Forgets the storage calls only: their caller has them, the frames are yet to be sent.
+    pub fn clear_calls(&mut self) {
+        self.calls.clear();
+    }
+
+    /// Where the frames to send, in order, start and end in [`Actions::bytes`].
+    pub fn ranges(&self) -> &[(usize, usize)] {
+        &self.frames
+    }
+
+    /// The memory of frames and values.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// Frames to send, in order.
     pub fn frames(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.frames.iter().map(|&(start, end)| &self.bytes[start..end])

@@ -100,6 +100,11 @@ impl Check<'_> {
                 self.place(field.place)?;
                 field.varbit_length.map_or(Ok(()), |word| self.words(word, 1))?;
             }
+            let fixed = header.fields.iter().filter(|field| field.varbit_length.is_none());
+            let bits: u64 = fixed.map(|field| u64::from(field.place.width)).sum();
+            ensure(bits.is_multiple_of(8), || {
+                format!("header '{}' takes {bits} bits, not whole bytes", header.name)
+            })?;
         }
         for stack in &program.stacks {
             self.words(stack.next_index, 1)?;

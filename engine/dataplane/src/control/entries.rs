@@ -1,6 +1,6 @@
 //! Entries and default actions of tables.
 
-use netkv_ir::{Match, MatchKind, Value};
+use netkv_ir::{Match, MatchKind, TableId, Value};
 
 use super::actions::{self, Role};
 use super::{TableEntry, matches};
@@ -27,7 +27,7 @@ impl Switch {
         fields: &[(u32, Match)],
         priority: u32,
     ) -> Result<Vec<Match>, ControlError> {
-        let state = &self.objects.tables[table];
+        let state = &self.objects.tables()[table];
         let label = self.table_label(table);
         if state.keys.is_empty() {
             let text = format!("{label} has no keys and so no entries, only a default action.");
@@ -63,7 +63,7 @@ impl Switch {
         priority: u32,
     ) -> Result<u32, ControlError> {
         let name = self.entry_name(table, fields, priority)?;
-        self.objects.tables[table].find(&name, priority).ok_or_else(|| {
+        self.objects.tables()[table].find(&name, priority).ok_or_else(|| {
             ControlError::not_found(format!("{} has no such entry.", self.table_label(table)))
         })
     }
@@ -88,7 +88,7 @@ impl Switch {
         }
         let size = self.program.tables[table].size;
         let label = self.table_label(table);
-        let state = &mut self.objects.tables[table];
+        let state = &mut self.objects.tables_mut()[table];
         if state.find(&name, e.priority).is_some() {
             let text = format!("{label} has an entry with these matches already.");
             return Err(ControlError::new(ControlCode::AlreadyExists, text));
@@ -116,8 +116,9 @@ impl Switch {
         self.writable(table)?;
         let id = self.existing(table, &e.matches, e.priority)?;
         let kind = self.entry_kind(table, &e.action)?;
-        let entry = self.objects.tables[table].entry_mut(id);
-        entry.kind = kind;
+        let table = &mut self.objects.tables_mut()[table];
+        table.set_kind(id, kind);
+        let entry = table.entry_mut(id);
         entry.metadata = e.metadata;
         entry.controller_metadata = e.controller_metadata;
         entry.idle_timeout_ns = e.idle_timeout_ns;
@@ -138,14 +139,20 @@ impl Switch {
         let table = self.table_index(table_id)?;
         self.writable(table)?;
         let id = self.existing(table, matches, priority)?;
-        self.objects.tables[table].remove(id);
+        self.objects.tables_mut()[table].remove(id);
         Ok(())
+    }
+
+    /// Number of the entry that a key finds in a table (its index in the program), without running
+    /// a packet or counting a hit; for measurements. Entries get the lowest number that is free.
+    pub fn find_entry(&self, table: TableId, key: &[u64]) -> Option<u32> {
+        self.objects.tables()[table as usize].lookup(key)
     }
 
     /// The entries of one table, or of all; none of a table that does not exist.
     pub fn read_entries(&self, table_id: Option<u32>) -> Vec<TableEntry> {
         let mut found = Vec::new();
-        for (ir, table) in self.program.tables.iter().zip(&self.objects.tables) {
+        for (ir, table) in self.program.tables.iter().zip(self.objects.tables()) {
             if table_id.is_some_and(|id| id != ir.identity.id) {
                 continue;
             }
@@ -170,12 +177,12 @@ impl Switch {
     /// Each is told once per timeout.
     pub fn idle_entries(&mut self, now_ns: u64) -> Vec<TableEntry> {
         let mut idle = Vec::new();
-        for table in 0..self.objects.tables.len() {
+        for table in 0..self.objects.tables().len() {
             if !self.program.tables[table].idle_timeout {
                 continue;
             }
             let table_id = self.program.tables[table].identity.id;
-            let state = &self.objects.tables[table];
+            let state = &self.objects.tables()[table];
             let late = |entry: &&Entry| {
                 entry.idle_timeout_ns > 0
                     && now_ns.saturating_sub(entry.last_hit_ns) >= entry.idle_timeout_ns
@@ -183,7 +190,7 @@ impl Switch {
             idle.extend(
                 state.entries().filter(late).map(|entry| self.entry_out(table_id, state, entry)),
             );
-            for entry in self.objects.tables[table].entries_mut() {
+            for entry in self.objects.tables_mut()[table].entries_mut() {
                 if late(&&*entry) {
                     entry.last_hit_ns = now_ns;
                 }
@@ -206,7 +213,7 @@ impl Switch {
         let table = self.table_index(table_id)?;
         let ir = &self.program.tables[table];
         let action = actions::resolve_in(&self.program, ir, Role::Default, action_id, params)?;
-        let state = &mut self.objects.tables[table];
+        let state = &mut self.objects.tables_mut()[table];
         if ir.const_default && action != state.default {
             let name = &ir.identity.name;
             let text = format!("Table '{name}' has a const default action; it cannot be changed.");
@@ -222,7 +229,7 @@ impl Switch {
     ///
     /// `NotFound` when there is no such table.
     pub fn get_default(&self, table_id: u32) -> Result<(u32, Vec<Value>), ControlError> {
-        let default = &self.objects.tables[self.table_index(table_id)?].default;
+        let default = &self.objects.tables()[self.table_index(table_id)?].default;
         let id = self.program.actions[default.action as usize].identity.id;
         Ok((id, default.params(&self.program)))
     }
@@ -237,13 +244,13 @@ impl Switch {
         let ir = &self.program.tables[table];
         let call = &ir.default_action;
         let action = ir.actions[call.action as usize].action;
-        self.objects.tables[table].default = Resolved::new(action, &call.data);
+        self.objects.tables_mut()[table].default = Resolved::new(action, &call.data);
         Ok(())
     }
 
     /// Whether an entry of any table of a profile satisfies `uses`.
     pub(super) fn any_entry(&self, profile: usize, uses: impl Fn(&EntryKind) -> bool) -> bool {
-        let tables = self.objects.tables.iter().filter(|table| table.profile == Some(profile));
+        let tables = self.objects.tables().iter().filter(|table| table.profile == Some(profile));
         tables.flat_map(|table| table.entries()).any(|entry| uses(&entry.kind))
     }
 

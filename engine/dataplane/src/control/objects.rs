@@ -50,9 +50,13 @@ impl Switch {
         index: Option<u32>,
     ) -> Result<Vec<(u32, Value)>, ControlError> {
         let at = self.register_index(id)?;
-        let register = &self.objects.registers[at];
-        let range = cells(&self.program.registers[at].identity, register.size() as usize, index)?;
-        Ok(range.filter_map(|i| Some((i as u32, register.value(i as u32)?))).collect())
+        let registers = &self.objects.registers;
+        let range = cells(
+            &self.program.registers[at].identity,
+            registers.layouts()[at].size as usize,
+            index,
+        )?;
+        Ok(range.filter_map(|i| Some((i as u32, registers.value(at, i as u32)?))).collect())
     }
 
     /// Writes one cell of a register, or all.
@@ -68,21 +72,18 @@ impl Switch {
     ) -> Result<(), ControlError> {
         let at = self.register_index(id)?;
         let identity = &self.program.registers[at].identity;
-        let register = &mut self.objects.registers[at];
-        let range = cells(identity, register.size() as usize, index)?;
+        let registers = &mut self.objects.registers;
+        let layout = registers.layouts()[at];
+        let range = cells(identity, layout.size as usize, index)?;
         let canonical = Value::from_words(value.width, value.words.clone());
-        if value.width != register.width() || canonical != *value {
+        if value.width != layout.width || canonical != *value {
             return Err(ControlError::invalid(format!(
                 "Register '{}' has cells of {} bits, but the value has {}.",
-                identity.name,
-                register.width(),
-                value.width
+                identity.name, layout.width, value.width
             )));
         }
         for index in range {
-            if let Some(cell) = register.get_mut(index as u64) {
-                cell.copy_from_slice(&value.words);
-            }
+            registers.write(at, index as u64, &value.words);
         }
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Switch {
         priority: u32,
     ) -> Result<CounterData, ControlError> {
         let (table, entry) = self.direct(table_id, matches, priority, "counter")?;
-        Ok(self.objects.tables[table].entry(entry).counter)
+        Ok(self.objects.tables()[table].entry(entry).counter)
     }
 
     /// Sets the direct counter of an entry.
@@ -178,7 +179,7 @@ impl Switch {
         data: CounterData,
     ) -> Result<(), ControlError> {
         let (table, entry) = self.direct(table_id, matches, priority, "counter")?;
-        self.objects.tables[table].entry_mut(entry).counter = data;
+        self.objects.tables_mut()[table].entry_mut(entry).counter = data;
         Ok(())
     }
 
@@ -239,7 +240,7 @@ impl Switch {
         priority: u32,
     ) -> Result<Option<MeterConfig>, ControlError> {
         let (table, entry) = self.direct(table_id, matches, priority, "meter")?;
-        Ok(self.objects.tables[table].entry(entry).meter.config())
+        Ok(self.objects.tables()[table].entry(entry).meter.config())
     }
 
     /// Configures an entry's direct meter.
@@ -255,7 +256,7 @@ impl Switch {
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
         let (table, entry) = self.direct(table_id, matches, priority, "meter")?;
-        self.objects.tables[table].entry_mut(entry).meter.configure(config);
+        self.objects.tables_mut()[table].entry_mut(entry).meter.configure(config);
         Ok(())
     }
 }

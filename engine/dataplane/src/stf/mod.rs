@@ -18,6 +18,7 @@
 mod command;
 mod literal;
 mod names;
+mod record;
 mod setup;
 
 use std::collections::BTreeMap;
@@ -29,6 +30,7 @@ use crate::switch::Switch;
 use crate::trace::hex;
 
 use command::{Command, Expected};
+pub use record::{frames, record};
 
 /// A file that cannot be run: what is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,15 +1,30 @@
 //! Match-action tables: entries, and the index that finds them.
 
+mod block;
+mod bytes;
 mod entry;
+mod exact;
 mod index;
+mod lpm;
+#[cfg(test)]
+mod model;
+mod planes;
+mod priority;
 mod profile;
+mod row;
+mod shape;
+mod sparse;
 
 pub(crate) use entry::{Entry, EntryKind, Resolved};
-pub(crate) use index::{Index, in_range};
+pub use exact::{ExactMap, HASH_KEYS};
+pub(crate) use index::Index;
 pub(crate) use profile::{Profile, weighted};
+pub(crate) use row::in_range;
 
 use netkv_ir::{HashAlgorithm, Match, MatchKind, Program, Table as IrTable, TableKey};
 use rustc_hash::FxHashMap;
+
+use exact::Inline;
 
 use crate::error::ProgramError;
 
@@ -60,7 +75,7 @@ impl Table {
         };
         let profile = table.action_profile.map(|index| index as usize);
         let mut result = Self {
-            index: Index::new(kind, &keys),
+            index: Index::new(kind, &keys, data_words(program, table)),
             kind,
             keys,
             default: action_of(&table.default_action),
@@ -128,13 +143,26 @@ impl Table {
     /// Installs an entry whose name is new.
     pub(crate) fn insert(&mut self, entry: Entry) {
         let id = self.free.pop().unwrap_or(self.entries.len() as u32);
-        self.index.insert(&entry.matches, entry.priority, id);
+        let inline = inline(&self.action_index, &entry.kind);
+        self.index.insert(&entry.matches, entry.priority, id, inline);
         self.names.insert((entry.matches.as_slice().into(), entry.priority), id);
         if id as usize == self.entries.len() {
             self.entries.push(Some(entry));
         } else {
             self.entries[id as usize] = Some(entry);
         }
+    }
+
+    /// Changes what an entry runs.
+    pub(crate) fn set_kind(&mut self, id: u32, kind: EntryKind) {
+        let Some(entry) = &mut self.entries[id as usize] else { return };
+        self.index.update(&entry.matches, id, inline(&self.action_index, &kind));
+        entry.kind = kind;
+    }
+
+    /// Its hash table, if all keys are exact.
+    pub(crate) fn exact(&self) -> Option<&ExactMap> {
+        self.index.exact()
     }
 
     /// Takes an entry out.
@@ -149,8 +177,32 @@ impl Table {
     /// Index of an action in the table's list.
     #[inline]
     pub(crate) fn index_of(&self, action: u32) -> Option<u32> {
-        self.action_index.iter().find(|(id, _)| *id == action).map(|(_, index)| *index)
+        index_of(&self.action_index, action)
     }
+}
+
+fn index_of(actions: &[(u32, u32)], action: u32) -> Option<u32> {
+    actions.iter().find(|(id, _)| *id == action).map(|(_, index)| *index)
+}
+
+/// What a slot says of an entry. Members and groups are looked up elsewhere, so nothing is theirs.
+fn inline<'a>(actions: &[(u32, u32)], kind: &'a EntryKind) -> Inline<'a> {
+    match kind {
+        EntryKind::Direct(resolved) => Inline {
+            action: index_of(actions, resolved.action).unwrap_or(0),
+            data: &resolved.words,
+        },
+        _ => Inline { action: 0, data: &[] },
+    }
+}
+
+/// Words of the longest action data of a table.
+fn data_words(program: &Program, table: &IrTable) -> usize {
+    let words = |action: &netkv_ir::TableAction| {
+        let params = program.actions[action.action as usize].params.iter();
+        params.map(|param| param.width.div_ceil(64) as usize).sum()
+    };
+    table.actions.iter().map(words).max().unwrap_or(0)
 }
 
 /// The kind of a table by its keys.

@@ -226,11 +226,30 @@ impl Checker<'_> {
             scalars = 1;
             made.clear();
         }
+        if kind == StructKind::Header {
+            self.whole_bytes(name, &made);
+        }
         let annotations = self.annotations(&decl.annotations);
         let id = self.hir.types.structs.len();
         let def = StructDef { name: name.text.clone(), kind, fields: made, annotations, scalars };
         self.hir.types.structs.push(def);
         self.declare(name, Symbol::Type(Ty::Struct(id)));
+    }
+
+    /// v1model's headers take whole bytes, with and without their varbit.
+    fn whole_bytes(&mut self, name: &Name, fields: &[FieldDef]) {
+        let sizes = fields.iter().map(|field| self.hir.types.size(&field.ty));
+        let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else { return };
+        let (least, most) = sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+        if let Some(bits) = [least, most].into_iter().find(|bits| !bits.is_multiple_of(8)) {
+            let message = format!(
+                "The fields of header '{}' take {bits} bits, but v1model's headers take whole \
+                 bytes: add {} bits of padding.",
+                name.text,
+                8 - bits % 8
+            );
+            self.error(name.span, message);
+        }
     }
 
     pub(super) fn enum_decl(

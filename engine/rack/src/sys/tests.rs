@@ -1,7 +1,8 @@
 //! Tests of the system calls.
 
 use super::*;
-use std::net::Ipv4Addr;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddrV4, UdpSocket};
 use std::time::Instant;
 
 fn free_port() -> SocketAddrV4 {
@@ -12,75 +13,199 @@ fn free_port() -> SocketAddrV4 {
     }
 }
 
-fn pair() -> (Socket, Socket) {
+/// Two sockets that are each other's peer; each with trains or not.
+fn pair(trains: [bool; 2]) -> (Socket, Socket) {
     let (a, b) = (free_port(), free_port());
-    (Socket::open("a", a, b).unwrap(), Socket::open("b", b, a).unwrap())
+    (Socket::open("a", a, b, trains[0]).unwrap(), Socket::open("b", b, a, trains[1]).unwrap())
 }
+
+/// Frames in one buffer.
+#[derive(Default)]
+struct Frames {
+    bytes: Vec<u8>,
+    ranges: Vec<(usize, usize)>,
+}
+
+impl Frames {
+    fn of(frames: impl IntoIterator<Item = Vec<u8>>) -> Self {
+        let mut all = Self::default();
+        for frame in frames {
+            let start = all.bytes.len();
+            all.bytes.extend(frame);
+            all.ranges.push((start, all.bytes.len()));
+        }
+        all
+    }
+
+    fn list(&self) -> Vec<Vec<u8>> {
+        self.ranges.iter().map(|&(start, end)| self.bytes[start..end].to_vec()).collect()
+    }
+
+    fn send(&self, socket: &Socket) -> Sent {
+        Sender::default().send(socket, &self.bytes, &self.ranges)
+    }
+}
+
+/// Everything that waits at a socket.
+fn drain(socket: &Socket) -> Vec<Vec<u8>> {
+    let mut received = Received::default();
+    let mut got = Vec::new();
+    while received.fill(socket).unwrap() > 0 {
+        got.extend(received.frames().map(|frame| frame.unwrap().to_vec()));
+    }
+    got
+}
+
+const ALL_PAIRS: [[bool; 2]; 4] = [[false, false], [false, true], [true, false], [true, true]];
 
 #[test]
 fn frames_of_every_length_arrive_whole_and_in_order() {
-    let (a, b) = pair();
-    let frames: Vec<Vec<u8>> =
-        (0..150usize).map(|i| vec![i as u8; (i * 13) % FRAME_LIMIT]).collect();
-    let mut outgoing = Outgoing::default();
-    frames.iter().for_each(|frame| outgoing.push(frame));
-    let sent = outgoing.flush(&a);
-    assert_eq!((sent.frames, sent.dropped), (150, 0));
-    assert_eq!(sent.bytes, frames.iter().map(|f| f.len() as u64).sum::<u64>());
-    let mut received = Received::default();
-    let mut got = Vec::new();
-    while received.fill(&b).unwrap() > 0 {
-        got.extend(received.frames().map(|frame| frame.unwrap().to_vec()));
+    for trains in ALL_PAIRS {
+        let (a, b) = pair(trains);
+        let frames = Frames::of((0..150usize).map(|i| vec![i as u8; (i * 13) % FRAME_LIMIT]));
+        let sent = frames.send(&a);
+        assert_eq!((sent.frames, sent.dropped), (150, 0));
+        assert_eq!(sent.bytes, frames.bytes.len() as u64);
+        assert_eq!(drain(&b), frames.list(), "trains {trains:?}");
     }
-    assert_eq!(got, frames);
+}
+
+#[test]
+fn frames_of_one_size_arrive_as_single_frames_whoever_knows_trains() {
+    for trains in ALL_PAIRS {
+        let (a, b) = pair(trains);
+        // Runs that end by a shorter frame, a longer one, an empty one and the longest train.
+        let sizes = [198; 100].iter().chain(&[70; 3]).chain(&[71, 70, 0, 70]).chain(&[2000; 70]);
+        let frames = Frames::of(sizes.enumerate().map(|(i, &size)| vec![i as u8; size]));
+        let sent = frames.send(&a);
+        assert_eq!((sent.frames, sent.dropped), (177, 0));
+        assert_eq!(drain(&b), frames.list(), "trains {trains:?}");
+    }
+}
+
+#[test]
+fn frames_from_all_over_a_buffer_leave_in_the_order_asked_for() {
+    for trains in ALL_PAIRS {
+        let (a, b) = pair(trains);
+        let mut frames = Frames::of((0..600u32).map(|i| i.to_be_bytes().repeat(20)));
+        let mut random = 7u32;
+        for at in (1..frames.ranges.len()).rev() {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            frames.ranges.swap(at, random as usize % (at + 1));
+        }
+        assert_eq!(frames.send(&a).frames, 600);
+        assert_eq!(drain(&b), frames.list(), "trains {trains:?}");
+    }
+}
+
+#[test]
+fn a_kernel_that_refuses_trains_gets_single_frames_and_none_is_lost() {
+    let (a, b) = pair([true, true]);
+    // Trains need checksums; this socket makes none.
+    a.set_option(libc::SOL_SOCKET, libc::SO_NO_CHECK, 1).unwrap();
+    let frames = Frames::of((0..200u8).map(|i| vec![i; 80]));
+    let sent = frames.send(&a);
+    assert_eq!((sent.frames, sent.dropped), (200, 0));
+    assert_eq!(drain(&b), frames.list());
+    assert!(!a.trains(), "it must not be asked again for every batch");
+}
+
+#[test]
+fn a_batch_stays_small_while_trains_come_and_grows_again_for_single_frames() {
+    let (a, b) = pair([true, true]);
+    let train = Frames::of((0..BATCH).map(|i| vec![i as u8; 100]));
+    assert_eq!((0..100).map(|_| train.send(&a).frames).sum::<u64>(), 100 * BATCH as u64);
+    let mut received = Received::default();
+    let mut batches = Vec::new();
+    while let count @ 1.. = received.fill(&b).unwrap() {
+        batches.push(count);
+    }
+    assert_eq!(batches.iter().sum::<usize>(), 100 * BATCH);
+    assert!(batches[1..].iter().all(|&count| count <= 2 * BATCH), "{batches:?}");
+    a.refuse_trains();
+    assert_eq!((0..40).map(|_| train.send(&a).frames).sum::<u64>(), 40 * BATCH as u64);
+    let singles: Vec<usize> =
+        std::iter::from_fn(|| Some(received.fill(&b).unwrap()).filter(|&count| count > 0))
+            .collect();
+    assert_eq!(singles.iter().sum::<usize>(), 40 * BATCH);
+    assert_eq!(singles[10], BATCH, "{singles:?}");
+}
+
+#[test]
+fn bursts_of_every_kind_arrive_whole_through_one_receiver() {
+    let (a, b) = pair([true, true]);
+    let mut received = Received::default();
+    let mut random = 1u32;
+    let mut draw = |below: usize| {
+        random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (random >> 8) as usize % below
+    };
+    for _ in 0..2000 {
+        // Trains of any length: the more sizes there are, the shorter, down to single frames.
+        let (count, sizes) = (1 + draw(400), [1, 2, 3, 20][draw(4)]);
+        let frames = (0..count).map(|i| vec![i as u8; 60 + draw(sizes)]).collect::<Vec<_>>();
+        let frames = Frames::of(frames);
+        assert_eq!(frames.send(&a).dropped, 0);
+        let mut got = Vec::new();
+        while received.fill(&b).unwrap() > 0 {
+            got.extend(received.frames().map(|frame| frame.unwrap().to_vec()));
+        }
+        assert_eq!(got, frames.list());
+    }
 }
 
 #[test]
 fn a_frame_beyond_the_limit_is_reported_and_does_not_hide_the_next() {
-    let (a, b) = pair();
-    let mut outgoing = Outgoing::default();
-    outgoing.push(&[1; FRAME_LIMIT + 1]);
-    outgoing.push(&[2; FRAME_LIMIT]);
-    outgoing.flush(&a);
-    let mut received = Received::default();
-    received.fill(&b).unwrap();
-    let lengths: Vec<_> = received.frames().map(|frame| frame.map(<[u8]>::len)).collect();
-    assert_eq!(lengths, [None, Some(FRAME_LIMIT)]);
+    for trains in ALL_PAIRS {
+        let (a, b) = pair(trains);
+        Frames::of([vec![1; FRAME_LIMIT + 1], vec![2; FRAME_LIMIT]]).send(&a);
+        let mut received = Received::default();
+        let mut lengths = Vec::new();
+        while received.fill(&b).unwrap() > 0 {
+            lengths.extend(received.frames().map(|frame| frame.map(<[u8]>::len)));
+        }
+        assert_eq!(lengths, [None, Some(FRAME_LIMIT)]);
+    }
+}
+
+#[test]
+fn a_datagram_that_cannot_be_is_dropped_and_the_others_leave() {
+    let (a, b) = pair([true, true]);
+    let frames = Frames::of([vec![1; 60], vec![2; 70_000], vec![3; 60]]);
+    let sent = frames.send(&a);
+    assert_eq!((sent.frames, sent.bytes, sent.dropped), (2, 120, 1));
+    assert_eq!(drain(&b), [[1; 60], [3; 60]]);
 }
 
 #[test]
 fn a_port_keeps_strangers_out() {
-    let (a, _b) = pair();
+    let (a, _b) = pair([true, true]);
     let stranger = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    let address = a.0.local_addr().unwrap();
+    let address = a.socket.local_addr().unwrap();
     stranger.send_to(&[0; 60], address).unwrap();
     assert_eq!(Received::default().fill(&a).unwrap(), 0);
 }
 
 #[test]
 fn a_peer_that_is_gone_and_comes_back_is_served_again() {
-    let (here, there) = (free_port(), free_port());
-    let a = Socket::open("a", here, there).unwrap();
-    let mut outgoing = Outgoing::default();
-    for _ in 0..3 {
-        outgoing.push(&[0; 60]);
-        outgoing.flush(&a);
+    for trains in [false, true] {
+        let (here, there) = (free_port(), free_port());
+        let a = Socket::open("a", here, there, trains).unwrap();
+        for _ in 0..3 {
+            Frames::of([vec![0; 60]]).send(&a);
+        }
+        Received::default().fill(&a).unwrap();
+        let b = Socket::open("b", there, here, trains).unwrap();
+        Frames::of([vec![7; 60], vec![8; 60]]).send(&a);
+        assert_eq!(drain(&b).last(), Some(&vec![8; 60]));
     }
-    let mut received = Received::default();
-    received.fill(&a).unwrap();
-    let b = Socket::open("b", there, here).unwrap();
-    outgoing.push(&[7; 60]);
-    outgoing.push(&[8; 60]);
-    outgoing.flush(&a);
-    assert!(received.fill(&b).unwrap() >= 1);
-    assert_eq!(received.frames().last().unwrap().unwrap()[0], 8);
 }
 
 #[test]
 fn the_error_for_a_busy_port_says_which_and_what_to_do() {
     let taken = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     let std::net::SocketAddr::V4(address) = taken.local_addr().unwrap() else { unreachable!() };
-    let error = Socket::open("switch port 3", address, free_port()).err().unwrap();
+    let error = Socket::open("switch port 3", address, free_port(), true).err().unwrap();
     assert_eq!(error.kind(), io::ErrorKind::AddrInUse);
     assert_eq!(
         error.to_string(),
@@ -93,15 +218,15 @@ fn the_error_for_a_busy_port_says_which_and_what_to_do() {
 
 #[test]
 fn frames_that_do_not_fit_the_receive_buffer_are_counted() {
-    let (a, b) = pair();
-    b.set_option(libc::SO_RCVBUF, 4096).unwrap();
-    let mut outgoing = Outgoing::default();
-    (0..100).for_each(|_| outgoing.push(&[0; 1000]));
-    outgoing.flush(&a);
-    let mut received = Received::default();
-    let got = received.fill(&b).unwrap() as u64;
-    assert!(got < 100);
-    assert_eq!(b.receive_drops() + got, 100);
+    for trains in ALL_PAIRS {
+        let (a, b) = pair(trains);
+        b.set_option(libc::SOL_SOCKET, libc::SO_RCVBUF, 4096).unwrap();
+        Frames::of((0..100).map(|_| vec![0; 1000])).send(&a);
+        // Trains to a receiver of trains are dropped whole, and counted as one.
+        let got = drain(&b).len() as u64;
+        assert!(got < 100 && b.receive_drops() > 0);
+        assert!(trains == [true, true] || b.receive_drops() + got == 100);
+    }
 }
 
 #[test]

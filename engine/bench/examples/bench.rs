@@ -1,0 +1,67 @@
+//! The benchmark without Python, for work on the engine.
+//!
+//! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS]`
+//!
+//! PROGRAM is `yardstick` (the default), a program of `p4/` or `all`; PATH one path or `all`
+//! (the default); SECONDS are for each executor and path (default 1).
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use netkv_bench::{BenchError, Case, Executor, Subject, load_times, measure, subjects};
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |at: usize| arguments.get(at).map_or("", String::as_str);
+    let program = match argument(0) {
+        "" | "yardstick" => "cache_read",
+        name => name,
+    };
+    let path = if argument(1).is_empty() { "all" } else { argument(1) };
+    let seconds = argument(2).parse().unwrap_or(1.0);
+    let chosen: Vec<_> =
+        subjects().iter().filter(|s| program == "all" || s.name() == program).collect();
+    if chosen.is_empty() {
+        eprintln!("There is no program '{program}' that the benchmark knows.");
+        return ExitCode::from(2);
+    }
+    for subject in chosen {
+        if let Err(error) = report(*subject, path, seconds) {
+            eprintln!("{error}");
+            return ExitCode::FAILURE;
+        }
+    }
+    ExitCode::SUCCESS
+}
+
+fn report(subject: &dyn Subject, path: &str, seconds: f64) -> Result<(), BenchError> {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join(format!("../../p4/{}.p4", subject.name()))
+        .canonicalize()
+        .ok();
+    let case = |path: &str| Case { file: file.clone(), ..Case::new(subject.name(), path) };
+    let times = load_times(&case(""))?;
+    println!(
+        "{}: front end {:.1} ms, load {:.1} ms interpreted, {:.1} ms compiled",
+        subject.name(),
+        times.front_end * 1e3,
+        times.interpreter * 1e3,
+        times.compiled * 1e3
+    );
+    for path in subject.paths().iter().filter(|name| path == "all" || path == **name) {
+        let results = measure(&case(path), &Executor::ALL, seconds)?;
+        for result in &results {
+            println!(
+                "  {path:<18} {:<12} {:>12.0} packets/s  ({:.2}x the interpreter)  \
+                 p50 {:.1} ns  p99 {:.1} ns  [wall {:.0}]",
+                result.executor.name(),
+                result.pps,
+                result.pps / results[0].pps,
+                result.ns_p50,
+                result.ns_p99,
+                result.wall_pps
+            );
+        }
+    }
+    Ok(())
+}

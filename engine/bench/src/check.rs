@@ -1,0 +1,112 @@
+//! Before anything is timed: all contenders answer alike, and the frames take the path.
+
+use netkv_dataplane::Output;
+
+use crate::case::Case;
+use crate::contender::Contender;
+use crate::error::BenchError;
+use crate::programs::Subject;
+use crate::traffic::Traffic;
+
+/// Frames that go in together.
+pub(crate) const BATCH: usize = 32;
+
+/// Sends the traffic through all contenders side by side.
+///
+/// # Errors
+///
+/// A sentence about the first frame that they answer differently, or that leaves in another way
+/// than the path says; or about counters that are not the same afterwards.
+pub(crate) fn all_alike(
+    case: &Case,
+    subject: &dyn Subject,
+    traffic: &Traffic,
+    contenders: &mut [Contender],
+) -> Result<(), BenchError> {
+    for batch in traffic.others.slices().chunks(BATCH) {
+        same_answers(traffic.port, batch, contenders)?;
+    }
+    for batch in traffic.frames.slices().chunks(BATCH) {
+        let answers = same_answers(traffic.port, batch, contenders)?;
+        let as_expected = answers.len() == batch.len()
+            && answers.frames().all(|(port, frame)| {
+                traffic.leave_at.contains(&port) && frame.len() == traffic.leave_bytes
+            });
+        if !as_expected {
+            return Err(off_the_path(case, traffic, batch.len(), &answers));
+        }
+    }
+    let mut counts = Vec::new();
+    for contender in contenders.iter_mut() {
+        let found = contender.counts(case, subject)?;
+        let (name, first) =
+            counts.first().cloned().unwrap_or((contender.executor(), found.clone()));
+        if first != found {
+            return Err(BenchError::new(format!(
+                "The {} and the {} count reads differently: this is a fault of netkv.",
+                name.name(),
+                contender.executor().name()
+            )));
+        }
+        counts.push((name, first));
+    }
+    Ok(())
+}
+
+/// The answers to a batch, which are those of all contenders.
+fn same_answers(
+    port: u16,
+    batch: &[&[u8]],
+    contenders: &mut [Contender],
+) -> Result<Output, BenchError> {
+    let mut first: Option<(&'static str, Output)> = None;
+    for contender in contenders {
+        let mut out = Output::new();
+        contender.process(0, port, batch, &mut out);
+        let name = contender.executor().name();
+        let Some((other, expected)) = &first else {
+            first = Some((name, out));
+            continue;
+        };
+        if !out.frames().eq(expected.frames()) {
+            let frame = out
+                .frames()
+                .zip(expected.frames())
+                .find(|(found, expected)| found != expected)
+                .map_or_else(String::new, |((port, bytes), (expected_port, expected))| {
+                    format!(
+                        " (port {port} {}, against port {expected_port} {})",
+                        hex(bytes),
+                        hex(expected)
+                    )
+                });
+            return Err(BenchError::new(format!(
+                "The {name} and the {other} answer differently{frame}: this is a fault of netkv."
+            )));
+        }
+    }
+    Ok(first.map(|(_, out)| out).unwrap_or_default())
+}
+
+fn off_the_path(case: &Case, traffic: &Traffic, sent: usize, answers: &Output) -> BenchError {
+    let found: Vec<String> = answers
+        .frames()
+        .take(3)
+        .map(|(port, frame)| format!("{} bytes at port {port}", frame.len()))
+        .collect();
+    BenchError::new(format!(
+        "Frames do not take the path '{}' of '{}': {sent} went in, and each should leave with {} \
+         bytes at port {} to {}; {} left ({}).",
+        case.path,
+        case.program,
+        traffic.leave_bytes,
+        traffic.leave_at.start(),
+        traffic.leave_at.end(),
+        answers.len(),
+        found.join(", ")
+    ))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

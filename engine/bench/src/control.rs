@@ -1,0 +1,111 @@
+//! A switch's control interface by the names of the program.
+
+use std::sync::Arc;
+
+use netkv_dataplane::{EntryAction, Output, Switch, TableEntry};
+use netkv_ir::{Identity, Match, Program, Value};
+
+use crate::error::BenchError;
+
+/// The names of a program, and the switch that runs it.
+pub struct Control<'a> {
+    program: Arc<Program>,
+    switch: &'a mut Switch,
+}
+
+fn named<'a>(
+    what: &str,
+    name: &str,
+    mut identities: impl Iterator<Item = &'a Identity>,
+) -> Result<usize, BenchError> {
+    identities.position(|identity| identity.name == name).ok_or_else(|| {
+        BenchError::new(format!(
+            "The program has no {what} '{name}', which the benchmark of this path fills: \
+             it is not the program that its name says."
+        ))
+    })
+}
+
+impl<'a> Control<'a> {
+    /// The control interface of `switch`.
+    pub fn new(switch: &'a mut Switch) -> Self {
+        Self { program: Arc::clone(switch.program()), switch }
+    }
+
+    /// Values of an action's parameters, each of its width, and the action's P4Info id.
+    fn call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
+        let actions = &self.program.actions;
+        let action = &actions[named("action", action, actions.iter().map(|a| &a.identity))?];
+        let values = action.params.iter().zip(params);
+        let values = values.map(|(param, value)| Value::new(param.width, *value)).collect();
+        Ok((action.identity.id, values))
+    }
+
+    fn table(&self, name: &str) -> Result<u32, BenchError> {
+        let tables = &self.program.tables;
+        Ok(tables[named("table", name, tables.iter().map(|t| &t.identity))?].identity.id)
+    }
+
+    /// Inserts an entry of a table with one key. `priority` is 0 for exact keys.
+    pub fn insert(
+        &mut self,
+        table: &str,
+        key: Match,
+        priority: u32,
+        action: &str,
+        params: &[u128],
+    ) -> Result<(), BenchError> {
+        let (action_id, params) = self.call(action, params)?;
+        self.switch.insert_entry(TableEntry {
+            table_id: self.table(table)?,
+            matches: vec![(1, key)],
+            action: EntryAction::Direct { action_id, params },
+            priority,
+            metadata: Vec::new(),
+            controller_metadata: 0,
+            idle_timeout_ns: 0,
+        })?;
+        Ok(())
+    }
+
+    /// Sets the default action of a table.
+    pub fn set_default(
+        &mut self,
+        table: &str,
+        action: &str,
+        params: &[u128],
+    ) -> Result<(), BenchError> {
+        let (action_id, params) = self.call(action, params)?;
+        let table = self.table(table)?;
+        Ok(self.switch.set_default(table, action_id, &params)?)
+    }
+
+    fn register(&self, name: &str) -> Result<u32, BenchError> {
+        let registers = &self.program.registers;
+        Ok(registers[named("register", name, registers.iter().map(|r| &r.identity))?].identity.id)
+    }
+
+    /// Writes a cell of a register.
+    pub fn write_register(
+        &mut self,
+        name: &str,
+        index: u32,
+        value: &Value,
+    ) -> Result<(), BenchError> {
+        let id = self.register(name)?;
+        Ok(self.switch.write_register(id, Some(index), value)?)
+    }
+
+    /// The low 64 bits of the first `count` cells of a register.
+    pub fn read_register(&self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
+        let cells = self.switch.read_register(self.register(name)?, None)?;
+        Ok(cells.iter().take(count as usize).map(|(_, value)| value.words[0]).collect())
+    }
+
+    /// Sends a frame through the data plane, as the control plane and servers do; what left.
+    pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        let mut out = Output::new();
+        self.switch.process(0, port, frame, &mut out);
+        out.frames().map(|(port, frame)| (port, frame.to_vec())).collect()
+    }
+}

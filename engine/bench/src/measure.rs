@@ -1,0 +1,174 @@
+//! Packets per second on one core, and time per packet.
+//!
+//! All executors take turns of some milliseconds, so that whatever else the machine does meanwhile
+//! hits all of them alike; the figure is the median of the turns. The rate is that of the time the
+//! thread was on a core. A look at the clock costs more than a packet may, so there is one for each
+//! batch of 32 packets: `ns_p50` and `ns_p99` are quantiles over batches, divided by 32. Batches
+//! during which something else had the core are left out, as far as that can be told.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use netkv_dataplane::Output;
+
+use crate::case::{Case, Executor};
+use crate::check::{BATCH, all_alike};
+use crate::clock::core_time;
+use crate::contender::Contender;
+use crate::error::BenchError;
+use crate::programs::{self, subject};
+use crate::traffic::Traffic;
+
+/// Turns of each executor.
+const TURNS: u32 = 20;
+
+/// Time between looks at the time on the core, which cost a system call each.
+const GROUP: Duration = Duration::from_micros(200);
+/// Time off the core from which on a group of batches says nothing about packets.
+const INTERRUPTED: Duration = Duration::from_micros(20);
+
+/// What was found out about one executor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measurement {
+    /// What ran the packets.
+    pub executor: Executor,
+    /// Packets per second that the thread was on a core.
+    pub pps: f64,
+    /// Packets per second of wall time: less where the machine was busy.
+    pub wall_pps: f64,
+    /// Nanoseconds per packet of the median batch.
+    pub ns_p50: f64,
+    /// Nanoseconds per packet of the batch than which one in a hundred is slower.
+    pub ns_p99: f64,
+}
+
+/// Measures a case with the given executors (those that there are), for `seconds` each.
+///
+/// # Errors
+///
+/// A sentence: no such program or path, a program that does not compile, frames that do not take
+/// the path, or executors that answer differently.
+pub fn measure(
+    case: &Case,
+    executors: &[Executor],
+    seconds: f64,
+) -> Result<Vec<Measurement>, BenchError> {
+    let subject = subject(&case.program)?;
+    let traffic = subject.traffic(case)?;
+    let program = programs::program(case)?;
+    let mut contenders = Vec::new();
+    for executor in executors {
+        contenders.extend(Contender::new(*executor, case, subject, &program)?);
+    }
+    all_alike(case, subject, &traffic, &mut contenders)?;
+    let length = Duration::from_secs_f64(seconds.max(0.0) / f64::from(TURNS));
+    let frames = traffic.frames.slices();
+    let mut runners: Vec<Runner<'_>> =
+        contenders.into_iter().map(|contender| Runner::new(contender, &traffic)).collect();
+    for _ in 0..TURNS {
+        for runner in &mut runners {
+            runner.turn(&frames, length);
+        }
+    }
+    Ok(runners.into_iter().map(Runner::result).collect())
+}
+
+/// A contender and its turns so far.
+struct Runner<'a> {
+    contender: Contender,
+    traffic: &'a Traffic,
+    out: Output,
+    now_ns: u64,
+    next: usize,
+    batches: Vec<u32>,
+    pps: Vec<f64>,
+    wall_pps: Vec<f64>,
+    p50: Vec<f64>,
+    p99: Vec<f64>,
+}
+
+impl<'a> Runner<'a> {
+    fn new(contender: Contender, traffic: &'a Traffic) -> Self {
+        let turns = || Vec::with_capacity(TURNS as usize);
+        Self {
+            contender,
+            traffic,
+            out: Output::new(),
+            now_ns: 0,
+            next: 0,
+            batches: Vec::with_capacity(1 << 16),
+            pps: turns(),
+            wall_pps: turns(),
+            p50: turns(),
+            p99: turns(),
+        }
+    }
+
+    fn turn(&mut self, frames: &[&[u8]], length: Duration) {
+        if let Some(renew) = self.traffic.renew {
+            let (port, frame) = renew(self.pps.len() as u32 + 1);
+            self.out.clear();
+            self.contender.process(self.now_ns, port, &[&frame], &mut self.out);
+        }
+        self.batches.clear();
+        let (start, start_core) = (Instant::now(), core_time());
+        let (mut now, mut core) = (start, start_core);
+        let mut done = 0;
+        while done == 0 || now - start < length {
+            let (group, group_core, group_starts) = (Instant::now(), core, self.batches.len());
+            now = group;
+            while now - group < GROUP {
+                done += self.batch(frames);
+                let last = std::mem::replace(&mut now, Instant::now());
+                self.batches.push(u32::try_from((now - last).as_nanos()).unwrap_or(u32::MAX));
+            }
+            core = core_time();
+            let off_core = (now - group).saturating_sub(core - group_core);
+            if off_core > INTERRUPTED && group_starts > 0 {
+                self.batches.truncate(group_starts);
+            }
+        }
+        let (core, wall) = (core - start_core, now - start);
+        self.pps.push(done as f64 / core.as_secs_f64());
+        self.wall_pps.push(done as f64 / wall.as_secs_f64());
+        self.batches.sort_unstable();
+        let quantile = |share: f64| {
+            let at = ((self.batches.len() - 1) as f64 * share).round() as usize;
+            f64::from(self.batches[at]) / BATCH as f64
+        };
+        self.p50.push(quantile(0.5));
+        self.p99.push(quantile(0.99));
+    }
+
+    /// Processes the next batch; how many packets it had.
+    #[inline]
+    fn batch(&mut self, frames: &[&[u8]]) -> usize {
+        let batch = &frames[self.next..(self.next + BATCH).min(frames.len())];
+        self.next = (self.next + BATCH) % frames.len();
+        self.now_ns += 1_000 * BATCH as u64;
+        self.out.clear();
+        self.contender.process(self.now_ns, self.traffic.port, batch, &mut self.out);
+        black_box(&self.out);
+        batch.len()
+    }
+
+    fn result(self) -> Measurement {
+        Measurement {
+            executor: self.contender.executor(),
+            pps: median(self.pps),
+            wall_pps: median(self.wall_pps),
+            ns_p50: median(self.p50),
+            ns_p99: median(self.p99),
+        }
+    }
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    if values.len().is_multiple_of(2) {
+        (values[middle - 1] + values[middle]) / 2.0
+    } else {
+        values[middle]
+    }
+}

@@ -1,0 +1,207 @@
+//! The yardstick, `cache_read.p4`: the read path of a switch cache, the least that any such
+//! program does. Its figure on bmv2 is what netkv is compared with.
+//!
+//! Keys are numbers, the index of a key is the number; a client at 10.0.0.1 asks, a server at
+//! 10.0.0.2 gets what the cache does not answer.
+
+use netkv_dataplane::Random;
+use netkv_ir::{Match, Value};
+
+use super::{Subject, no_path};
+use crate::case::Case;
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::handwritten::{CacheRead as ByHand, Pipeline};
+use crate::traffic::{Frames, Traffic, uniform, value_of};
+use crate::variant::{Shape, source};
+
+/// What the peers were measured with.
+const SOURCE: &str = include_str!("../../programs/cache_read.p4");
+
+const CLIENT: [u8; 4] = [10, 0, 0, 1];
+const SERVER: [u8; 4] = [10, 0, 0, 2];
+const CLIENT_PORT: u16 = 1;
+const SERVER_PORT: u16 = 2;
+
+const READ: u8 = 0;
+const WRITE: u8 = 1;
+/// Frames of other kinds on which the executors must agree.
+const OTHERS: usize = 4_000;
+
+/// See the module.
+pub(super) struct CacheRead;
+
+/// Which variant has room for the case.
+fn shape(case: &Case) -> Result<Shape, BenchError> {
+    let wrong = |text: String| Err(BenchError::new(text));
+    if !(1..=1 << 20).contains(&case.entries) {
+        return wrong(format!("{} entries: the yardstick has 1 to 1,048,576.", case.entries));
+    }
+    if !case.value_size.is_multiple_of(16) || !(16..=1024).contains(&case.value_size) {
+        return wrong(format!(
+            "A value of {} bytes: the yardstick has values of 16, 32, … 1024 bytes.",
+            case.value_size
+        ));
+    }
+    if ![32, 64, 128, 256, 512].contains(&case.key_width) {
+        return wrong(format!(
+            "A key of {} bits: the yardstick has keys of 32, 64, 128, 256 or 512.",
+            case.key_width
+        ));
+    }
+    let (capacity, index_width) = if case.entries <= 65_536 { (65_536, 16) } else { (1 << 20, 32) };
+    let chunks = case.value_size / 16;
+    Ok(Shape { capacity, index_width, chunks, key_width: case.key_width })
+}
+
+/// The key with this number.
+fn key(number: u32, bytes: usize) -> Vec<u8> {
+    let mut key = vec![0; bytes];
+    key[bytes - 4..].copy_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// A request of the client to the server.
+fn request(op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
+    let udp = 8 + 5 + key.len() + value.len();
+    let [ip_high, ip_low] = (20 + udp as u16).to_be_bytes();
+    let [udp_high, udp_low] = (udp as u16).to_be_bytes();
+    let mut frame = vec![2, 0, 0, 0, 0, 2, 2, 0, 0, 0, 0, 1, 8, 0];
+    frame.extend([0x45, 0, ip_high, ip_low, 0, 0, 0, 0, 64, 17, 0, 0]);
+    frame.extend(CLIENT.iter().chain(&SERVER));
+    frame.extend([0x30, 0x39, 0x13, 0x88, udp_high, udp_low, 0, 0]);
+    frame.extend([op, 0, 0, 0, 1]);
+    frame.extend(key);
+    frame.extend(value);
+    frame
+}
+
+/// Frames of every kind that the program tells apart: other ops, protocols, ports and addresses,
+/// frames cut anywhere, bytes behind the key, and noise.
+fn others(case: &Case) -> Frames {
+    let key_bytes = case.key_width as usize / 8;
+    let mut random = Random::new(11);
+    let mut frames = Frames::default();
+    for _ in 0..OTHERS {
+        let mut draw = |count: u64| random.between(0, count - 1);
+        // One in five keys is not cached.
+        let number = draw(u64::from(case.entries) * 5 / 4 + 1) as u32;
+        let op = [READ, READ, READ, WRITE, 2, 255][draw(6) as usize];
+        let value = vec![draw(256) as u8; [0, 0, 1, 37, 128][draw(5) as usize]];
+        let mut frame = request(op, &key(number, key_bytes), &value);
+        match draw(8) {
+            0 => frame.truncate(draw(frame.len() as u64 + 1) as usize),
+            1 => frame[12..14].copy_from_slice(&[0x86, 0xdd]),
+            2 => frame[23] = 6,
+            3 => frame[36..38].copy_from_slice(&[0, draw(256) as u8]),
+            4 => frame[30..34].copy_from_slice(&[10, 0, 0, draw(6) as u8]),
+            5 => frame[26..30].copy_from_slice(&[10, 0, 0, draw(6) as u8]),
+            6 => {
+                let at = draw(frame.len() as u64) as usize;
+                frame[at] = draw(256) as u8;
+            }
+            _ => frame[14..34].iter_mut().for_each(|byte| *byte ^= draw(4) as u8),
+        }
+        frames.push(&frame);
+    }
+    frames
+}
+
+impl CacheRead {
+    fn by_hand<const KEY: usize, const VALUE: usize>(
+        case: &Case,
+        capacity: u32,
+    ) -> Box<dyn Pipeline> {
+        let mut pipeline = ByHand::<KEY, VALUE>::new(capacity);
+        for number in 0..case.entries {
+            let (mut name, mut value) = ([0; KEY], [0; VALUE]);
+            name.copy_from_slice(&key(number, KEY));
+            value.copy_from_slice(&value_of(number, VALUE as u32));
+            pipeline.cache(name, number);
+            pipeline.set(number, true, value);
+        }
+        pipeline.route(CLIENT, CLIENT_PORT);
+        pipeline.route(SERVER, SERVER_PORT);
+        Box::new(pipeline)
+    }
+}
+
+impl Subject for CacheRead {
+    fn name(&self) -> &'static str {
+        "cache_read"
+    }
+
+    fn paths(&self) -> &'static [&'static str] {
+        &["read-hit", "read-miss", "write"]
+    }
+
+    fn source(&self, case: &Case) -> Result<Option<String>, BenchError> {
+        let shape = shape(case)?;
+        Ok(Some(if shape == Shape::default() { SOURCE.to_owned() } else { source(shape) }))
+    }
+
+    fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
+        let shape = shape(case)?;
+        let arrays: Vec<String> = (0..shape.chunks).map(|chunk| format!("I.r{chunk}")).collect();
+        let key_bytes = case.key_width as usize / 8;
+        for number in 0..case.entries {
+            let name = Value::from_bytes(case.key_width, &key(number, key_bytes));
+            let params = [u128::from(number), 255];
+            control.insert("I.lookup", Match::Exact(name), 0, "I.hit", &params)?;
+            control.write_register("I.valid", number, &Value::new(1, 1))?;
+            let value = value_of(number, case.value_size);
+            for (array, chunk) in arrays.iter().zip(value.chunks(16)) {
+                control.write_register(array, number, &Value::from_bytes(128, chunk))?;
+            }
+        }
+        for (address, port) in [(CLIENT, CLIENT_PORT), (SERVER, SERVER_PORT)] {
+            let address = Match::Exact(Value::from_bytes(32, &address));
+            control.insert("I.route", address, 0, "I.fwd", &[u128::from(port)])?;
+        }
+        Ok(())
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
+        let (op, first, leaves, added) = match case.path.as_str() {
+            "read-hit" => (READ, 0, CLIENT_PORT, case.value_size as usize),
+            "read-miss" => (READ, case.entries, SERVER_PORT, 0),
+            "write" => (WRITE, 0, SERVER_PORT, 0),
+            _ => return Err(no_path(case, self)),
+        };
+        let key_bytes = case.key_width as usize / 8;
+        let mut frames = Frames::default();
+        let mut bytes = 0;
+        for number in uniform(case.entries) {
+            let value = if op == WRITE { value_of(number, case.value_size) } else { Vec::new() };
+            let frame = request(op, &key(first + number, key_bytes), &value);
+            bytes = frame.len() + added;
+            frames.push(&frame);
+        }
+        let mut traffic = Traffic::new(CLIENT_PORT, frames, leaves..=leaves, bytes);
+        traffic.others = others(case);
+        Ok(traffic)
+    }
+
+    fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
+        let capacity = shape(case).ok()?.capacity;
+        let make = match (case.key_width, case.value_size) {
+            (128, 16) => Self::by_hand::<16, 16>,
+            (128, 32) => Self::by_hand::<16, 32>,
+            (128, 64) => Self::by_hand::<16, 64>,
+            (128, 128) => Self::by_hand::<16, 128>,
+            (128, 256) => Self::by_hand::<16, 256>,
+            (128, 512) => Self::by_hand::<16, 512>,
+            (128, 1024) => Self::by_hand::<16, 1024>,
+            (32, 128) => Self::by_hand::<4, 128>,
+            (64, 128) => Self::by_hand::<8, 128>,
+            (256, 128) => Self::by_hand::<32, 128>,
+            (512, 128) => Self::by_hand::<64, 128>,
+            _ => return None,
+        };
+        Some(make(case, capacity))
+    }
+
+    fn counts(&self, case: &Case, control: &Control<'_>) -> Result<Vec<u64>, BenchError> {
+        control.read_register("I.hits", case.entries)
+    }
+}

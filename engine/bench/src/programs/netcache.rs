@@ -1,0 +1,117 @@
+//! `netcache.p4`: reads that hit and miss, writes, and reads that are counted.
+
+use netkv_ir::{Match, Value};
+use netkv_wire::{MARK_LEN, MAX_CACHED_VALUE, Mark, chunks_for, padded};
+
+use super::{Subject, no_path, rack};
+use crate::case::Case;
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::traffic::{Frames, Traffic, uniform};
+
+/// See the module.
+pub(super) struct NetCache;
+
+const MAX_ENTRIES: u32 = 65_536;
+/// Of so many reads the sampling takes as many as it is told to.
+const ALL: u128 = 65_536;
+/// No key is reported: an estimate does not get there within a turn.
+const NEVER_HOT: u128 = 0xffff;
+
+/// One path: what is asked for, and what comes of it.
+struct Path {
+    name: &'static str,
+    write: bool,
+    cached: bool,
+    /// All reads are counted, or none: for the entry, or in the Count-Min sketch.
+    sampled: bool,
+}
+
+const PATHS: [Path; 6] = [
+    Path { name: "read-hit", write: false, cached: true, sampled: false },
+    Path { name: "read-hit-sampled", write: false, cached: true, sampled: true },
+    Path { name: "read-miss", write: false, cached: false, sampled: false },
+    Path { name: "count-min", write: false, cached: false, sampled: true },
+    Path { name: "write-cached", write: true, cached: true, sampled: false },
+    Path { name: "write-uncached", write: true, cached: false, sampled: false },
+];
+
+fn path_of(case: &Case) -> Result<&'static Path, BenchError> {
+    PATHS.iter().find(|path| path.name == case.path).ok_or_else(|| no_path(case, &NetCache))
+}
+
+fn bitmap(case: &Case) -> u8 {
+    u8::MAX >> (8 - chunks_for(case.value_size as usize).clamp(1, 8))
+}
+
+impl Subject for NetCache {
+    fn name(&self) -> &'static str {
+        "netcache"
+    }
+
+    fn paths(&self) -> &'static [&'static str] {
+        const NAMES: [&str; PATHS.len()] = {
+            let mut names = [""; PATHS.len()];
+            let mut at = 0;
+            while at < PATHS.len() {
+                names[at] = PATHS[at].name;
+                at += 1;
+            }
+            names
+        };
+        &NAMES
+    }
+
+    /// Entries come in as the controller and the servers bring them in: the lookup entry, then an
+    /// UPDATE through the data plane.
+    fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
+        rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
+        rack::fill(control)?;
+        let below = if path_of(case)?.sampled { ALL } else { 0 };
+        let (table, action) = ("NetkvIngress.sampling.settings", "NetkvIngress.sampling.configure");
+        control.set_default(table, action, &[below, NEVER_HOT])?;
+        control.send(rack::CPU_PORT, &rack::epoch(1));
+        let bitmap = bitmap(case);
+        for entry in 0..case.entries {
+            let mark = Mark { generation: entry + 1, version: 0, bitmap };
+            let key = Match::Exact(Value::from_bytes(128, &rack::key(entry)));
+            let place = u128::from(entry);
+            let params = [place, place, u128::from(bitmap), u128::from(mark.generation)];
+            let (table, action) = ("NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached");
+            control.insert(table, key, 0, action, &params)?;
+            let update = rack::update(entry, mark, case.value_size);
+            let replies = control.send(rack::SERVER_PORT, &update);
+            if !matches!(replies.as_slice(), [(rack::SERVER_PORT, _)]) {
+                return Err(BenchError::new(format!(
+                    "An UPDATE of entry {entry} is not answered, so the cache cannot be filled."
+                )));
+            }
+        }
+        Ok(())
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
+        rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
+        let path = path_of(case)?;
+        // Keys that are not cached follow those that are.
+        let first = if path.cached { 0 } else { case.entries };
+        let mut frames = Frames::default();
+        for (request, key) in (1..).zip(uniform(case.entries)) {
+            frames.push(&if path.write {
+                rack::put(request, first + key, case.value_size)
+            } else {
+                rack::get(request, first + key)
+            });
+        }
+        let answered = path.cached && !path.write;
+        let port = if answered { rack::CLIENT_PORT } else { rack::SERVER_PORT };
+        let value = if path.write || answered { padded(case.value_size as usize) } else { 0 };
+        let mark = if path.cached && path.write { MARK_LEN } else { 0 };
+        let bytes = rack::BARE + mark + value;
+        let mut traffic = Traffic::new(rack::CLIENT_PORT, frames, port..=port, bytes);
+        if path.sampled {
+            traffic.renew = Some(|turn| (rack::CPU_PORT, rack::epoch(turn + 1)));
+        }
+        Ok(traffic)
+    }
+}

@@ -1,0 +1,46 @@
+//! `nocache.p4`: every request goes on to the owner of its key.
+
+use netkv_wire::{MAX_VALUE, padded};
+
+use super::{Subject, no_path, rack};
+use crate::case::Case;
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::traffic::{Frames, Traffic, uniform};
+
+/// See the module.
+pub(super) struct NoCache;
+
+impl Subject for NoCache {
+    fn name(&self) -> &'static str {
+        "nocache"
+    }
+
+    fn paths(&self) -> &'static [&'static str] {
+        &["read", "write"]
+    }
+
+    fn fill(&self, _case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
+        rack::fill(control)
+    }
+
+    fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
+        rack::check(case, u32::MAX, MAX_VALUE as u32)?;
+        let writes = match case.path.as_str() {
+            "read" => false,
+            "write" => true,
+            _ => return Err(no_path(case, self)),
+        };
+        let mut frames = Frames::default();
+        for (request, key) in (1..).zip(uniform(case.entries)) {
+            frames.push(&if writes {
+                rack::put(request, key, case.value_size)
+            } else {
+                rack::get(request, key)
+            });
+        }
+        let bytes = rack::BARE + if writes { padded(case.value_size as usize) } else { 0 };
+        let leave_at = rack::SERVER_PORT..=rack::SERVER_PORT;
+        Ok(Traffic::new(rack::CLIENT_PORT, frames, leave_at, bytes))
+    }
+}

@@ -1,0 +1,116 @@
+//! What netkv's own programs have in common: the hosts at the switch as the lab sets them (eight
+//! servers behind one port, clients behind another), their routes, and frames of a client.
+
+use netkv_ir::{Match, Value};
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN, Key, Mark, Message, Op,
+    SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range, sender_of_server,
+    server_ip, write_frame,
+};
+
+use netkv_dataplane::Random;
+
+use crate::case::Case;
+use crate::control::Control;
+use crate::error::BenchError;
+use crate::traffic::value_of;
+
+/// Where all clients are.
+pub(super) const CLIENT_PORT: u16 = 1;
+/// Where all servers are: they are one process.
+pub(super) const SERVER_PORT: u16 = 100;
+/// Where the controller is.
+pub(super) const CPU_PORT: u16 = 510;
+/// Bytes of a frame without mark and value.
+pub(super) const BARE: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
+
+const SERVERS: u16 = 8;
+const CLIENT: u16 = 1;
+
+/// The key with this number.
+pub(super) fn key(number: u32) -> Key {
+    let mut random = Random::new(u64::from(number));
+    let mut key = [0; 16];
+    key[..8].copy_from_slice(&random.next().to_be_bytes());
+    key[8..].copy_from_slice(&random.next().to_be_bytes());
+    key
+}
+
+/// Refuses sizes that no netkv program has.
+pub(super) fn check(case: &Case, max_entries: u32, max_value: u32) -> Result<(), BenchError> {
+    let Case { program, entries, value_size, key_width, .. } = case;
+    let text = if *key_width != 128 {
+        format!("A key of {key_width} bits: the keys of '{program}' have 128.")
+    } else if !(1..=max_entries).contains(entries) {
+        format!("{entries} entries: '{program}' has 1 to {max_entries}.")
+    } else if !(1..=max_value).contains(value_size) {
+        format!("A value of {value_size} bytes: '{program}' takes 1 to {max_value}.")
+    } else {
+        return Ok(());
+    };
+    Err(BenchError::new(text))
+}
+
+/// The partition of the keys, and a route to every host.
+pub(super) fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {
+    for server in 0..SERVERS {
+        let (low, high) = partition_range(server, SERVERS);
+        let range = Match::Range(Value::new(32, u128::from(low)), Value::new(32, u128::from(high)));
+        let ip = server_ip(server);
+        let params = [number(&mac_of(ip)), number(&ip)];
+        let (table, action) = ("NetkvIngress.partition.owner", "NetkvIngress.partition.to_owner");
+        control.insert(table, range, 1, action, &params)?;
+    }
+    let servers = (0..SERVERS).map(|server| (server_ip(server), SERVER_PORT));
+    let others = [(client_ip(CLIENT), CLIENT_PORT), (CONTROLLER_IP, CPU_PORT)];
+    for (ip, port) in servers.chain(others) {
+        let ip = Match::Exact(Value::from_bytes(32, &ip));
+        let (table, action) = ("NetkvIngress.route.ipv4", "NetkvIngress.route.forward");
+        control.insert(table, ip, 0, action, &[u128::from(port)])?;
+    }
+    Ok(())
+}
+
+fn number(bytes: &[u8]) -> u128 {
+    bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
+}
+
+fn frame(message: &Message<'_>) -> Vec<u8> {
+    let mut frame = Vec::new();
+    write_frame(&mut frame, message);
+    frame
+}
+
+fn to_service(source: Ip, op: Op, sender: u16, request: u32, key: Key) -> Message<'static> {
+    Message::request(source, SERVICE_IP, op, sender, request, key)
+}
+
+/// The `request`-th read of a client.
+pub(super) fn get(request: u32, key: u32) -> Vec<u8> {
+    frame(&to_service(client_ip(CLIENT), Op::Get, CLIENT, request, self::key(key)))
+}
+
+/// The `request`-th write of a client.
+pub(super) fn put(request: u32, key: u32, value_size: u32) -> Vec<u8> {
+    let value = value_of(key, value_size);
+    let message = to_service(client_ip(CLIENT), Op::Put, CLIENT, request, self::key(key));
+    frame(&message.with_value(&value))
+}
+
+/// What the owner of a key fills its entry with.
+pub(super) fn update(key: u32, mark: Mark, value_size: u32) -> Vec<u8> {
+    let owner = partition(&self::key(key), SERVERS);
+    let value = value_of(key, value_size);
+    let sender = sender_of_server(owner);
+    let message = to_service(server_ip(owner), Op::Update, sender, key, self::key(key));
+    let room = netkv_wire::capacity(mark.bitmap);
+    frame(&Message { room, ..message.with_mark(mark).with_value(&value) })
+}
+
+/// The controller's message that begins statistics epoch `epoch`, as it enters at the CPU port.
+pub(super) fn epoch(epoch: u32) -> Vec<u8> {
+    let mark = Mark { generation: 0, version: epoch, bitmap: 0 };
+    let message = to_service(CONTROLLER_IP, Op::Epoch, CONTROLLER_SENDER, epoch, [0; 16]);
+    // In front: the header of a packet-out that is treated like any frame.
+    [vec![0; 2], frame(&message.with_mark(mark))].concat()
+}

@@ -1,0 +1,117 @@
+//! Each path of netkv's own programs is the path that its name says.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use netkv_bench::{Case, Contender, Executor, measure, subject};
+use netkv_dataplane::{Output, Switch};
+use netkv_p4::{Options, compile_file};
+use netkv_wire::{FrameView, Op, flags};
+
+fn case(program: &str, path: &str) -> Case {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../p4/{program}.p4"));
+    Case { file: Some(file), entries: 100, ..Case::new(program, path) }
+}
+
+/// A filled switch after all frames of the path, and what became of them.
+fn run(case: &Case) -> (Contender, Vec<(u16, Vec<u8>)>) {
+    let subject = subject(&case.program).unwrap();
+    let file = case.file.as_ref().unwrap();
+    let program = compile_file(file, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let program = Arc::new(program.program);
+    let made = Contender::new(Executor::Interpreter, case, subject, &program).unwrap();
+    let mut contender = made.unwrap();
+    let traffic = subject.traffic(case).unwrap();
+    let mut out = Output::new();
+    contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
+    (contender, out.frames().map(|(port, frame)| (port, frame.to_vec())).collect())
+}
+
+fn cells(switch: &Switch, name: &str) -> Vec<u64> {
+    let mut registers = switch.program().registers.iter();
+    let register = registers.find(|register| register.identity.name == name).unwrap();
+    let cells = switch.read_register(register.identity.id, None).unwrap();
+    cells.iter().map(|(_, value)| value.words[0]).collect()
+}
+
+/// Reads counted in this epoch, of the entries and in a row of the sketch.
+fn counted(contender: &mut Contender) -> (u64, u64) {
+    let switch = contender.switch().unwrap();
+    let sum = |name| cells(switch, name).iter().map(|cell| cell & 0xffff).sum();
+    (sum("NetkvIngress.hits.counts"), sum("NetkvIngress.hot_keys.sketch0.cells"))
+}
+
+#[test]
+fn netcache_reads_hit_and_only_sampled_ones_are_counted() {
+    for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
+        let (mut contender, replies) = run(&case("netcache", path));
+        for (port, reply) in &replies {
+            let reply = FrameView::parse(reply).unwrap();
+            assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+        }
+        let expected = if sampled { replies.len() as u64 } else { 0 };
+        assert_eq!(counted(&mut contender), (expected, 0), "{path}");
+    }
+}
+
+#[test]
+fn netcache_reads_miss_and_sampled_ones_go_into_the_sketch_without_a_report() {
+    for (path, sampled) in [("read-miss", false), ("count-min", true)] {
+        let (mut contender, forwarded) = run(&case("netcache", path));
+        for (port, frame) in &forwarded {
+            let request = FrameView::parse(frame).unwrap();
+            assert!(request.op() == Op::Get && request.mark().is_none() && *port == 100);
+        }
+        let expected = if sampled { forwarded.len() as u64 } else { 0 };
+        assert_eq!(counted(&mut contender), (0, expected), "{path}");
+        assert_eq!(contender.switch().unwrap().statistics().digests, 0);
+    }
+}
+
+#[test]
+fn netcache_writes_of_cached_keys_are_marked_and_invalidate_the_entry() {
+    let (mut contender, forwarded) = run(&case("netcache", "write-cached"));
+    let marked = |frame: &[u8]| frame[44] & flags::MARKED != 0;
+    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && marked(frame)));
+    let switch = contender.switch().unwrap();
+    let versions: u64 = cells(switch, "NetkvIngress.validity.version").iter().sum();
+    assert_eq!(versions, forwarded.len() as u64);
+    assert!(cells(switch, "NetkvIngress.validity.valid").iter().all(|cell| *cell == 0));
+
+    let (mut contender, forwarded) = run(&case("netcache", "write-uncached"));
+    assert!(forwarded.iter().all(|(port, frame)| *port == 100 && !marked(frame)));
+    let switch = contender.switch().unwrap();
+    assert_eq!(cells(switch, "NetkvIngress.validity.version").iter().sum::<u64>(), 0);
+}
+
+#[test]
+fn nocache_requests_reach_their_owner() {
+    for (path, op) in [("read", Op::Get), ("write", Op::Put)] {
+        let (_, forwarded) = run(&case("nocache", path));
+        for (port, frame) in &forwarded {
+            let request = FrameView::parse(frame).unwrap();
+            assert!(request.op() == op && *port == 100 && request.destination()[..2] == [10, 2]);
+        }
+    }
+}
+
+#[test]
+fn every_path_is_measured_with_the_same_answers_from_every_executor() {
+    for program in ["netcache", "nocache"] {
+        for path in subject(program).unwrap().paths() {
+            let case = case(program, path);
+            let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));
+            assert_eq!(results.len(), 2, "{path}: nobody has written it by hand");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_is_not_what_its_name_says_is_told_apart() {
+    let file = case("nocache", "read").file;
+    let error = measure(&Case { file, ..case("netcache", "read-hit") }, &Executor::ALL, 0.0);
+    let text = error.unwrap_err().to_string();
+    assert!(text.contains("no action 'NetkvIngress.sampling.configure'"), "{text}");
+    let error = measure(&Case { value_size: 129, ..case("netcache", "read-hit") }, &[], 0.0);
+    assert!(error.unwrap_err().to_string().contains("takes 1 to 128"));
+}

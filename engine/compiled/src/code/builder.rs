@@ -1,0 +1,393 @@
+//! The function that is being made: where words live, calls of helpers, blocks.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{
+    AbiParam, AliasRegion, Block, InstBuilder, MemFlags, Signature, StackSlotData, StackSlotKind,
+    Value, types,
+};
+use cranelift_codegen::isa::CallConv;
+use cranelift_frontend::{FunctionBuilder, Variable};
+use netkv_dataplane::{Graph, RegisterLayout};
+use netkv_ir::{Expr, Place, Program, Word};
+
+use crate::context::Context;
+use crate::plan::Plan;
+
+/// What the code may rely on about the program's objects; the same for every switch that runs it.
+#[derive(Debug)]
+pub(crate) struct Shapes {
+    pub(crate) registers: Vec<RegisterLayout>,
+    /// Words of a slot of tables that code looks up itself; none for the others.
+    pub(crate) slot_words: Vec<Option<usize>>,
+}
+
+/// Values of a packet that are not in the state area.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PacketVars {
+    /// Bytes parsed.
+    pub(super) cursor: Variable,
+    pub(super) length: Variable,
+    pub(super) flags: Variable,
+    pub(super) clone_session: Variable,
+    pub(super) clone_list: Variable,
+    pub(super) resubmit_list: Variable,
+    pub(super) recirculate_list: Variable,
+    pub(super) digest: Variable,
+    pub(super) truncate: Variable,
+    /// Bytes written to the output.
+    pub(super) written: Variable,
+    /// Blocks that a graph with a cycle may still run.
+    pub(super) fuel: Variable,
+}
+
+/// A function under construction.
+pub(super) struct Builder<'a> {
+    pub(super) b: FunctionBuilder<'a>,
+    pub(super) program: &'a Program,
+    pub(super) plan: &'a Plan,
+    pub(super) shapes: &'a Shapes,
+    pub(super) context: Value,
+    pub(super) frame: Value,
+    pub(super) frame_length: Value,
+    pub(super) out: Value,
+    pub(super) state: Value,
+    pub(super) vars: PacketVars,
+    words: Vec<Variable>,
+    /// The graph at hand, and the block behind it.
+    pub(super) graph: Graph,
+    pub(super) end: Block,
+    /// What is known about the parser's position in the block at hand.
+    pub(super) position: super::position::Position,
+    /// Loads from the frame may be joined and moved: not in a parser that loops.
+    pub(super) frame_flags: MemFlags,
+}
+
+/// Registers, counters and tables.
+pub(super) fn objects_memory() -> MemFlags {
+    MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Heap))
+}
+
+/// The context and the state area.
+pub(super) fn context_memory() -> MemFlags {
+    MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Vmctx))
+}
+
+/// The frame that leaves.
+pub(super) fn out_memory() -> MemFlags {
+    MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Table))
+}
+
+/// The frame that came in.
+pub(super) fn frame_memory(movable: bool) -> MemFlags {
+    let flags = MemFlags::new().with_notrap();
+    if movable { flags.with_readonly().with_can_move() } else { flags }
+}
+
+/// Offset of a field of the context.
+macro_rules! field {
+    ($($field:ident).+) => {
+        std::mem::offset_of!($crate::context::Context, $($field).+) as i32
+    };
+}
+pub(super) use field;
+
+impl<'a> Builder<'a> {
+    /// Starts a function whose entry block is filled next.
+    pub(super) fn new(
+        mut b: FunctionBuilder<'a>,
+        program: &'a Program,
+        plan: &'a Plan,
+        shapes: &'a Shapes,
+    ) -> Self {
+        let entry = b.create_block();
+        b.append_block_params_for_function_params(entry);
+        b.switch_to_block(entry);
+        b.seal_block(entry);
+        let context = b.block_params(entry)[0];
+        let words = (0..program.state_words).map(|_| b.declare_var(types::I64)).collect();
+        let mut var = || b.declare_var(types::I64);
+        let vars = PacketVars {
+            cursor: var(),
+            length: var(),
+            flags: var(),
+            clone_session: var(),
+            clone_list: var(),
+            resubmit_list: var(),
+            recirculate_list: var(),
+            digest: var(),
+            truncate: var(),
+            written: var(),
+            fuel: var(),
+        };
+        let constant = MemFlags::new().with_notrap().with_readonly().with_can_move();
+        let mut load = |offset| b.ins().load(types::I64, constant, context, offset);
+        let (frame, frame_length) = (load(field!(frame)), load(field!(frame_length)));
+        let (out, state) = (load(field!(out)), load(field!(state)));
+        Self {
+            context,
+            frame,
+            frame_length,
+            out,
+            state,
+            vars,
+            words,
+            graph: Graph::Parser,
+            end: entry,
+            position: super::position::Position::default(),
+            frame_flags: frame_memory(true),
+            b,
+            program,
+            plan,
+            shapes,
+        }
+    }
+
+    pub(super) fn constant(&mut self, value: u64) -> Value {
+        self.b.ins().iconst(types::I64, value as i64)
+    }
+
+    /// A field of the context.
+    pub(super) fn context_load(&mut self, offset: i32) -> Value {
+        self.b.ins().load(types::I64, context_memory(), self.context, offset)
+    }
+
+    pub(super) fn context_store(&mut self, offset: i32, value: Value) {
+        self.b.ins().store(context_memory(), value, self.context, offset);
+    }
+
+    /// A field of the context that does not change while the code runs.
+    pub(super) fn context_constant(&mut self, offset: i32) -> Value {
+        let flags = MemFlags::new().with_notrap().with_readonly().with_can_move();
+        self.b.ins().load(types::I64, flags, self.context, offset)
+    }
+
+    fn offset(word: Word) -> i32 {
+        // The front end gives programs at most 2^22 words.
+        word as i32 * 8
+    }
+
+    /// A word of the state area.
+    pub(super) fn get(&mut self, word: Word) -> Value {
+        if self.plan.in_memory.contains(word) {
+            self.b.ins().load(types::I64, context_memory(), self.state, Self::offset(word))
+        } else {
+            self.b.use_var(self.words[word as usize])
+        }
+    }
+
+    /// Sets a word of the state area.
+    pub(super) fn set(&mut self, word: Word, value: Value) {
+        if self.plan.in_memory.contains(word) {
+            self.b.ins().store(context_memory(), value, self.state, Self::offset(word));
+        } else {
+            self.b.def_var(self.words[word as usize], value);
+        }
+    }
+
+    pub(super) fn load(&mut self, place: Place) -> Vec<Value> {
+        (place.word..place.word + place.words()).map(|word| self.get(word)).collect()
+    }
+
+    pub(super) fn store(&mut self, place: Place, value: &[Value]) {
+        for (word, value) in (place.word..).zip(value) {
+            self.set(word, *value);
+        }
+    }
+
+    /// Sets a place to a number, cut to its width.
+    pub(super) fn store_number(&mut self, place: Place, value: Value) {
+        let low = self.cut(value, place.width.min(64));
+        self.set(place.word, low);
+        self.zero(place.word + 1, place.words() - 1);
+    }
+
+    pub(super) fn store_constant(&mut self, place: Place, value: u64) {
+        let value = self.constant(value);
+        self.store_number(place, value);
+    }
+
+    pub(super) fn zero(&mut self, first: Word, words: u32) {
+        if words > 0 {
+            let zero = self.constant(0);
+            (first..first + words).for_each(|word| self.set(word, zero));
+        }
+    }
+
+    /// Loads words that live in values from the state area (a packet that lies in memory).
+    pub(super) fn take_words(&mut self, words: impl Iterator<Item = Word>) {
+        for word in words {
+            if !self.plan.in_memory.contains(word) {
+                let offset = Self::offset(word);
+                let value = self.b.ins().load(types::I64, context_memory(), self.state, offset);
+                self.b.def_var(self.words[word as usize], value);
+            }
+        }
+    }
+
+    /// Stores words that live in values to the state area.
+    pub(super) fn leave_words(&mut self, words: impl Iterator<Item = Word>) {
+        for word in words {
+            if !self.plan.in_memory.contains(word) {
+                let value = self.b.use_var(self.words[word as usize]);
+                let offset = Self::offset(word);
+                self.b.ins().store(context_memory(), value, self.state, offset);
+            }
+        }
+    }
+
+    /// The element that an index means: its distance in bytes from element 0, and whether there
+    /// is one. Out of range the distance is 0.
+    pub(super) fn element(&mut self, stack: u32, index: &Expr) -> (Value, Value) {
+        let stack = &self.program.stacks[stack as usize];
+        let index = self.saturated(index);
+        let inside = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(stack.size));
+        let distance = self.b.ins().imul_imm(index, i64::from(stack.stride) * 8);
+        let zero = self.constant(0);
+        (self.b.ins().select(inside, distance, zero), inside)
+    }
+
+    /// The place in an element that is known now; none if it depends on the packet.
+    pub(super) fn fixed_element(&self, stack: u32, index: &Expr, place: Place) -> Option<Element> {
+        let Expr::Const(index) = index else { return None };
+        let stack = &self.program.stacks[stack as usize];
+        let high = index.words[1..].iter().any(|word| *word != 0);
+        if high || index.words[0] >= u64::from(stack.size) {
+            return Some(Element::Nowhere);
+        }
+        let word = place.word + index.words[0] as u32 * stack.stride;
+        Some(Element::At(Place { word, ..place }))
+    }
+
+    pub(super) fn load_element(&mut self, stack: u32, index: &Expr, place: Place) -> Vec<Value> {
+        match self.fixed_element(stack, index, place) {
+            Some(Element::At(place)) => return self.load(place),
+            Some(Element::Nowhere) => {
+                return vec![self.constant(0); place.words() as usize];
+            }
+            None => {}
+        }
+        let (distance, inside) = self.element(stack, index);
+        let at = self.b.ins().iadd(self.state, distance);
+        let zero = self.constant(0);
+        (place.word..place.word + place.words())
+            .map(|word| {
+                let offset = Self::offset(word);
+                let value = self.b.ins().load(types::I64, context_memory(), at, offset);
+                self.b.ins().select(inside, value, zero)
+            })
+            .collect()
+    }
+
+    /// Stores to a place in the element at `distance` bytes, which exists.
+    pub(super) fn store_at(&mut self, distance: Value, word: Word, value: &[Value]) {
+        let at = self.b.ins().iadd(self.state, distance);
+        for (word, value) in (word..).zip(value) {
+            self.b.ins().store(context_memory(), *value, at, Self::offset(word));
+        }
+    }
+
+    /// A word in the element at `distance` bytes.
+    pub(super) fn load_at(&mut self, distance: Value, word: Word) -> Value {
+        let at = self.b.ins().iadd(self.state, distance);
+        self.b.ins().load(types::I64, context_memory(), at, Self::offset(word))
+    }
+
+    /// Calls a helper: the context, then `args`. Returns its result if it has one.
+    pub(super) fn call(
+        &mut self,
+        helper: *const (),
+        args: &[Value],
+        result: bool,
+    ) -> Option<Value> {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params = vec![AbiParam::new(types::I64); args.len() + 1];
+        if result {
+            signature.returns.push(AbiParam::new(types::I64));
+        }
+        let signature = self.b.import_signature(signature);
+        let address = self.constant(helper as u64);
+        let mut all = vec![self.context];
+        all.extend_from_slice(args);
+        let call = self.b.ins().call_indirect(signature, address, &all);
+        self.b.inst_results(call).first().copied()
+    }
+
+    /// As [`Builder::call`], for a helper with a result.
+    pub(super) fn ask(&mut self, helper: *const (), args: &[Value]) -> Value {
+        self.call(helper, args, true).expect("the helper was declared with a result")
+    }
+
+    /// Puts words on the stack for a helper; their address.
+    pub(super) fn spill(&mut self, words: &[Value]) -> Value {
+        let size = words.len() as u32 * 8;
+        let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3);
+        let slot = self.b.create_sized_stack_slot(data);
+        for (i, word) in words.iter().enumerate() {
+            self.b.ins().stack_store(*word, slot, i as i32 * 8);
+        }
+        self.b.ins().stack_addr(types::I64, slot, 0)
+    }
+
+    pub(super) fn reload(&mut self, at: Value, words: usize) -> Vec<Value> {
+        let flags = MemFlags::new().with_notrap();
+        (0..words).map(|i| self.b.ins().load(types::I64, flags, at, i as i32 * 8)).collect()
+    }
+
+    /// Goes on in a new block.
+    pub(super) fn new_block(&mut self) -> Block {
+        self.b.create_block()
+    }
+
+    /// Fills a block that nothing else will jump to.
+    pub(super) fn enter(&mut self, block: Block) {
+        self.b.switch_to_block(block);
+        self.b.seal_block(block);
+    }
+
+    /// Runs `body` only if `cond` is not 0.
+    pub(super) fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+        let (then, after) = (self.new_block(), self.new_block());
+        self.b.ins().brif(cond, then, &[], after, &[]);
+        self.enter(then);
+        body(self);
+        self.b.ins().jump(after, &[]);
+        self.enter(after);
+    }
+
+    /// Runs one of two bodies.
+    pub(super) fn either(
+        &mut self,
+        cond: Value,
+        then: impl FnOnce(&mut Self),
+        otherwise: impl FnOnce(&mut Self),
+    ) {
+        let (yes, no, after) = (self.new_block(), self.new_block(), self.new_block());
+        self.b.ins().brif(cond, yes, &[], no, &[]);
+        self.enter(yes);
+        then(self);
+        self.b.ins().jump(after, &[]);
+        self.enter(no);
+        otherwise(self);
+        self.b.ins().jump(after, &[]);
+        self.enter(after);
+    }
+
+    /// Adds 1 to one of the executor's counts.
+    pub(super) fn count(&mut self, offset: usize) {
+        let counts = self.context_constant(field!(counts));
+        let (flags, offset) = (objects_memory(), offset as i32);
+        let value = self.b.ins().load(types::I64, flags, counts, offset);
+        let value = self.b.ins().iadd_imm(value, 1);
+        self.b.ins().store(flags, value, counts, offset);
+    }
+}
+
+/// Where an element at a constant index is.
+pub(super) enum Element {
+    At(Place),
+    /// Out of range.
+    Nowhere,
+}
+
+// Offsets fit into the 32 bits of an instruction.
+const _: () = assert!(size_of::<Context>() < 4096);

@@ -1,0 +1,120 @@
+//! Strings of bits: the frame that leaves, and the input of hashes and checksums.
+
+use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
+
+use super::builder::{Builder, out_memory};
+use super::expr::mask;
+use crate::helpers;
+
+/// Up to 64 bits of a string, right-aligned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Chunk {
+    pub(super) value: Value,
+    pub(super) bits: u32,
+}
+
+impl Builder<'_> {
+    /// Lays values out one after the other: chunks of 64 bits, the last one maybe shorter.
+    pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut open: Option<Chunk> = None;
+        for (value, width) in values {
+            for (i, word) in value.iter().enumerate().rev() {
+                let bits = (width - 64 * i as u32).min(64);
+                self.append(&mut chunks, &mut open, Chunk { value: *word, bits });
+            }
+        }
+        chunks.extend(open);
+        chunks
+    }
+
+    fn append(&mut self, chunks: &mut Vec<Chunk>, open: &mut Option<Chunk>, part: Chunk) {
+        let Some(before) = open.take() else {
+            if part.bits == 64 {
+                chunks.push(part);
+            } else {
+                *open = Some(part);
+            }
+            return;
+        };
+        let room = 64 - before.bits;
+        let take = room.min(part.bits);
+        let rest = part.bits - take;
+        let high = self.b.ins().ishl_imm(before.value, i64::from(take));
+        let low =
+            if rest > 0 { self.b.ins().ushr_imm(part.value, i64::from(rest)) } else { part.value };
+        let joined = Chunk { value: self.b.ins().bor(high, low), bits: before.bits + take };
+        if joined.bits < 64 {
+            *open = Some(joined);
+            return;
+        }
+        chunks.push(joined);
+        if rest > 0 {
+            let value = self.b.ins().band_imm(part.value, mask(rest) as i64);
+            *open = Some(Chunk { value, bits: rest });
+        }
+    }
+
+    /// Writes chunks to memory, big-endian; the last one is filled up with zeros to eight bytes,
+    /// which the memory must have room for.
+    pub(super) fn write(&mut self, chunks: &[Chunk], at: Value, flags: MemFlags) {
+        let mut offset = 0;
+        for chunk in chunks {
+            let value = self.left_aligned(*chunk);
+            let value = self.b.ins().bswap(value);
+            self.b.ins().store(flags, value, at, offset);
+            offset += 8;
+        }
+    }
+
+    /// The bits of a chunk at the high end of 64.
+    pub(super) fn left_aligned(&mut self, chunk: Chunk) -> Value {
+        if chunk.bits == 64 {
+            chunk.value
+        } else {
+            self.b.ins().ishl_imm(chunk.value, i64::from(64 - chunk.bits))
+        }
+    }
+
+    /// Appends a header to the frame that leaves, if it is valid.
+    pub(super) fn emit(&mut self, header: u32) {
+        let info = &self.program.headers[header as usize];
+        let written = self.b.use_var(self.vars.written);
+        if info.fields.iter().any(|field| field.varbit_length.is_some()) {
+            let at = self.b.ins().iadd(self.out, written);
+            let id = self.constant(u64::from(header));
+            let bytes = self.ask(helpers::emit as *const (), &[id, at]);
+            let written = self.b.ins().iadd(written, bytes);
+            self.b.def_var(self.vars.written, written);
+            return;
+        }
+        let valid = self.get(info.valid);
+        self.when(valid, |b| {
+            let values: Vec<_> =
+                info.fields.iter().map(|field| (b.load(field.place), field.place.width)).collect();
+            let bits: u32 = values.iter().map(|(_, width)| width).sum();
+            let chunks = b.pack(&values);
+            let at = b.b.ins().iadd(b.out, written);
+            b.write(&chunks, at, out_memory());
+            let written = b.b.ins().iadd_imm(written, i64::from(bits / 8));
+            b.b.def_var(b.vars.written, written);
+        });
+    }
+
+    /// Appends what the parser has left, cuts the frame to what `truncate` says, and tells the
+    /// executor its length.
+    pub(super) fn finish_frame(&mut self) {
+        let cursor = self.b.use_var(self.vars.cursor);
+        let written = self.b.use_var(self.vars.written);
+        let rest = self.b.ins().isub(self.frame_length, cursor);
+        self.when(rest, |b| {
+            let to = b.b.ins().iadd(b.out, written);
+            b.call(helpers::copy as *const (), &[to, cursor, rest], false);
+        });
+        let length = self.b.ins().iadd(written, rest);
+        let limit = self.b.use_var(self.vars.truncate);
+        let length = self.b.ins().umin(length, limit);
+        self.context_store(super::builder::field!(out_length), length);
+        debug_assert_eq!(self.b.func.dfg.value_type(length), types::I64);
+    }
+}

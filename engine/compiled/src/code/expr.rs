@@ -1,0 +1,300 @@
+//! Expressions as values of the code.
+//!
+//! A value of width `w` is `ceil(w / 64)` machine words, least significant first, high bits 0, as
+//! in the state area. Nothing here touches memory unless a helper has to compute.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use netkv_ir::{BinaryOp, Expr, UnaryOp};
+
+use super::builder::Builder;
+
+/// The low `width` bits set.
+pub(super) const fn mask(width: u32) -> u64 {
+    if width >= 64 { u64::MAX } else { (1 << width) - 1 }
+}
+
+pub(super) fn words(width: u32) -> usize {
+    width.div_ceil(64) as usize
+}
+
+/// The largest number that an expression of at most 64 bits can be.
+pub(super) fn most(expr: &Expr) -> u64 {
+    let all = mask(expr.width());
+    match expr {
+        Expr::Const(value) if value.width <= 64 => value.words[0],
+        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => most(arg).min(all),
+        Expr::Binary { op: BinaryOp::And, left, right, .. } if expr.width() <= 64 => {
+            most(left).min(most(right))
+        }
+        Expr::Binary { op: BinaryOp::Mod, right, .. } if expr.width() <= 64 => match &**right {
+            Expr::Const(value) if value.words[0] > 0 => value.words[0] - 1,
+            _ => all,
+        },
+        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => most(then).max(most(otherwise)),
+        _ => all,
+    }
+}
+
+impl Builder<'_> {
+    /// An expression of any width.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Vec<Value> {
+        let width = expr.width();
+        if width <= 64 {
+            return vec![self.small(expr)];
+        }
+        match expr {
+            Expr::Const(value) => value.words.iter().map(|word| self.constant(*word)).collect(),
+            Expr::Load(place) => self.load(*place),
+            Expr::LoadElement { stack, index, place } => self.load_element(*stack, index, *place),
+            Expr::Unary { op, arg, .. } => {
+                let from = arg.width();
+                let value = self.expr(arg);
+                self.unary_wide(*op, value, from, width)
+            }
+            Expr::Binary { op, left, right, .. } => match op {
+                BinaryOp::Shl | BinaryOp::Shr | BinaryOp::SarSigned => {
+                    let value = self.expr(left);
+                    self.shift_wide(*op, value, right, width)
+                }
+                _ => {
+                    let (left, right) = (self.expr(left), self.expr(right));
+                    self.binary_wide(*op, &left, &right, width)
+                }
+            },
+            Expr::Mux { cond, then, otherwise } => {
+                let cond = self.small(cond);
+                let (then, otherwise) = (self.expr(then), self.expr(otherwise));
+                let pairs = then.into_iter().zip(otherwise);
+                pairs.map(|(then, otherwise)| self.b.ins().select(cond, then, otherwise)).collect()
+            }
+            Expr::Slice { arg, low, .. } => {
+                let value = self.expr(arg);
+                self.slice(&value, *low, width)
+            }
+            Expr::Concat(left, right) => {
+                let shift = right.width();
+                let (left, right) = (self.expr(left), self.expr(right));
+                self.concat(&left, &right, shift, width)
+            }
+            Expr::PacketLength => unreachable!("it has 32 bits"),
+        }
+    }
+
+    /// An expression of at most 64 bits.
+    pub(super) fn small(&mut self, expr: &Expr) -> Value {
+        let width = expr.width();
+        match expr {
+            Expr::Const(value) => self.constant(value.words[0]),
+            Expr::Load(place) => self.get(place.word),
+            Expr::LoadElement { stack, index, place } => {
+                self.load_element(*stack, index, *place)[0]
+            }
+            Expr::Unary { op, arg, .. } => self.unary(*op, arg, width),
+            Expr::Binary { op, left, right, .. } => self.binary(*op, left, right),
+            Expr::Mux { cond, then, otherwise } => {
+                let cond = self.small(cond);
+                let (then, otherwise) = (self.small(then), self.small(otherwise));
+                self.b.ins().select(cond, then, otherwise)
+            }
+            Expr::Slice { arg, low, .. } => {
+                let value = self.expr(arg);
+                self.slice(&value, *low, width)[0]
+            }
+            Expr::Concat(left, right) => {
+                let shift = right.width();
+                let (left, right) = (self.small(left), self.small(right));
+                let left = self.b.ins().ishl_imm(left, i64::from(shift));
+                self.b.ins().bor(left, right)
+            }
+            Expr::PacketLength => {
+                let length = self.frame_length;
+                self.cut(length, 32)
+            }
+        }
+    }
+
+    /// A condition, as what branches and selects take.
+    pub(super) fn condition(&mut self, expr: &Expr) -> Value {
+        self.small(expr)
+    }
+
+    /// An index or shift amount: all ones when it does not fit into 64 bits.
+    pub(super) fn saturated(&mut self, expr: &Expr) -> Value {
+        let value = self.expr(expr);
+        let Some(high) = self.any_bits(&value[1..]) else { return value[0] };
+        let all = self.constant(u64::MAX);
+        self.b.ins().select(high, all, value[0])
+    }
+
+    /// The low 64 bits of an expression.
+    pub(super) fn truncated(&mut self, expr: &Expr) -> Value {
+        self.expr(expr)[0]
+    }
+
+    pub(super) fn cut(&mut self, value: Value, width: u32) -> Value {
+        if width >= 64 { value } else { self.b.ins().band_imm(value, mask(width) as i64) }
+    }
+
+    /// A bit pattern of `width` bits as a signed number.
+    pub(super) fn signed(&mut self, value: Value, width: u32) -> Value {
+        if width >= 64 {
+            return value;
+        }
+        let shift = i64::from(64 - width);
+        let high = self.b.ins().ishl_imm(value, shift);
+        self.b.ins().sshr_imm(high, shift)
+    }
+
+    fn unary(&mut self, op: UnaryOp, arg: &Expr, width: u32) -> Value {
+        let from = arg.width();
+        if from > 64 {
+            let value = self.truncated(arg);
+            return self.cut(value, width);
+        }
+        let value = self.small(arg);
+        match op {
+            UnaryOp::Not => self.b.ins().bxor_imm(value, mask(width) as i64),
+            UnaryOp::Neg => {
+                let value = self.b.ins().ineg(value);
+                self.cut(value, width)
+            }
+            UnaryOp::ZeroExtend if width >= from => value,
+            UnaryOp::ZeroExtend => self.cut(value, width),
+            UnaryOp::SignExtend if width <= from => self.cut(value, width),
+            UnaryOp::SignExtend => {
+                let value = self.signed(value, from);
+                self.cut(value, width)
+            }
+        }
+    }
+
+    fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) -> Value {
+        let width = left.width();
+        if matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::SarSigned) {
+            let (value, amount) = (self.small(left), self.saturated(right));
+            return self.shift(op, value, amount, width);
+        }
+        if width > 64 {
+            let (left, right) = (self.expr(left), self.expr(right));
+            let holds = self.compare_wide(op, left, right, width);
+            return self.b.ins().uextend(types::I64, holds);
+        }
+        let (l, r) = (self.small(left), self.small(right));
+        match op {
+            BinaryOp::Add => {
+                let sum = self.b.ins().iadd(l, r);
+                self.cut(sum, width)
+            }
+            BinaryOp::Sub => {
+                let rest = self.b.ins().isub(l, r);
+                self.cut(rest, width)
+            }
+            BinaryOp::Mul => {
+                let product = self.b.ins().imul(l, r);
+                self.cut(product, width)
+            }
+            BinaryOp::Div | BinaryOp::Mod => self.divide(op, l, r),
+            BinaryOp::SatAddUnsigned => {
+                let sum = self.b.ins().iadd(l, r);
+                let all = self.constant(mask(width));
+                let over = if width == 64 {
+                    self.b.ins().icmp(IntCC::UnsignedLessThan, sum, l)
+                } else {
+                    self.b.ins().icmp(IntCC::UnsignedGreaterThan, sum, all)
+                };
+                self.b.ins().select(over, all, sum)
+            }
+            BinaryOp::SatSubUnsigned => {
+                let under = self.b.ins().icmp(IntCC::UnsignedLessThan, l, r);
+                let rest = self.b.ins().isub(l, r);
+                let zero = self.constant(0);
+                self.b.ins().select(under, zero, rest)
+            }
+            BinaryOp::SatAddSigned | BinaryOp::SatSubSigned => {
+                self.saturate_signed(op, l, r, width)
+            }
+            BinaryOp::And => self.b.ins().band(l, r),
+            BinaryOp::Or => self.b.ins().bor(l, r),
+            BinaryOp::Xor => self.b.ins().bxor(l, r),
+            _ => {
+                let (l, r) = if matches!(op, BinaryOp::LtSigned | BinaryOp::LeSigned) {
+                    (self.signed(l, width), self.signed(r, width))
+                } else {
+                    (l, r)
+                };
+                let holds = self.b.ins().icmp(condition_code(op), l, r);
+                self.b.ins().uextend(types::I64, holds)
+            }
+        }
+    }
+
+    /// Division by 0 gives 0.
+    pub(super) fn divide(&mut self, op: BinaryOp, left: Value, right: Value) -> Value {
+        let one = self.constant(1);
+        let zero = self.constant(0);
+        let by_zero = self.b.ins().icmp_imm(IntCC::Equal, right, 0);
+        let divisor = self.b.ins().select(by_zero, one, right);
+        let value = if op == BinaryOp::Div {
+            self.b.ins().udiv(left, divisor)
+        } else {
+            self.b.ins().urem(left, divisor)
+        };
+        self.b.ins().select(by_zero, zero, value)
+    }
+
+    fn saturate_signed(&mut self, op: BinaryOp, l: Value, r: Value, width: u32) -> Value {
+        let (l, r) = (self.signed(l, width), self.signed(r, width));
+        let add = op == BinaryOp::SatAddSigned;
+        let exact = if add { self.b.ins().iadd(l, r) } else { self.b.ins().isub(l, r) };
+        if width < 64 {
+            let limit = 1i64 << (width - 1);
+            let (low, high) = (self.constant(-limit as u64), self.constant((limit - 1) as u64));
+            let value = self.b.ins().smax(exact, low);
+            let value = self.b.ins().smin(value, high);
+            return self.cut(value, width);
+        }
+        // Overflow: the operands' signs are alike (adding) or differ (subtracting), and the
+        // result's sign is not the left one's.
+        let signs = self.b.ins().bxor(l, r);
+        let signs = if add { self.b.ins().bnot(signs) } else { signs };
+        let turned = self.b.ins().bxor(l, exact);
+        let over = self.b.ins().band(signs, turned);
+        let over = self.b.ins().icmp_imm(IntCC::SignedLessThan, over, 0);
+        let sign = self.b.ins().sshr_imm(l, 63);
+        let limit = self.b.ins().bxor_imm(sign, i64::MAX);
+        self.b.ins().select(over, limit, exact)
+    }
+
+    /// A shift of a value of at most 64 bits.
+    fn shift(&mut self, op: BinaryOp, value: Value, amount: Value, width: u32) -> Value {
+        if op == BinaryOp::SarSigned {
+            let value = self.signed(value, width);
+            let most = self.constant(63);
+            let amount = self.b.ins().umin(amount, most);
+            let value = self.b.ins().sshr(value, amount);
+            return self.cut(value, width);
+        }
+        let shifted = if op == BinaryOp::Shl {
+            let shifted = self.b.ins().ishl(value, amount);
+            self.cut(shifted, width)
+        } else {
+            self.b.ins().ushr(value, amount)
+        };
+        let over =
+            self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, amount, i64::from(width));
+        let zero = self.constant(0);
+        self.b.ins().select(over, zero, shifted)
+    }
+}
+
+fn condition_code(op: BinaryOp) -> IntCC {
+    match op {
+        BinaryOp::Eq => IntCC::Equal,
+        BinaryOp::Ne => IntCC::NotEqual,
+        BinaryOp::LtUnsigned => IntCC::UnsignedLessThan,
+        BinaryOp::LeUnsigned => IntCC::UnsignedLessThanOrEqual,
+        BinaryOp::LtSigned => IntCC::SignedLessThan,
+        _ => IntCC::SignedLessThanOrEqual,
+    }
+}

@@ -1,0 +1,315 @@
+//! v1model's externs.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::{InstBuilder, Value, types};
+use netkv_dataplane::{CounterData, Counts, RegisterLayout};
+use netkv_ir::{BinaryOp, Expr, HashAlgorithm, HashInput, Op, Place};
+
+use super::builder::{Builder, context_memory, field, objects_memory};
+use super::expr::{most, words};
+use crate::helpers::{self, ALGORITHMS};
+
+impl Builder<'_> {
+    pub(super) fn extern_op(&mut self, op: &Op) {
+        match op {
+            Op::RegisterRead { register, index, to } => {
+                self.register_read(*register as usize, index, *to);
+            }
+            Op::RegisterWrite { register, index, value } => {
+                let value = self.expr(value);
+                self.register_write(*register as usize, index, &value);
+            }
+            Op::Count { counter, index } => self.count_packet(*counter as usize, index),
+            Op::ExecuteMeter { meter, index, to } => {
+                let (meter, index) = (self.constant(u64::from(*meter)), self.saturated(index));
+                let colour = self.ask(helpers::meter as *const (), &[meter, index]);
+                let known = self.b.ins().icmp_imm(IntCC::NotEqual, colour, -1);
+                self.when(known, |b| b.store_number(*to, colour));
+            }
+            Op::ReadDirectMeter { meter, to } => {
+                let meter = self.constant(u64::from(*meter));
+                let colour = self.ask(helpers::direct_meter as *const (), &[meter]);
+                self.store_number(*to, colour);
+            }
+            Op::Hash { to, algorithm, base, data, max } => {
+                let hash = self.hash(*algorithm, data, false);
+                let base = self.truncated(base);
+                let rest = match max {
+                    Expr::Const(max) if max.words[0].is_power_of_two() => {
+                        self.b.ins().band_imm(hash, (max.words[0] - 1) as i64)
+                    }
+                    max => {
+                        let max = self.truncated(max);
+                        self.remainder(hash, max)
+                    }
+                };
+                let value = self.b.ins().iadd(base, rest);
+                self.store_number(*to, value);
+            }
+            Op::Random { to, low, high } => {
+                let (low, high) = (self.truncated(low), self.truncated(high));
+                let value = self.ask(helpers::random as *const (), &[low, high]);
+                self.store_number(*to, value);
+            }
+            Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload } => {
+                let cond = self.small(cond);
+                self.when(cond, |b| {
+                    let found = b.hash(*algorithm, data, *with_payload);
+                    let told = b.truncated(checksum);
+                    let wrong = b.b.ins().icmp(IntCC::NotEqual, found, told);
+                    b.when(wrong, |b| {
+                        b.store_constant(b.program.standard_metadata.checksum_error, 1);
+                    });
+                });
+            }
+            Op::UpdateChecksum { cond, data, to, header, algorithm, with_payload } => {
+                let mut cond = self.small(cond);
+                if let Some(header) = header {
+                    let valid = self.get(self.program.headers[*header as usize].valid);
+                    cond = self.b.ins().band(cond, valid);
+                }
+                self.when(cond, |b| {
+                    let sum = b.hash(*algorithm, data, *with_payload);
+                    b.store_number(*to, sum);
+                });
+            }
+            Op::Assert(cond) => {
+                let cond = self.small(cond);
+                let failed = self.b.ins().icmp_imm(IntCC::Equal, cond, 0);
+                self.when(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
+            }
+            // `log_msg` speaks in traces only, and those are the interpreter's.
+            _ => debug_assert!(matches!(op, Op::Log { .. }), "{op:?} has no compiled form"),
+        }
+    }
+
+    /// The remainder; of a division by 0, it is 0.
+    fn remainder(&mut self, value: Value, divisor: Value) -> Value {
+        self.divide(BinaryOp::Mod, value, divisor)
+    }
+
+    /// The address of a cell that exists.
+    fn cell(&mut self, layout: &RegisterLayout, index: Value) -> Value {
+        let blocks = self.context_constant(field!(registers));
+        let flags =
+            cranelift_codegen::ir::MemFlags::new().with_notrap().with_readonly().with_can_move();
+        let block = self.b.ins().load(types::I64, flags, blocks, layout.block as i32 * 8);
+        let distance = self.b.ins().imul_imm(index, layout.stride as i64);
+        self.b.ins().iadd(block, distance)
+    }
+
+    fn register_read(&mut self, register: usize, index: &Expr, to: Place) {
+        let layout = self.shapes.registers[register];
+        if layout.size == 0 {
+            return;
+        }
+        let inside = most_index(index) < u64::from(layout.size);
+        let index = self.saturated(index);
+        if inside {
+            let value = self.read_cell(&layout, index);
+            self.store(to, &value);
+            return;
+        }
+        // Out of range the first cell is read, and thrown away.
+        let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
+        let zero = self.constant(0);
+        let index = self.b.ins().select(known, index, zero);
+        let value = self.read_cell(&layout, index);
+        for (word, value) in (to.word..).zip(value) {
+            let old = self.get(word);
+            let value = self.b.ins().select(known, value, old);
+            self.set(word, value);
+        }
+    }
+
+    fn read_cell(&mut self, layout: &RegisterLayout, index: Value) -> Vec<Value> {
+        let at = self.cell(layout, index);
+        let (flags, offset) = (objects_memory(), layout.offset as i32);
+        let value = match layout.cell {
+            1 => self.b.ins().uload8(types::I64, flags, at, offset),
+            2 => self.b.ins().uload16(types::I64, flags, at, offset),
+            4 => self.b.ins().uload32(flags, at, offset),
+            bytes => {
+                return (0..bytes as i32 / 8)
+                    .map(|i| self.b.ins().load(types::I64, flags, at, offset + 8 * i))
+                    .collect();
+            }
+        };
+        vec![value]
+    }
+
+    fn register_write(&mut self, register: usize, index: &Expr, value: &[Value]) {
+        let layout = self.shapes.registers[register];
+        let inside = most_index(index) < u64::from(layout.size);
+        let index = self.saturated(index);
+        if inside {
+            self.write_cell(&layout, index, value);
+            return;
+        }
+        let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
+        self.when(known, |b| b.write_cell(&layout, index, value));
+    }
+
+    fn write_cell(&mut self, layout: &RegisterLayout, index: Value, value: &[Value]) {
+        let at = self.cell(layout, index);
+        let (flags, offset) = (objects_memory(), layout.offset as i32);
+        match layout.cell {
+            1 => drop(self.b.ins().istore8(flags, value[0], at, offset)),
+            2 => drop(self.b.ins().istore16(flags, value[0], at, offset)),
+            4 => drop(self.b.ins().istore32(flags, value[0], at, offset)),
+            _ => {
+                for (i, word) in value.iter().enumerate() {
+                    self.b.ins().store(flags, *word, at, offset + 8 * i as i32);
+                }
+            }
+        }
+    }
+
+    fn count_packet(&mut self, counter: usize, index: &Expr) {
+        let size = self.program.counters[counter].size;
+        let index = self.saturated(index);
+        let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(size));
+        self.when(known, |b| {
+            let cells = b.context_constant(field!(counters));
+            let cells = b.b.ins().load(types::I64, context_memory(), cells, counter as i32 * 8);
+            let distance = b.b.ins().imul_imm(index, size_of::<CounterData>() as i64);
+            let at = b.b.ins().iadd(cells, distance);
+            let bytes = b.context_constant(field!(ingress_length));
+            for (offset, more) in [
+                (std::mem::offset_of!(CounterData, packets), None),
+                (std::mem::offset_of!(CounterData, bytes), Some(bytes)),
+            ] {
+                let (flags, offset) = (objects_memory(), offset as i32);
+                let value = b.b.ins().load(types::I64, flags, at, offset);
+                let value = match more {
+                    None => b.b.ins().iadd_imm(value, 1),
+                    Some(more) => b.b.ins().iadd(value, more),
+                };
+                b.b.ins().store(flags, value, at, offset);
+            }
+        });
+    }
+
+    /// The hash of a list of values, fields of invalid headers left out.
+    fn hash(&mut self, algorithm: HashAlgorithm, data: &[HashInput], payload: bool) -> Value {
+        let header = data.first().and_then(|input| input.header);
+        let uniform = data.iter().all(|input| input.header == header);
+        let fixed = data.iter().all(|input| input.varbit_length.is_none());
+        if !uniform || !fixed || payload {
+            return self.hash_by_parts(algorithm, data, payload);
+        }
+        let Some(header) = header else { return self.hash_fixed(algorithm, data) };
+        // All of the input or nothing.
+        let valid = self.get(self.program.headers[header as usize].valid);
+        let result = self.b.declare_var(types::I64);
+        self.either(
+            valid,
+            |b| {
+                let value = b.hash_fixed(algorithm, data);
+                b.b.def_var(result, value);
+            },
+            |b| {
+                let value = b.hash_fixed(algorithm, &[]);
+                b.b.def_var(result, value);
+            },
+        );
+        self.b.use_var(result)
+    }
+
+    /// A hash over values that are all there.
+    fn hash_fixed(&mut self, algorithm: HashAlgorithm, data: &[HashInput]) -> Value {
+        let values: Vec<(Vec<Value>, u32)> =
+            data.iter().map(|input| (self.expr(&input.value), input.value.width())).collect();
+        let bits: u32 = values.iter().map(|(_, width)| width).sum();
+        let chunks = self.pack(&values);
+        match algorithm {
+            HashAlgorithm::Csum16 => return self.checksum(&chunks),
+            HashAlgorithm::Identity => {
+                // The first eight bytes as a number; fewer if there are fewer.
+                let Some(first) = chunks.first() else { return self.constant(0) };
+                let odd = (8 - bits % 8) % 8;
+                return if first.bits == 64 || odd == 0 {
+                    first.value
+                } else {
+                    self.b.ins().ishl_imm(first.value, i64::from(odd))
+                };
+            }
+            _ => {}
+        }
+        let buffer = self.context_constant(field!(hash));
+        self.write(&chunks, buffer, context_memory());
+        let (algorithm, length) =
+            (self.algorithm(algorithm), self.constant(u64::from(bits.div_ceil(8))));
+        self.ask(helpers::hash as *const (), &[algorithm, length])
+    }
+
+    /// The Internet checksum: the sum of all 64-bit parts with the carry added back in, folded
+    /// to 16 bits, is the sum of the 16-bit words (RFC 1071, section 2).
+    fn checksum(&mut self, chunks: &[super::deparse::Chunk]) -> Value {
+        let mut sum = self.constant(0);
+        for (i, chunk) in chunks.iter().enumerate() {
+            let part = self.left_aligned(*chunk);
+            if i == 0 {
+                sum = part;
+                continue;
+            }
+            let all = self.b.ins().iadd(sum, part);
+            let over = self.b.ins().icmp(IntCC::UnsignedLessThan, all, part);
+            let carry = self.b.ins().uextend(types::I64, over);
+            sum = self.b.ins().iadd(all, carry);
+        }
+        for bits in [32, 16, 16, 16] {
+            let (high, low) =
+                (self.b.ins().ushr_imm(sum, bits), self.b.ins().band_imm(sum, (1 << bits) - 1));
+            sum = self.b.ins().iadd(high, low);
+        }
+        self.b.ins().bxor_imm(sum, 0xffff)
+    }
+
+    /// A hash whose input depends on the packet.
+    fn hash_by_parts(
+        &mut self,
+        algorithm: HashAlgorithm,
+        data: &[HashInput],
+        payload: bool,
+    ) -> Value {
+        self.call(helpers::bits_start as *const (), &[], false);
+        for input in data {
+            let width = input.value.width();
+            let value = self.expr(&input.value);
+            let value = self.resized(value, width);
+            let there = match input.header {
+                None => self.constant(1),
+                Some(header) => self.get(self.program.headers[header as usize].valid),
+            };
+            self.when(there, |b| {
+                let at = b.spill(&value);
+                let most = b.constant(u64::from(width));
+                let bits = match input.varbit_length {
+                    None => most,
+                    Some(word) => {
+                        let bits = b.get(word);
+                        b.b.ins().umin(bits, most)
+                    }
+                };
+                b.call(helpers::bits_push as *const (), &[at, bits], false);
+            });
+        }
+        if payload {
+            let cursor = self.b.use_var(self.vars.cursor);
+            self.call(helpers::bits_payload as *const (), &[cursor], false);
+        }
+        let algorithm = self.algorithm(algorithm);
+        self.ask(helpers::bits_hash as *const (), &[algorithm])
+    }
+
+    fn algorithm(&mut self, algorithm: HashAlgorithm) -> Value {
+        let at = ALGORITHMS.iter().position(|other| *other == algorithm);
+        self.constant(at.expect("all algorithms are in the list") as u64)
+    }
+}
+
+/// The largest index that an expression can give; wide ones can give any.
+fn most_index(index: &Expr) -> u64 {
+    if words(index.width()) == 1 { most(index) } else { u64::MAX }
+}

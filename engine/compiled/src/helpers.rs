@@ -1,0 +1,207 @@
+//! What compiled code calls: everything that is rare or long enough that a call costs nothing
+//! beside it. A new extern without a fast form of its own needs a function here and a call in
+//! `code/externs.rs`.
+//!
+//! Every function takes the [`Context`] of the running call first.
+#![allow(unsafe_code)]
+// SAFETY of all functions here: compiled code passes the context it was called with, whose pointers
+// are valid and unaliased for the call (see `Context`). Lengths come from the plan that also sized
+// the buffers, so every slice below lies within its buffer.
+
+use std::slice;
+
+use netkv_dataplane::{BitWriter, HeaderPlan, binary_wide, shift_wide};
+use netkv_ir::{BinaryOp, HashAlgorithm};
+
+use crate::context::Context;
+
+/// Storage of the helpers, kept from packet to packet.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    pub(crate) writer: BitWriter,
+    pub(crate) wide: Vec<u64>,
+    pub(crate) headers: Vec<HeaderPlan>,
+    pub(crate) state_words: usize,
+}
+
+/// Operators that helpers compute, by the number that code passes.
+pub(crate) const WIDE_OPS: [BinaryOp; 10] = [
+    BinaryOp::Mul,
+    BinaryOp::Div,
+    BinaryOp::Mod,
+    BinaryOp::SatAddUnsigned,
+    BinaryOp::SatSubUnsigned,
+    BinaryOp::SatAddSigned,
+    BinaryOp::SatSubSigned,
+    BinaryOp::Shl,
+    BinaryOp::Shr,
+    BinaryOp::SarSigned,
+];
+
+/// Hash algorithms by the number that code passes.
+pub(crate) const ALGORITHMS: [HashAlgorithm; 8] = [
+    HashAlgorithm::Crc32,
+    HashAlgorithm::Crc32Custom,
+    HashAlgorithm::Crc16,
+    HashAlgorithm::Crc16Custom,
+    HashAlgorithm::Random,
+    HashAlgorithm::Identity,
+    HashAlgorithm::Csum16,
+    HashAlgorithm::Xor16,
+];
+
+/// Looks up a table whose keys are in `keys`; the action's index, and bit 32 for a hit. The
+/// action's parameters are in `action_data` afterwards.
+pub(crate) unsafe extern "C" fn apply(
+    context: *mut Context,
+    table: u64,
+    key_words: u64,
+    selector_bytes: u64,
+) -> u64 {
+    unsafe {
+        let keys = slice::from_raw_parts((*context).keys, key_words as usize);
+        let selector = slice::from_raw_parts((*context).hash, selector_bytes as usize);
+        let (bytes, now_ns) = ((*context).ingress_length as u32, (*context).now_ns);
+        let applied = (*(*context).objects).apply(table as u32, keys, selector, bytes, now_ns);
+        (*context).action_data = applied.data().as_ptr();
+        u64::from(applied.index) | (u64::from(applied.hit) << 32)
+    }
+}
+
+/// Whether the keys of a select are in a value set.
+pub(crate) unsafe extern "C" fn value_set(context: *mut Context, set: u64, key_words: u64) -> u64 {
+    unsafe {
+        let keys = slice::from_raw_parts((*context).keys, key_words as usize);
+        u64::from((*(*context).objects).value_set_holds(set as u32, keys))
+    }
+}
+
+/// The hash of the first `length` bytes of `hash`.
+pub(crate) unsafe extern "C" fn hash(context: *mut Context, algorithm: u64, length: u64) -> u64 {
+    unsafe {
+        let data = slice::from_raw_parts((*context).hash, length as usize);
+        (*(*context).objects).hash(ALGORITHMS[algorithm as usize], data)
+    }
+}
+
+/// Starts the input of a hash whose length is not known before.
+pub(crate) unsafe extern "C" fn bits_start(context: *mut Context) {
+    unsafe { (*(*context).helpers).writer.clear() }
+}
+
+/// Appends the low `width` bits of a value at `words` to it.
+pub(crate) unsafe extern "C" fn bits_push(context: *mut Context, words: *const u64, width: u64) {
+    unsafe {
+        let words = slice::from_raw_parts(words, width.div_ceil(64) as usize);
+        (*(*context).helpers).writer.push_words(words, width as u32);
+    }
+}
+
+/// Appends the payload, from byte `cursor` of the frame on.
+pub(crate) unsafe extern "C" fn bits_payload(context: *mut Context, cursor: u64) {
+    unsafe {
+        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
+        (*(*context).helpers).writer.push_rest(frame, cursor as usize * 8);
+    }
+}
+
+/// The hash of what was appended.
+pub(crate) unsafe extern "C" fn bits_hash(context: *mut Context, algorithm: u64) -> u64 {
+    unsafe {
+        let writer = &(*(*context).helpers).writer;
+        (*(*context).objects).hash(ALGORITHMS[algorithm as usize], writer.bytes())
+    }
+}
+
+/// The colour that a meter gives, or all ones when it has no such cell.
+pub(crate) unsafe extern "C" fn meter(context: *mut Context, meter: u64, index: u64) -> u64 {
+    unsafe {
+        let (bytes, now_ns) = ((*context).ingress_length as u32, (*context).now_ns);
+        let objects = &mut *(*context).objects;
+        objects.execute_meter(meter as usize, index, bytes, now_ns).unwrap_or(u64::MAX)
+    }
+}
+
+/// The colour of a direct meter at the last hit.
+pub(crate) unsafe extern "C" fn direct_meter(context: *mut Context, meter: u64) -> u64 {
+    unsafe { (*(*context).objects).direct_colour(meter as usize) }
+}
+
+/// `random(low, high)`.
+pub(crate) unsafe extern "C" fn random(context: *mut Context, low: u64, high: u64) -> u64 {
+    unsafe { (*(*context).objects).random.between(low, high) }
+}
+
+/// An operator on two values of `width` bits; the result takes the place of the left one.
+pub(crate) unsafe extern "C" fn wide(
+    context: *mut Context,
+    operator: u64,
+    left: *mut u64,
+    right: *const u64,
+    width: u64,
+) {
+    unsafe {
+        let words = width.div_ceil(64) as usize;
+        let left = slice::from_raw_parts_mut(left, words);
+        let scratch = &mut (*(*context).helpers).wide;
+        scratch.clear();
+        scratch.extend_from_slice(left);
+        scratch.extend_from_slice(slice::from_raw_parts(right, words));
+        binary_wide(WIDE_OPS[operator as usize], scratch, 0, width as u32);
+        left.copy_from_slice(&scratch[..words]);
+    }
+}
+
+/// Shifts a value of `width` bits in place.
+pub(crate) unsafe extern "C" fn shift(
+    _context: *mut Context,
+    operator: u64,
+    value: *mut u64,
+    amount: u64,
+    width: u64,
+) {
+    unsafe {
+        let value = slice::from_raw_parts_mut(value, width.div_ceil(64) as usize);
+        shift_wide(WIDE_OPS[operator as usize], value, amount, width as u32);
+    }
+}
+
+/// Reads a header with a varbit of `bits` bits into the state, from byte `cursor` of the frame.
+/// The code has checked that all of it is there.
+pub(crate) unsafe extern "C" fn extract(
+    context: *mut Context,
+    header: u64,
+    cursor: u64,
+    bits: u64,
+) {
+    unsafe {
+        let scratch = &*(*context).helpers;
+        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
+        let state = slice::from_raw_parts_mut((*context).state, scratch.state_words);
+        let plan = &scratch.headers[header as usize];
+        plan.read(frame, cursor as usize * 8, bits as u32, state);
+    }
+}
+
+/// Writes a header with a varbit to `out`, if it is valid; the bytes it takes. They are whole
+/// bytes: extraction checks that, and so does the front end for the rest of a header.
+pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *mut u8) -> u64 {
+    unsafe {
+        let scratch = &mut *(*context).helpers;
+        let state = slice::from_raw_parts((*context).state, scratch.state_words);
+        scratch.writer.clear();
+        scratch.headers[header as usize].emit(state, &mut scratch.writer);
+        let bytes = scratch.writer.bytes();
+        slice::from_raw_parts_mut(out, bytes.len()).copy_from_slice(bytes);
+        bytes.len() as u64
+    }
+}
+
+/// Copies `length` bytes of the frame from byte `from` on to `out`.
+pub(crate) unsafe extern "C" fn copy(context: *mut Context, out: *mut u8, from: u64, length: u64) {
+    unsafe {
+        let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
+        let (from, length) = (from as usize, length as usize);
+        slice::from_raw_parts_mut(out, length).copy_from_slice(&frame[from..from + length]);
+    }
+}

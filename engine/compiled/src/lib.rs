@@ -1,0 +1,97 @@
+//! The compiled executor: a program's graphs as machine code, over the tables and registers of
+//! [`netkv_dataplane`]. The interpreter stays the reference; both give the same answers.
+//!
+//! ```text
+//!   plan       which words are values of the code and which stay in memory
+//!   code/      from the IR to Cranelift's
+//!   machine    machine code and its memory
+//!   context    what code and executor hand each other
+//!   helpers    what code calls
+//!   executor   the executor
+//!   foresight  what a packet will touch, fetched before its turn
+//! ```
+
+mod code;
+mod context;
+mod executor;
+mod foresight;
+mod helpers;
+mod machine;
+mod plan;
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use netkv_dataplane::{ProgramError, Switch, SwitchOptions};
+use netkv_ir::Program;
+
+use crate::code::Code;
+use crate::executor::Compiled;
+
+/// What runs the graphs of a switch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ExecutorKind {
+    /// Machine code, made when the program is loaded.
+    #[default]
+    Compiled,
+    /// The reference, step by step.
+    Interpreter,
+}
+
+impl FromStr for ExecutorKind {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "compiled" => Ok(Self::Compiled),
+            "interpreter" => Ok(Self::Interpreter),
+            _ => Err(format!("There is no executor '{name}'; there are compiled and interpreter.")),
+        }
+    }
+}
+
+/// Why a program could not be compiled.
+#[derive(Debug)]
+struct CompileError(String);
+
+impl CompileError {
+    fn new(text: String) -> Self {
+        Self(text)
+    }
+}
+
+impl<E: std::error::Error> From<E> for CompileError {
+    fn from(error: E) -> Self {
+        Self(error.to_string())
+    }
+}
+
+impl fmt::Display for CompileError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// Loads a program into a new switch that runs it with `kind`.
+///
+/// # Errors
+///
+/// [`ProgramError`] as [`Switch::new`], and if no code can be made for it.
+pub fn switch(
+    program: Arc<Program>,
+    options: SwitchOptions,
+    kind: ExecutorKind,
+) -> Result<Switch, ProgramError> {
+    let mut switch = Switch::new(Arc::clone(&program), options)?;
+    if kind == ExecutorKind::Compiled {
+        let code = Code::new(&program, switch.objects()).map_err(|why| {
+            ProgramError::new(format!(
+                "{}: no machine code can be made of it ({why}); the interpreter can run it.",
+                program.name
+            ))
+        })?;
+        switch.set_executor(Box::new(Compiled::new(Arc::new(code), program)));
+    }
+    Ok(switch)
+}

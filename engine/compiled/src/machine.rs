@@ -1,0 +1,132 @@
+//! Machine code: where it is made, where it lives, and the one place that calls it.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::{AbiParam, Function, Signature, UserFuncName, types};
+use cranelift_codegen::isa::{CallConv, OwnedTargetIsa};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_frontend::FunctionBuilderContext;
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Module};
+
+use crate::CompileError;
+use crate::context::Context;
+
+/// A function of compiled code.
+type Entry = unsafe extern "C" fn(*mut Context) -> u64;
+
+/// Makes machine code out of functions.
+pub(crate) struct Assembler {
+    module: JITModule,
+    context: cranelift_codegen::Context,
+    pub(crate) builder_context: FunctionBuilderContext,
+    functions: Vec<FuncId>,
+}
+
+impl Assembler {
+    /// For the machine that this runs on.
+    pub(crate) fn new() -> Result<Self, CompileError> {
+        let module = JITModule::new(JITBuilder::with_isa(host()?, no_libcalls()));
+        Ok(Self {
+            context: module.make_context(),
+            module,
+            builder_context: FunctionBuilderContext::new(),
+            functions: Vec::new(),
+        })
+    }
+
+    /// The signature of all compiled functions: the context in, an outcome out.
+    pub(crate) fn signature(&self) -> Signature {
+        let mut signature = Signature::new(CallConv::SystemV);
+        signature.params.push(AbiParam::new(types::I64));
+        signature.returns.push(AbiParam::new(types::I64));
+        signature
+    }
+
+    /// A function to fill.
+    pub(crate) fn function(&self) -> Function {
+        Function::with_name_signature(UserFuncName::default(), self.signature())
+    }
+
+    /// Turns a function into machine code; its number is how many there were before.
+    pub(crate) fn add(&mut self, function: Function) -> Result<usize, CompileError> {
+        let signature = self.signature();
+        let id = self.module.declare_anonymous_function(&signature)?;
+        self.context.clear();
+        self.context.func = function;
+        self.module.define_function(id, &mut self.context)?;
+        self.functions.push(id);
+        Ok(self.functions.len() - 1)
+    }
+
+    /// Makes everything executable.
+    pub(crate) fn finish(mut self) -> Result<Machine, CompileError> {
+        self.module.finalize_definitions()?;
+        let entries = self
+            .functions
+            .iter()
+            .map(|id| {
+                let code = self.module.get_finalized_function(*id);
+                // SAFETY: the function was declared with exactly this signature, and the code
+                // lives as long as the module, which `Machine` keeps beside the entries.
+                unsafe { std::mem::transmute::<*const u8, Entry>(code) }
+            })
+            .collect();
+        Ok(Machine { entries, memory: Arc::new(Memory(Some(self.module))) })
+    }
+}
+
+fn host() -> Result<OwnedTargetIsa, CompileError> {
+    let mut flags = settings::builder();
+    flags.set("opt_level", "speed")?;
+    // What the check of the IR by Cranelift finds would be a fault in netkv; tests run it.
+    flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
+    flags.set("enable_probestack", "false")?;
+    let isa = cranelift_native::builder().map_err(|why| CompileError::new(why.to_owned()))?;
+    Ok(isa.finish(settings::Flags::new(flags))?)
+}
+
+/// Code calls helpers by address, never a library by name.
+fn no_libcalls() -> Box<dyn Fn(cranelift_codegen::ir::LibCall) -> String + Send + Sync> {
+    cranelift_module::default_libcall_names()
+}
+
+/// Compiled functions. Clones share the code.
+#[derive(Clone)]
+pub(crate) struct Machine {
+    entries: Vec<Entry>,
+    memory: Arc<Memory>,
+}
+
+/// Frees the code with the last machine that has it.
+struct Memory(Option<JITModule>);
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        if let Some(module) = self.0.take() {
+            // SAFETY: entries are only reachable through `Machine`s, which are all gone.
+            unsafe { module.free_memory() };
+        }
+    }
+}
+
+// SAFETY: after `finish` the module is only kept to be freed; the code itself is read-only.
+unsafe impl Send for Memory {}
+// SAFETY: as above: nothing is reachable through a shared reference.
+unsafe impl Sync for Memory {}
+
+impl Machine {
+    /// Calls a function.
+    ///
+    /// # Safety
+    ///
+    /// All pointers of the context must hold what [`Context`] promises, for the objects and the
+    /// plan of the program that the code was made from.
+    #[inline]
+    pub(crate) unsafe fn call(&self, function: usize, context: &mut Context) -> u64 {
+        debug_assert!(Arc::strong_count(&self.memory) > 0);
+        // SAFETY: the caller's promise.
+        unsafe { self.entries[function](context) }
+    }
+}

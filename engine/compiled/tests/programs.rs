@@ -1,0 +1,100 @@
+//! The programs of `p4/` do to every frame what `docs/wire-format.md` says.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netkv_compiled::ExecutorKind;
+use netkv_dataplane::{Output, Random, Switch, SwitchOptions, stf};
+use netkv_ir::Value;
+use netkv_p4::{Options, compile_file};
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
+
+fn switch(name: &str, kind: ExecutorKind) -> Switch {
+    let path = repository().join(format!("p4/{name}.p4"));
+    let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    netkv_compiled::switch(Arc::new(compiled.program), SwitchOptions { seed: 1 }, kind).unwrap()
+}
+
+fn text(name: &str) -> String {
+    let path = repository().join(format!("tests/p4programs/{name}.stf"));
+    std::fs::read_to_string(path).unwrap()
+}
+
+fn frame_of(line: &str) -> Option<(u16, Vec<u8>)> {
+    let mut words = line.strip_prefix("packet ")?.split_whitespace();
+    let port = words.next()?.parse().ok()?;
+    let digits = words.next().unwrap_or_default();
+    let byte = |at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap();
+    Some((port, (0..digits.len()).step_by(2).map(byte).collect()))
+}
+
+fn does_as_documented(name: &str) {
+    for kind in BOTH {
+        let report = stf::run(&mut switch(name, kind), &text(name), &format!("{name}.stf"))
+            .unwrap_or_else(|error| panic!("{error}"));
+        assert!(report.expectations > 40, "{report}");
+        assert!(report.passed(), "{kind:?}: {report}");
+    }
+}
+
+#[test]
+fn nocache_does_as_documented() {
+    does_as_documented("nocache");
+}
+
+#[test]
+fn netcache_does_as_documented() {
+    does_as_documented("netcache");
+}
+
+#[test]
+fn a_hot_key_is_reported_once_an_epoch_with_its_count() {
+    BOTH.into_iter().for_each(reports_a_hot_key);
+}
+
+fn reports_a_hot_key(kind: ExecutorKind) {
+    let mut switch = switch("netcache", kind);
+    stf::run(&mut switch, &text("netcache"), "netcache.stf").unwrap();
+    // In epoch 1 the file reads one uncached key 12 times; 4 reads make it hot.
+    let key = 0x5264_4f0a;
+    let expected = vec![Value::new(128, key), Value::new(16, 4), Value::new(16, 1)];
+    let reports = switch.take_digests();
+    let values: Vec<_> = reports.iter().map(|report| &report.values).collect();
+    assert_eq!(values, [&expected]);
+}
+
+#[test]
+fn no_frame_however_broken_stops_the_switch() {
+    BOTH.into_iter().for_each(survives);
+}
+
+fn survives(kind: ExecutorKind) {
+    let seeds: Vec<_> = text("netcache").lines().filter_map(frame_of).collect();
+    let mut switch = switch("netcache", kind);
+    stf::run(&mut switch, &text("netcache"), "netcache.stf").unwrap();
+    let (mut random, mut out) = (Random::new(7), Output::default());
+    for _ in 0..100_000 {
+        let pick = random.between(0, seeds.len() as u64 - 1) as usize;
+        let (port, mut frame) = seeds[pick].clone();
+        for _ in 0..random.between(0, 4) {
+            if let Some(last) = frame.len().checked_sub(1) {
+                let at = random.between(0, last as u64) as usize;
+                frame[at] = random.between(0, 255) as u8;
+            }
+        }
+        frame.truncate(random.between(0, 2 * frame.len() as u64) as usize);
+        out.clear();
+        switch.process(0, port, &frame, &mut out);
+        assert!(out.frames().count() <= 1, "one frame in, at most one out");
+    }
+    // Wherever those frames came from, a read of an uncached key still reaches its owner.
+    let (port, read) = &seeds[0];
+    out.clear();
+    switch.process(0, *port, read, &mut out);
+    assert_eq!(out.frames().count(), 1);
+}

@@ -1,0 +1,61 @@
+//! The other way round: frames go in, and the answers become the expectations of a file.
+
+use std::fmt::Write as _;
+
+use super::command::{self, Command};
+use super::{PACKET_GAP_NS, StfError, setup};
+use crate::output::Output;
+use crate::switch::Switch;
+use crate::trace::hex;
+
+/// Sets a switch up with the lines of a file, sends frames, and writes all of it down as a file
+/// that [`super::run`] accepts on a fresh switch, and so does whoever else reads STF. Frames and
+/// expectations that stand in `setup` are left out. `name` is for messages about `setup`.
+///
+/// # Errors
+///
+/// [`StfError`] for a line of `setup` that is no command or that the switch refuses.
+pub fn record(
+    switch: &mut Switch,
+    setup: &str,
+    frames: &[(u16, Vec<u8>)],
+    name: &str,
+) -> Result<String, StfError> {
+    let mut text = String::new();
+    let mut done = setup::Setup::default();
+    for (line, source) in (1..).zip(setup.lines()) {
+        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        match command::parse(source).map_err(fail)? {
+            Some(Command::Packet { .. } | Command::Expect { .. }) => continue,
+            Some(command) => done.run(switch, command).map_err(fail)?,
+            None => {}
+        }
+        let _ = writeln!(text, "{}", source.trim_end());
+    }
+    let mut output = Output::new();
+    for (number, (port, frame)) in (0..).zip(frames) {
+        output.clear();
+        switch.process(number * PACKET_GAP_NS, *port, frame, &mut output);
+        let _ = writeln!(text, "packet {port} {}", hex(frame));
+        for (port, frame) in output.frames() {
+            let _ = writeln!(text, "expect {port} {} $", hex(frame));
+        }
+    }
+    Ok(text)
+}
+
+/// The frames that a file sends, each with its port.
+///
+/// # Errors
+///
+/// [`StfError`] for a line that is no command.
+pub fn frames(text: &str, name: &str) -> Result<Vec<(u16, Vec<u8>)>, StfError> {
+    let mut frames = Vec::new();
+    for (line, source) in (1..).zip(text.lines()) {
+        let fail = |message: String| StfError { name: name.to_owned(), line, message };
+        if let Some(Command::Packet { port, bytes }) = command::parse(source).map_err(fail)? {
+            frames.push((port, bytes));
+        }
+    }
+    Ok(frames)
+}

@@ -1,0 +1,210 @@
+//! Packets for a program: those that its parser likes, and what goes wrong with them on a wire.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use netkv_dataplane::{EventKind, Output, Switch, Trace};
+use netkv_ir::{Program, Value};
+
+use crate::bits;
+use crate::checksum::Checksum;
+use crate::pool::Pool;
+use crate::rng::Rng;
+use crate::walk::{self, Template};
+
+/// Packets from walks that the others of a case are variations of.
+const WALKS: usize = 48;
+/// Packets that are kept because they reached something new.
+const MOST_TEMPLATES: usize = 400;
+/// The longest Ethernet frame.
+const LONGEST: usize = 1514;
+
+/// A frame that someone recorded, and the port on which it came in.
+pub type Recorded = (u16, Vec<u8>);
+
+/// Makes packets for one program.
+pub struct PacketMaker {
+    templates: Vec<Template>,
+    checksums: Vec<Checksum>,
+}
+
+impl PacketMaker {
+    /// Starts with some of the recorded packets, and lets the pool know what is in them.
+    pub fn new(program: &Program, recorded: &[Recorded], pool: &mut Pool, rng: &mut Rng) -> Self {
+        let mut templates = Vec::new();
+        for _ in 0..recorded.len().min(WALKS) {
+            let (port, bytes) = rng.pick(recorded);
+            let template = walk::recorded(program, *port, bytes, pool, rng);
+            for field in &template.fields {
+                let value = bits::read(&template.bytes, field.offset, field.width);
+                pool.recorded(field.word, value);
+            }
+            templates.push(template);
+        }
+        Self { templates, checksums: Checksum::of(program) }
+    }
+
+    /// Finds packets by walking through the parser.
+    pub fn walk(&mut self, program: &Program, pool: &mut Pool, rng: &mut Rng) {
+        for _ in 0..WALKS {
+            let mut template = walk::packet(program, pool, rng);
+            self.correct(&mut template);
+            self.templates.push(template);
+        }
+    }
+
+    /// Tries variations on a switch and keeps those that do something that none before did, so
+    /// that the packets of a case reach what lies behind several conditions.
+    pub fn explore(&mut self, switch: &mut Switch, tries: usize, pool: &mut Pool, rng: &mut Rng) {
+        let mut seen = HashSet::new();
+        let mut output = Output::new();
+        let mut is_new = |template: &mut Template, now_ns: u64| {
+            output.clear();
+            let port = template.port.unwrap_or(1);
+            let trace = switch.trace(now_ns, port, &template.bytes, &mut output);
+            let before = seen.len();
+            let signs: HashSet<u64> = signs(&trace).collect();
+            template.depth = signs.len();
+            seen.extend(signs);
+            seen.len() > before
+        };
+        for template in &mut self.templates {
+            is_new(template, 0);
+        }
+        for now_ns in 0..tries as u64 {
+            if self.templates.len() >= MOST_TEMPLATES {
+                return;
+            }
+            let mut variation = self.variation(pool, rng);
+            if is_new(&mut variation, now_ns) {
+                self.templates.push(variation);
+            }
+        }
+    }
+
+    /// A packet and the port on which it comes in.
+    pub fn packet(&self, pool: &mut Pool, rng: &mut Rng) -> (u16, Vec<u8>) {
+        let Template { port, bytes, .. } = self.variation(pool, rng);
+        (port.unwrap_or(0), bytes)
+    }
+
+    fn correct(&self, template: &mut Template) {
+        for checksum in &self.checksums {
+            checksum.correct(template);
+        }
+    }
+
+    /// A template with something changed, and with a port.
+    fn variation(&self, pool: &mut Pool, rng: &mut Rng) -> Template {
+        // The one of several that does most, mostly: others end at the first check.
+        let others = if rng.chance(60) { 1 + rng.below(5) } else { 0 };
+        let mut best = rng.pick(&self.templates);
+        for _ in 0..others {
+            let other = rng.pick(&self.templates);
+            if other.depth > best.depth {
+                best = other;
+            }
+        }
+        let mut made = best.clone();
+        match rng.below(100) {
+            0..20 => {}
+            20..65 => {
+                change_fields(&mut made, pool, rng);
+                if rng.chance(85) {
+                    self.correct(&mut made);
+                }
+            }
+            65..75 => flip_bits(&mut made.bytes, rng),
+            75..88 => made.bytes.truncate(rng.below(made.bytes.len() + 1)),
+            88..92 => {
+                change_fields(&mut made, pool, rng);
+                made.bytes.truncate(rng.below(made.bytes.len() + 1));
+            }
+            92..95 => {
+                let count = rng.below(100);
+                made = Template { bytes: rng.bytes(count), ..Template::default() };
+            }
+            95..97 => made.bytes.truncate(rng.below(3)),
+            97..98 => {
+                let missing = LONGEST.saturating_sub(made.bytes.len());
+                made.bytes.extend(rng.bytes(missing));
+            }
+            _ => {
+                let other = &rng.pick(&self.templates).bytes;
+                let cut = rng.below(made.bytes.len() + 1);
+                made.bytes.truncate(cut);
+                made.bytes.extend_from_slice(&other[cut.min(other.len())..]);
+            }
+        }
+        made.port = Some(match (made.port, rng.below(20)) {
+            (Some(port), 0..14) => port,
+            (_, 19) => *rng.pick(&[0, 255, 256, 510, 511]),
+            (_, 18) => rng.below(512) as u16,
+            (_, 17) => pool.port(rng),
+            _ => rng.below(5) as u16,
+        });
+        made
+    }
+}
+
+/// What a packet did, each thing as a number.
+fn signs(trace: &Trace) -> impl Iterator<Item = u64> + '_ {
+    trace.events.iter().map(|event| {
+        let mut hasher = DefaultHasher::new();
+        (event.line, &event.file, std::mem::discriminant(&event.kind)).hash(&mut hasher);
+        match &event.kind {
+            EventKind::Branch { taken } => taken.hash(&mut hasher),
+            EventKind::Enter { label } => label.hash(&mut hasher),
+            EventKind::Table { table, hit, action, .. } => (table, hit, action).hash(&mut hasher),
+            EventKind::RegisterRead { register, value, .. }
+            | EventKind::RegisterWrite { register, value, .. } => {
+                (register, value.is_some()).hash(&mut hasher);
+            }
+            EventKind::Extract { header, .. } | EventKind::Emit { header } => {
+                header.hash(&mut hasher);
+            }
+            EventKind::ParserError { error } => error.hash(&mut hasher),
+            EventKind::Validity { header, valid } => (header, valid).hash(&mut hasher),
+            EventKind::Pass { pipeline, .. } | EventKind::Drop { pipeline } => {
+                pipeline.hash(&mut hasher);
+            }
+            EventKind::Meter { colour, .. } => colour.hash(&mut hasher),
+            EventKind::ChecksumVerified { ok } => ok.hash(&mut hasher),
+            _ => {}
+        }
+        hasher.finish()
+    })
+}
+
+fn change_fields(made: &mut Template, pool: &mut Pool, rng: &mut Rng) {
+    let count = *rng.pick(&[1, 1, 1, 1, 2, 2, 3, 5]);
+    for _ in 0..count {
+        // What comes later in a packet is further from the checks at its start.
+        let at = rng.below(made.fields.len()).max(rng.below(made.fields.len()));
+        let Some(field) = made.fields.get(at) else {
+            return overwrite(&mut made.bytes, pool, rng);
+        };
+        let value = pool.value(rng, field.width, Some(field.word));
+        bits::write(&mut made.bytes, field.offset, &value);
+    }
+}
+
+/// Puts a known value somewhere: all that can be done with a recorded packet.
+fn overwrite(bytes: &mut [u8], pool: &mut Pool, rng: &mut Rng) {
+    let width = *rng.pick(&[8, 16, 32, 64, 128]);
+    let value = pool.value(rng, width, None);
+    bits::write(bytes, 8 * rng.below(bytes.len()), &value);
+}
+
+fn flip_bits(bytes: &mut [u8], rng: &mut Rng) {
+    for _ in 0..=rng.below(4) {
+        let offset = rng.below(bytes.len() * 8);
+        let flipped = bits::read(bytes, offset, 1).words[0] ^ 1;
+        bits::write(bytes, offset, &Value::new(1, u128::from(flipped)));
+    }
+}
+
+/// The frames that an STF file sends; none of a text that is no STF.
+pub fn recorded_in_stf(text: &str) -> Vec<Recorded> {
+    netkv_dataplane::stf::frames(text, "recorded frames").unwrap_or_default()
+}

@@ -1,0 +1,258 @@
+//! Controls: the pipelines, a nested one, checksums, the deparser; and functions.
+
+use super::expression::expression;
+use super::extern_call::{self, egress_spec};
+use super::layout::know_parameters;
+use super::statement::statements;
+use super::table;
+use super::writer::{Array, Function, Place, Ty, Writer, line};
+
+/// Parameters of the nested control after headers, metadata and standard metadata.
+pub(super) const NESTED_PARAMS: &[(&str, Ty)] = &[("in", Ty::Bit(8)), ("inout", Ty::Bit(16))];
+
+const PARAMS: &str = "inout headers_t h, inout meta_t m, inout standard_metadata_t s";
+
+/// Functions on scalars.
+pub(super) fn functions(w: &mut Writer) {
+    w.place = Place::Function;
+    for _ in 0..w.rng.below(3) {
+        w.variables.clear();
+        let name = w.fresh("f");
+        let result = Ty::Bit(*w.rng.pick(&[8, 8, 16, 32, 128]));
+        let mut params = Vec::new();
+        for _ in 0..1 + w.rng.below(3) {
+            let direction = *w.rng.pick(&["in", "in", "in", "inout", "out"]);
+            let ty = Ty::Bit(*w.rng.pick(&[8, 8, 16, 16, 32, 128]));
+            let param = w.fresh("p");
+            w.know(param, ty, direction != "in");
+            params.push((direction, ty));
+        }
+        let list: Vec<String> = params
+            .iter()
+            .zip(&w.variables)
+            .map(|((direction, ty), variable)| {
+                format!("{direction} {} {}", ty.text(), variable.text)
+            })
+            .collect();
+        line!(w, "{} {name}({}) {{", result.text(), list.join(", "));
+        if w.rng.chance(50) {
+            statements(w, 2, 1);
+        }
+        if w.rng.chance(40) {
+            let (cond, value) = (expression(w, Ty::Bool, 1), expression(w, result, 2));
+            line!(w, "if ({cond}) {{");
+            line!(w, "return {value};");
+            line!(w, "}}");
+            statements(w, 1, 1);
+        }
+        let value = expression(w, result, 2);
+        line!(w, "return {value};");
+        line!(w, "}}");
+        w.functions.push(Function { name, params, result });
+    }
+}
+
+/// Forgets what belongs to another control.
+fn enter(w: &mut Writer) {
+    w.place = Place::Control;
+    know_parameters(w, true);
+    w.registers.clear();
+    w.counters.clear();
+    w.meters.clear();
+    w.actions.clear();
+    w.tables.clear();
+}
+
+fn objects(w: &mut Writer) {
+    for _ in 0..w.rng.below(4) {
+        let name = w.fresh("reg");
+        let ty = if w.rng.chance(50) {
+            match w.variable(|v| v.writable && v.ty != Ty::Bool) {
+                Some(found) => found.ty,
+                None => Ty::Bit(8),
+            }
+        } else {
+            let width = 1 + w.rng.below(200) as u32;
+            if w.rng.chance(10) { Ty::Int(width) } else { Ty::Bit(width) }
+        };
+        let size = 1 + w.rng.below(10);
+        line!(w, "register<{}>({size}) {name};", ty.text());
+        w.registers.push(Array { name, ty, size });
+    }
+    for _ in 0..w.rng.below(2) {
+        let name = w.fresh("c");
+        let size = 1 + w.rng.below(10);
+        let unit = *w.rng.pick(&["packets", "bytes", "packets_and_bytes"]);
+        line!(w, "counter({size}, CounterType.{unit}) {name};");
+        w.counters.push(Array { name, ty: Ty::Bit(64), size });
+    }
+    for _ in 0..w.rng.below(2) {
+        let name = w.fresh("mt");
+        let size = 1 + w.rng.below(6);
+        let unit = *w.rng.pick(&["packets", "bytes"]);
+        line!(w, "meter({size}, MeterType.{unit}) {name};");
+        w.meters.push(Array { name, ty: Ty::Bit(32), size });
+    }
+}
+
+/// A control that both pipelines may instantiate.
+pub(super) fn nested(w: &mut Writer) {
+    if !w.rng.chance(35) {
+        return;
+    }
+    enter(w);
+    w.ingress = false;
+    w.know("by", Ty::Bit(8), false);
+    w.know("io", Ty::Bit(16), true);
+    line!(w, "control N({PARAMS}, in bit<8> by, inout bit<16> io) {{");
+    objects(w);
+    if w.rng.chance(60) {
+        table::declare(w);
+    }
+    line!(w, "apply {{");
+    let count = 2 + w.rng.below(4);
+    statements(w, count, 2);
+    line!(w, "}}");
+    line!(w, "}}");
+    w.nested.push("n".to_owned());
+}
+
+/// Ingress or egress.
+pub(super) fn pipeline(w: &mut Writer, name: &str) {
+    enter(w);
+    w.ingress = name == "I";
+    line!(w, "control {name}({PARAMS}) {{");
+    let nested = !w.nested.is_empty();
+    if nested {
+        w.nested.clear();
+        for _ in 0..1 + w.rng.below(2) {
+            let instance = w.fresh("n");
+            line!(w, "N() {instance};");
+            w.nested.push(instance);
+        }
+    }
+    for _ in 0..w.rng.below(3) {
+        let (ty, local) = (w.ty(), w.fresh("l"));
+        if w.rng.chance(40) {
+            line!(w, "{} {local};", ty.text());
+        } else {
+            let value = super::expression::literal(w, ty);
+            line!(w, "{} {local} = {value};", ty.text());
+        }
+        w.know(local, ty, true);
+    }
+    objects(w);
+    table::declare(w);
+    line!(w, "apply {{");
+    if w.ingress {
+        egress_spec(w);
+    }
+    let count = 3 + w.rng.below(12);
+    statements(w, count, 3);
+    // Tables that nothing has applied yet.
+    while let Some(table) = w.tables.pop() {
+        line!(w, "{}.apply();", table.name);
+    }
+    for instance in w.nested.clone() {
+        if let Some(arguments) = super::expression::arguments(w, NESTED_PARAMS, 2)
+            && w.rng.chance(60)
+        {
+            line!(w, "{instance}.apply(h, m, s, {arguments});");
+        }
+    }
+    if w.dumps {
+        dump(w);
+    }
+    line!(w, "}}");
+    line!(w, "}}");
+    if !nested {
+        w.nested.clear();
+    }
+}
+
+fn checksum(w: &mut Writer, name: &str, what: &str) {
+    w.place = Place::Checksum;
+    know_parameters(w, false);
+    line!(w, "control {name}(inout headers_t h, inout meta_t m) {{");
+    line!(w, "apply {{");
+    for _ in 0..w.rng.below(3) {
+        let fits = |v: &super::writer::Variable| {
+            v.text.starts_with("h.") && matches!(v.ty, Ty::Bit(8..=64))
+        };
+        let Some(field) = w.variable(fits) else { continue };
+        let cond = expression(w, Ty::Bool, 1);
+        let data = extern_call::data_list(w);
+        let algorithm = *w.rng.pick(&["csum16", "csum16", "crc16", "crc32", "xor16", "identity"]);
+        let payload = if w.rng.chance(30) { "_with_payload" } else { "" };
+        line!(w, "{what}{payload}({cond}, {data}, {}, HashAlgorithm.{algorithm});", field.text);
+    }
+    line!(w, "}}");
+    line!(w, "}}");
+}
+
+/// `VerifyChecksum`.
+pub(super) fn verify_checksum(w: &mut Writer) {
+    checksum(w, "V", "verify_checksum");
+}
+
+/// `ComputeChecksum`.
+pub(super) fn compute_checksum(w: &mut Writer) {
+    checksum(w, "C", "update_checksum");
+}
+
+/// The deparser: all headers in some order, stacks whole or in parts.
+pub(super) fn deparser(w: &mut Writer) {
+    let layout = w.layout.clone();
+    let mut emits = vec!["dump".to_owned()];
+    emits.extend(layout.headers.iter().map(|(name, _)| name.clone()));
+    emits.extend(layout.varbit.iter().map(|(name, _)| name.clone()));
+    for stack in &layout.stacks {
+        if w.rng.chance(70) {
+            emits.push(stack.name.clone());
+        } else {
+            let element = w.rng.below(stack.size);
+            emits.push(format!("{}[{element}]", stack.name));
+        }
+    }
+    for at in 0..emits.len() {
+        let other = w.rng.below(emits.len());
+        if w.rng.chance(30) {
+            emits.swap(at, other);
+        }
+    }
+    line!(w, "control D(packet_out p, in headers_t h) {{");
+    line!(w, "apply {{");
+    if w.rng.chance(10) {
+        line!(w, "p.emit(h);");
+    } else {
+        for emit in emits {
+            line!(w, "p.emit(h.{emit});");
+        }
+    }
+    line!(w, "}}");
+    line!(w, "}}");
+}
+
+/// Everything that has a place goes into the packet: metadata as it is, headers, whether they are
+/// valid or not, as a hash.
+fn dump(w: &mut Writer) {
+    let mut parts = Vec::new();
+    for (path, _) in w.layout.header_paths() {
+        parts.push(format!("(bit<1>){path}.isValid()"));
+        parts.push(path);
+    }
+    if let Some((name, of)) = w.layout.varbit.clone() {
+        let fields = w.layout.types[of].fields.clone();
+        parts.push(format!("(bit<1>)h.{name}.isValid()"));
+        parts.extend(fields.iter().map(|(field, _)| format!("h.{name}.{field}")));
+    }
+    let to = if w.ingress { "m.di" } else { "m.de" };
+    let data = parts.join(", ");
+    line!(w, "hash({to}, HashAlgorithm.crc32, 32w0, {{ {data} }}, 33w4294967296);");
+    if !w.ingress {
+        line!(w, "h.dump.setValid();");
+        for (at, (path, _)) in w.layout.dumped().into_iter().enumerate() {
+            line!(w, "h.dump.d{at} = {path};");
+        }
+    }
+}

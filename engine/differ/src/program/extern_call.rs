@@ -1,0 +1,201 @@
+//! Calls of v1model's externs.
+
+use super::expression::expression;
+use super::writer::{Array, Place, Ty, Variable, Writer, line};
+use super::{MOST_ROUNDS, statement};
+
+/// Writes one call, or an assignment where there is nothing to call.
+pub(super) fn write(w: &mut Writer) {
+    match w.rng.below(22) {
+        0..5 => register(w),
+        5..7 => {
+            if let Some(counter) = w.rng.pick_any(&w.counters).cloned() {
+                let index = index(w, &counter);
+                line!(w, "{}.count({index});", counter.name);
+            }
+        }
+        7..9 => {
+            if let Some(meter) = w.rng.pick_any(&w.meters).cloned()
+                && let Some(to) = unsigned(w)
+            {
+                let index = index(w, &meter);
+                line!(w, "{}.execute_meter({index}, {});", meter.name, to.text);
+            }
+        }
+        9..12 => hash(w),
+        12 => random(w),
+        13 if w.ingress => digest(w),
+        14 => clone(w),
+        15 => again(w),
+        16 => {
+            let length = expression(w, Ty::Bit(32), 1);
+            let length =
+                if w.rng.chance(70) { format!("(bit<32>){}", w.rng.below(100)) } else { length };
+            line!(w, "truncate({length});");
+        }
+        17 if w.rng.chance(20) => line!(w, "mark_to_drop(s);"),
+        18 => {
+            if let Some(found) = w.variable(|v| matches!(v.ty, Ty::Bit(_))) {
+                line!(w, "log_msg(\"value {{}}\", {{ {} }});", found.text);
+            }
+        }
+        19 => {
+            let cond = expression(w, Ty::Bool, 1);
+            let check = *w.rng.pick(&["assert", "assume"]);
+            line!(w, "{check}({cond});");
+        }
+        20 if w.ingress => {
+            let group = if w.rng.chance(90) { w.rng.below(4) } else { 77 };
+            line!(w, "s.mcast_grp = 16w{group};");
+        }
+        _ => egress_spec(w),
+    }
+}
+
+/// Where the packet goes: mostly a small port.
+pub(super) fn egress_spec(w: &mut Writer) {
+    let port = match w.rng.below(20) {
+        0 | 1 => expression(w, Ty::Bit(9), 2),
+        2..5 => "s.ingress_port".to_owned(),
+        5 => "9w511".to_owned(),
+        _ => format!("9w{}", w.rng.below(6)),
+    };
+    line!(w, "s.egress_spec = {port};");
+}
+
+fn unsigned(w: &mut Writer) -> Option<Variable> {
+    w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(_)))
+}
+
+/// An index into an array: in range mostly, now and then behind its end.
+fn index(w: &mut Writer, array: &Array) -> String {
+    match w.rng.below(4) {
+        0 => format!("32w{}", w.rng.below(array.size + 1)),
+        1 => expression(w, Ty::Bit(32), 2),
+        _ => match w.variable(|v| matches!(v.ty, Ty::Bit(3..))) {
+            Some(found) => format!("(bit<32>){}[2:0]", found.text),
+            None => "32w0".to_owned(),
+        },
+    }
+}
+
+fn register(w: &mut Writer) {
+    let Some(register) = w.rng.pick_any(&w.registers).cloned() else {
+        return statement::assignment(w);
+    };
+    let index = index(w, &register);
+    if w.rng.chance(50) {
+        let value = expression(w, register.ty, 3);
+        line!(w, "{}.write({index}, {value});", register.name);
+        return;
+    }
+    let to = match w.variable(|v| v.writable && v.ty == register.ty) {
+        Some(found) => found.text,
+        None => {
+            let name = w.fresh("r");
+            line!(w, "{} {name};", register.ty.text());
+            w.know(name.clone(), register.ty, true);
+            name
+        }
+    };
+    line!(w, "{}.read({to}, {index});", register.name);
+}
+
+pub(super) const ALGORITHMS: &[&str] =
+    &["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
+
+/// `{ a, b, c }` of what is known here; fields of headers that may be invalid as well.
+pub(super) fn data_list(w: &mut Writer) -> String {
+    let mut parts = Vec::new();
+    for _ in 0..1 + w.rng.below(4) {
+        let part = match w.variable(|v| v.ty != Ty::Bool) {
+            Some(found) if w.rng.chance(75) => found.text,
+            _ if w.place == Place::Checksum => continue,
+            _ => {
+                let width = w.width();
+                expression(w, Ty::Bit(width), 1)
+            }
+        };
+        parts.push(part);
+    }
+    if let Some((name, of)) = w.layout.varbit.clone() {
+        if w.rng.chance(20) {
+            parts.push(format!("h.{name}.vb"));
+        }
+        let _ = of;
+    }
+    if parts.is_empty() {
+        parts.push("m.rounds".to_owned());
+    }
+    format!("{{ {} }}", parts.join(", "))
+}
+
+fn hash(w: &mut Writer) {
+    let Some(to) = unsigned(w) else { return };
+    let algorithm = *w.rng.pick(ALGORITHMS);
+    let (base_width, max_width) =
+        (*w.rng.pick(&[8, 16, 32, 64]), *w.rng.pick(&[8, 16, 32, 33, 64]));
+    let base = if w.rng.chance(60) {
+        format!("{base_width}w{}", w.rng.below(4))
+    } else {
+        expression(w, Ty::Bit(base_width), 1)
+    };
+    let max = match w.rng.below(4) {
+        0 => expression(w, Ty::Bit(max_width), 1),
+        1 => format!("{max_width}w{}", w.rng.below(5)),
+        _ => format!("{max_width}w{}", (1u64 << (max_width - 1)) + w.rng.below(2) as u64),
+    };
+    let data = data_list(w);
+    line!(w, "hash({}, HashAlgorithm.{algorithm}, {base}, {data}, {max});", to.text);
+}
+
+fn random(w: &mut Writer) {
+    let Some(to) = w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(1..=64))) else { return };
+    let (low, high) = (expression(w, to.ty, 1), expression(w, to.ty, 1));
+    line!(w, "random({}, {low}, {high});", to.text);
+}
+
+fn digest(w: &mut Writer) {
+    let digests = w.layout.digests.clone();
+    if digests.is_empty() {
+        return statement::assignment(w);
+    }
+    let number = w.rng.below(digests.len());
+    let values: Vec<String> = digests[number].iter().map(|ty| expression(w, *ty, 2)).collect();
+    line!(w, "digest<digest{number}_t>(32w1, {{ {} }});", values.join(", "));
+}
+
+fn clone(w: &mut Writer) {
+    let list = 1 + w.rng.below(3);
+    let session = if w.rng.chance(80) {
+        format!("32w{}", w.rng.below(5))
+    } else {
+        expression(w, Ty::Bit(32), 1)
+    };
+    if w.ingress {
+        if w.rng.chance(30) {
+            // This clone forgets how often it has been round.
+            line!(w, "if (m.rounds == 0) {{");
+            line!(w, "clone(CloneType.I2E, {session});");
+            line!(w, "}}");
+        } else {
+            line!(w, "clone_preserving_field_list(CloneType.I2E, {session}, {list});");
+        }
+        return;
+    }
+    // A clone from egress to egress runs this code again.
+    line!(w, "if (m.rounds < 8w{MOST_ROUNDS}) {{");
+    line!(w, "m.rounds = m.rounds + 1;");
+    line!(w, "clone_preserving_field_list(CloneType.E2E, {session}, {list});");
+    line!(w, "}}");
+}
+
+/// Resubmits or recirculates, a few times at most.
+fn again(w: &mut Writer) {
+    let list = 1 + w.rng.below(3);
+    let what = if w.ingress { "resubmit" } else { "recirculate" };
+    line!(w, "if (m.rounds < 8w{MOST_ROUNDS}) {{");
+    line!(w, "m.rounds = m.rounds + 1;");
+    line!(w, "{what}_preserving_field_list({list});");
+    line!(w, "}}");
+}

@@ -1,0 +1,251 @@
+//! Headers, metadata and digests of a program.
+
+use super::writer::{Place, Ty, Writer, line};
+use crate::rng::Rng;
+
+/// A header type.
+#[derive(Debug, Clone)]
+pub(super) struct HeaderType {
+    pub(super) name: String,
+    pub(super) fields: Vec<(String, Ty)>,
+    /// Widest value of its varbit field, if it has one.
+    pub(super) varbit: Option<usize>,
+}
+
+/// A stack.
+#[derive(Debug, Clone)]
+pub(super) struct Stack {
+    pub(super) name: String,
+    pub(super) of: usize,
+    pub(super) size: usize,
+}
+
+/// All that has a place in the state.
+#[derive(Debug, Clone)]
+pub(super) struct Layout {
+    pub(super) types: Vec<HeaderType>,
+    /// Name and type; without the varbit header.
+    pub(super) headers: Vec<(String, usize)>,
+    pub(super) stacks: Vec<Stack>,
+    /// The header with a varbit, if there is one.
+    pub(super) varbit: Option<(String, usize)>,
+    meta: Vec<(String, Ty)>,
+    inner: Vec<(String, Ty)>,
+    pub(super) digests: Vec<Vec<Ty>>,
+    /// Metadata has a header of its own, of this type.
+    pub(super) meta_header: Option<usize>,
+}
+
+const WIDTHS: &[u32] = &[
+    1, 2, 3, 4, 5, 7, 8, 8, 8, 8, 9, 12, 13, 16, 16, 16, 20, 24, 31, 32, 32, 32, 33, 40, 48, 63,
+    64, 64, 65, 100, 127, 128, 128, 129, 200, 256,
+];
+
+fn field_ty(rng: &mut Rng, widths: &[u32]) -> Ty {
+    let width = *rng.pick(widths);
+    if rng.chance(15) { Ty::Int(width) } else { Ty::Bit(width) }
+}
+
+fn bits(fields: &[(String, Ty)]) -> u32 {
+    let of = |ty: &Ty| match ty {
+        Ty::Bool => 1,
+        Ty::Bit(width) | Ty::Int(width) => *width,
+    };
+    fields.iter().map(|(_, ty)| of(ty)).sum()
+}
+
+fn header_type(rng: &mut Rng, number: usize) -> HeaderType {
+    let mut fields = Vec::new();
+    for field in 0..1 + rng.below(5) {
+        let ty = if rng.chance(4) {
+            Ty::Bit(*rng.pick(&[512, 1000, 1024]))
+        } else if rng.chance(4) {
+            Ty::Bool
+        } else {
+            field_ty(rng, WIDTHS)
+        };
+        fields.push((format!("f{field}"), ty));
+    }
+    let odd = bits(&fields) % 8;
+    if odd > 0 {
+        fields.push(("pad".to_owned(), Ty::Bit(8 - odd)));
+    }
+    let at = rng.below(fields.len());
+    fields.rotate_left(at);
+    HeaderType { name: format!("t{number}_t"), fields, varbit: None }
+}
+
+impl Layout {
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        let mut types: Vec<HeaderType> =
+            (0..1 + rng.below(3)).map(|number| header_type(rng, number)).collect();
+        let count = types.len() + rng.below(3);
+        let headers = (0..count)
+            .map(|number| {
+                let of = if number < types.len() { number } else { rng.below(types.len()) };
+                (format!("h{number}"), of)
+            })
+            .collect();
+        let stacks = (0..rng.below(3))
+            .map(|number| Stack {
+                name: format!("st{number}"),
+                of: rng.below(types.len()),
+                size: 1 + rng.below(4),
+            })
+            .collect();
+        let varbit = rng.chance(35).then(|| {
+            let mut of = header_type(rng, types.len());
+            of.varbit = Some(8 * (1 + rng.below(40)));
+            types.push(of);
+            ("v".to_owned(), types.len() - 1)
+        });
+        let named = |rng: &mut Rng, prefix: &str, count: usize| -> Vec<(String, Ty)> {
+            (0..count)
+                .map(|number| {
+                    let ty = if rng.chance(10) { Ty::Bool } else { field_ty(rng, WIDTHS) };
+                    (format!("{prefix}{number}"), ty)
+                })
+                .collect()
+        };
+        let count = 2 + rng.below(6);
+        let meta = named(rng, "m", count);
+        let count = 1 + rng.below(3);
+        let inner = named(rng, "x", count);
+        let digests = (0..rng.below(3))
+            .map(|_| (0..1 + rng.below(4)).map(|_| field_ty(rng, WIDTHS)).collect())
+            .collect();
+        let meta_header = rng.chance(20).then_some(0);
+        Self { types, headers, stacks, varbit, meta, inner, digests, meta_header }
+    }
+
+    /// The metadata that a packet carries out, so that every difference in it shows.
+    pub(super) fn dumped(&self) -> Vec<(String, Ty)> {
+        let hashes = ["m.di", "m.de"].map(|path| (path.to_owned(), Ty::Bit(32)));
+        let mut all = vec![("m.rounds".to_owned(), Ty::Bit(8))];
+        all.extend(hashes);
+        all.extend(self.meta.iter().map(|(name, ty)| (format!("m.{name}"), *ty)));
+        for inner in ["in1", "in2"] {
+            all.extend(self.inner.iter().map(|(name, ty)| (format!("m.{inner}.{name}"), *ty)));
+        }
+        all
+    }
+
+    /// All header instances that an expression may name, elements of stacks included.
+    pub(super) fn header_paths(&self) -> Vec<(String, usize)> {
+        let mut paths: Vec<(String, usize)> =
+            self.headers.iter().map(|(name, of)| (format!("h.{name}"), *of)).collect();
+        for stack in &self.stacks {
+            paths.extend((0..stack.size).map(|i| (format!("h.{}[{i}]", stack.name), stack.of)));
+        }
+        paths.extend(self.meta_header.map(|of| ("m.hd".to_owned(), of)));
+        paths
+    }
+}
+
+/// Writes the type declarations.
+pub(super) fn declare(w: &mut Writer) {
+    let layout = w.layout.clone();
+    for of in &layout.types {
+        line!(w, "header {} {{", of.name);
+        let middle = of.fields.len() / 2;
+        for (at, (name, ty)) in of.fields.iter().enumerate() {
+            if at == middle
+                && let Some(most) = of.varbit
+            {
+                line!(w, "varbit<{most}> vb;");
+            }
+            line!(w, "{} {name};", ty.text());
+        }
+        line!(w, "}}");
+    }
+    line!(w, "header dump_t {{");
+    for (at, (_, ty)) in layout.dumped().iter().enumerate() {
+        line!(w, "{} d{at};", ty.text());
+    }
+    let odd = bits(&layout.dumped()) % 8;
+    if odd > 0 {
+        line!(w, "bit<{}> pad;", 8 - odd);
+    }
+    line!(w, "}}");
+    line!(w, "struct headers_t {{");
+    for (name, of) in layout.headers.iter().chain(&layout.varbit) {
+        line!(w, "{} {name};", layout.types[*of].name);
+    }
+    line!(w, "dump_t dump;");
+    for stack in &layout.stacks {
+        line!(w, "{}[{}] {};", layout.types[stack.of].name, stack.size, stack.name);
+    }
+    line!(w, "}}");
+    line!(w, "struct inner_t {{");
+    for (name, ty) in &layout.inner {
+        line!(w, "{} {name};", ty.text());
+    }
+    line!(w, "}}");
+    line!(w, "struct meta_t {{");
+    line!(w, "@field_list(1, 2, 3) bit<8> rounds;");
+    line!(w, "@field_list(1, 2, 3) bit<32> di;");
+    line!(w, "bit<32> de;");
+    for (name, ty) in &layout.meta {
+        let list = match w.rng.below(4) {
+            0 => "@field_list(1) ",
+            1 => "@field_list(2, 3) ",
+            _ => "",
+        };
+        line!(w, "{list}{} {name};", ty.text());
+    }
+    line!(w, "inner_t in1;");
+    let list = if w.rng.chance(30) { "@field_list(3) " } else { "" };
+    line!(w, "{list}inner_t in2;");
+    if let Some(of) = layout.meta_header {
+        let list = if w.rng.chance(30) { "@field_list(2) " } else { "" };
+        line!(w, "{list}{} hd;", layout.types[of].name);
+    }
+    line!(w, "}}");
+    for (number, members) in layout.digests.iter().enumerate() {
+        line!(w, "struct digest{number}_t {{");
+        for (at, ty) in members.iter().enumerate() {
+            line!(w, "{} d{at};", ty.text());
+        }
+        line!(w, "}}");
+    }
+}
+
+/// Parameters that all blocks of the pipeline have, as variables.
+pub(super) fn know_parameters(w: &mut Writer, standard: bool) {
+    w.variables.clear();
+    let layout = w.layout.clone();
+    for (path, of) in layout.header_paths() {
+        for (name, ty) in &layout.types[of].fields {
+            w.know(format!("{path}.{name}"), *ty, true);
+        }
+    }
+    if let Some((name, of)) = &layout.varbit {
+        for (field, ty) in &layout.types[*of].fields {
+            w.know(format!("h.{name}.{field}"), *ty, true);
+        }
+    }
+    for (name, ty) in &layout.meta {
+        // Twice: metadata should be used more often than a field in the third element of a stack.
+        w.know(format!("m.{name}"), *ty, true);
+        w.know(format!("m.{name}"), *ty, true);
+    }
+    for (name, ty) in &layout.inner {
+        w.know(format!("m.in1.{name}"), *ty, true);
+        w.know(format!("m.in2.{name}"), *ty, true);
+    }
+    if standard {
+        for (name, width, writable) in [
+            ("ingress_port", 9, false),
+            ("egress_port", 9, false),
+            ("instance_type", 32, false),
+            ("packet_length", 32, false),
+            ("egress_rid", 16, false),
+            ("ingress_global_timestamp", 48, false),
+            ("priority", 3, true),
+            ("checksum_error", 1, false),
+        ] {
+            let writable = writable && w.place != Place::Parser;
+            w.know(format!("s.{name}"), Ty::Bit(width), writable);
+        }
+    }
+}

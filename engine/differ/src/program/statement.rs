@@ -1,0 +1,221 @@
+//! Statements.
+
+use super::expression::{arguments, element, expression, index, literal};
+use super::extern_call;
+use super::writer::{Place, Ty, Variable, Writer, line};
+
+/// How deep expressions of a statement nest.
+const DEPTH: usize = 3;
+
+/// Some statements.
+pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
+    let known = w.variables.len();
+    for _ in 0..count {
+        statement(w, depth);
+    }
+    w.variables.truncate(known);
+}
+
+fn statement(w: &mut Writer, depth: usize) {
+    let in_pipeline = matches!(w.place, Place::Action | Place::Control);
+    match w.rng.below(40) {
+        0..12 => assignment(w),
+        12..14 => slice_assignment(w),
+        14..16 => {
+            let ty = w.ty();
+            let name = w.fresh("l");
+            if w.rng.chance(80) {
+                let value = expression(w, ty, DEPTH);
+                line!(w, "{} {name} = {value};", ty.text());
+            } else {
+                line!(w, "{} {name};", ty.text());
+            }
+            w.know(name, ty, true);
+        }
+        16..19 if depth > 0 && w.place != Place::Parser => branch(w, depth),
+        19..22 if in_pipeline => headers(w),
+        22..24 if in_pipeline => element_assignment(w),
+        24..30 if in_pipeline => extern_call::write(w),
+        30..34 if w.place == Place::Control => apply(w, depth),
+        34 if w.place == Place::Control && depth > 0 => value_switch(w, depth),
+        35..37 if w.place == Place::Control => direct_call(w),
+        37 if w.place == Place::Control => nested_call(w),
+        38 if in_pipeline && depth < 2 && w.rng.chance(25) => {
+            let leave = *w.rng.pick(&["exit", "return"]);
+            line!(w, "{leave};");
+        }
+        39 if in_pipeline => {
+            let (a, b) = (w.rng.between(1, 2), w.rng.between(1, 2));
+            line!(w, "m.in{a} = m.in{b};");
+        }
+        _ => assignment(w),
+    }
+}
+
+fn writable(w: &mut Writer) -> Option<Variable> {
+    w.variable(|v| v.writable)
+}
+
+pub(super) fn assignment(w: &mut Writer) {
+    let Some(to) = writable(w) else { return };
+    let value = expression(w, to.ty, DEPTH);
+    line!(w, "{} = {value};", to.text);
+}
+
+fn slice_assignment(w: &mut Writer) {
+    let Some(to) = w.variable(|v| v.writable && v.ty != Ty::Bool) else { return };
+    let (Ty::Bit(width) | Ty::Int(width)) = to.ty else { return };
+    let low = w.rng.below(width as usize) as u32;
+    let high = low + w.rng.below((width - low) as usize) as u32;
+    let value = expression(w, Ty::Bit(high - low + 1), DEPTH);
+    line!(w, "{}[{high}:{low}] = {value};", to.text);
+}
+
+/// Into an element that only the packet knows.
+fn element_assignment(w: &mut Writer) {
+    let ty = match w.variable(|v| v.writable && v.text.starts_with("h.st")) {
+        Some(found) => found.ty,
+        None => return assignment(w),
+    };
+    match element(w, ty) {
+        Some(to) => {
+            let value = expression(w, ty, DEPTH);
+            line!(w, "{to} = {value};");
+        }
+        None => assignment(w),
+    }
+}
+
+fn branch(w: &mut Writer, depth: usize) {
+    let cond = expression(w, Ty::Bool, 2);
+    line!(w, "if ({cond}) {{");
+    let count = 1 + w.rng.below(3);
+    statements(w, count, depth - 1);
+    if w.rng.chance(50) {
+        line!(w, "}} else {{");
+        let count = 1 + w.rng.below(3);
+        statements(w, count, depth - 1);
+    }
+    line!(w, "}}");
+}
+
+/// Validity, copies, and the methods of stacks.
+fn headers(w: &mut Writer) {
+    let paths = w.layout.header_paths();
+    let (path, of) = w.rng.pick(&paths).clone();
+    let stacks = w.layout.stacks.clone();
+    let stack = w.rng.pick_any(&stacks).cloned();
+    match (w.rng.below(8), stack) {
+        (0..2, _) => line!(w, "{path}.setValid();"),
+        (2, _) => line!(w, "{path}.setInvalid();"),
+        (3, _) => {
+            let same: Vec<_> =
+                paths.iter().filter(|other| other.1 == of && other.0 != path).collect();
+            if let Some((from, _)) = w.rng.pick_any(&same) {
+                line!(w, "{path} = {from};");
+            }
+        }
+        (4, Some(stack)) => {
+            let count = 1 + w.rng.below(stack.size + 1);
+            let method = *w.rng.pick(&["push_front", "pop_front"]);
+            line!(w, "h.{}.{method}({count});", stack.name);
+        }
+        (5, Some(stack)) => {
+            if let Some(index) = index(w) {
+                let method = *w.rng.pick(&["setValid", "setInvalid"]);
+                line!(w, "h.{}[{}].{method}();", stack.name, index);
+            }
+        }
+        (6, Some(stack)) => {
+            let same: Vec<_> = stacks
+                .iter()
+                .filter(|other| {
+                    other.of == stack.of && other.size == stack.size && other.name != stack.name
+                })
+                .collect();
+            if let Some(other) = w.rng.pick_any(&same) {
+                line!(w, "h.{} = h.{};", stack.name, other.name);
+            } else if let Some(index) = index(w) {
+                let same: Vec<_> = paths.iter().filter(|other| other.1 == stack.of).collect();
+                let (other, _) = *w.rng.pick(&same);
+                line!(w, "h.{}[{}] = {other};", stack.name, index);
+            }
+        }
+        _ => line!(w, "{path}.setValid();"),
+    }
+}
+
+/// Applies a table that has not been applied yet.
+fn apply(w: &mut Writer, depth: usize) {
+    if w.tables.is_empty() {
+        return assignment(w);
+    }
+    let at = w.rng.below(w.tables.len());
+    let table = w.tables.remove(at);
+    match w.rng.below(4) {
+        0 if depth > 0 => {
+            let result = *w.rng.pick(&["hit", "miss"]);
+            line!(w, "if ({}.apply().{result}) {{", table.name);
+            statements(w, 2, depth - 1);
+            line!(w, "}}");
+        }
+        1 if depth > 0 => {
+            line!(w, "switch ({}.apply().action_run) {{", table.name);
+            for action in &table.actions {
+                if w.rng.chance(60) {
+                    line!(w, "{action}: {{");
+                    statements(w, 1, depth - 1);
+                    line!(w, "}}");
+                }
+            }
+            line!(w, "default: {{");
+            statements(w, 1, depth - 1);
+            line!(w, "}}");
+            line!(w, "}}");
+        }
+        _ => line!(w, "{}.apply();", table.name),
+    }
+}
+
+fn value_switch(w: &mut Writer, depth: usize) {
+    let width = *w.rng.pick(&[2, 3, 8, 16, 65]);
+    let value = expression(w, Ty::Bit(width), 2);
+    line!(w, "switch ({value}) {{");
+    let mut labels: Vec<String> =
+        (0..1 + w.rng.below(3)).map(|label| format!("{width}w{label}")).collect();
+    if width > 8 {
+        labels.push(literal(w, Ty::Bit(width)));
+        labels.dedup();
+    }
+    for label in labels {
+        line!(w, "{label}: {{");
+        statements(w, 1, depth - 1);
+        line!(w, "}}");
+    }
+    if w.rng.chance(60) {
+        line!(w, "default: {{");
+        statements(w, 1, depth - 1);
+        line!(w, "}}");
+    }
+    line!(w, "}}");
+}
+
+/// Calls an action without a table.
+fn direct_call(w: &mut Writer) {
+    let callable: Vec<_> = w.actions.iter().filter(|a| a.of_table.is_none()).cloned().collect();
+    let Some(action) = w.rng.pick_any(&callable).cloned() else { return assignment(w) };
+    let mut params = action.directed.clone();
+    params.extend(action.data.iter().map(|ty| ("", *ty)));
+    match arguments(w, &params, 2) {
+        Some(arguments) => line!(w, "{}({arguments});", action.name),
+        None => assignment(w),
+    }
+}
+
+fn nested_call(w: &mut Writer) {
+    let Some(instance) = w.rng.pick_any(&w.nested).cloned() else { return assignment(w) };
+    match arguments(w, super::control::NESTED_PARAMS, 2) {
+        Some(arguments) => line!(w, "{instance}.apply(h, m, s, {arguments});"),
+        None => assignment(w),
+    }
+}

@@ -1,0 +1,185 @@
+//! The text under construction, and what its present place may name.
+
+use super::layout::Layout;
+use crate::rng::Rng;
+
+/// Writes a line with the present indentation.
+macro_rules! line {
+    ($writer:expr, $($arg:tt)*) => {{
+        let text = format!($($arg)*);
+        $writer.line(&text);
+    }};
+}
+pub(super) use line;
+
+/// A scalar type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ty {
+    Bool,
+    Bit(u32),
+    Int(u32),
+}
+
+impl Ty {
+    pub(super) fn text(self) -> String {
+        match self {
+            Ty::Bool => "bool".to_owned(),
+            Ty::Bit(width) => format!("bit<{width}>"),
+            Ty::Int(width) => format!("int<{width}>"),
+        }
+    }
+}
+
+/// Something with a value.
+#[derive(Debug, Clone)]
+pub(super) struct Variable {
+    pub(super) text: String,
+    pub(super) ty: Ty,
+    pub(super) writable: bool,
+}
+
+/// What kind of code is being written: they may say different things.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Function,
+    Parser,
+    Checksum,
+    Action,
+    Control,
+}
+
+/// An object with cells.
+#[derive(Debug, Clone)]
+pub(super) struct Array {
+    pub(super) name: String,
+    pub(super) ty: Ty,
+    pub(super) size: usize,
+}
+
+/// An action that may be called.
+#[derive(Debug, Clone)]
+pub(super) struct Action {
+    pub(super) name: String,
+    /// `in`, `inout` or `out`, then the type.
+    pub(super) directed: Vec<(&'static str, Ty)>,
+    pub(super) data: Vec<Ty>,
+    /// Reads the direct meter of a table: only that table may have it.
+    pub(super) of_table: Option<usize>,
+}
+
+/// A table that has not been applied yet.
+#[derive(Debug, Clone)]
+pub(super) struct Table {
+    pub(super) name: String,
+    pub(super) actions: Vec<String>,
+}
+
+/// A function with its parameters.
+#[derive(Debug, Clone)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) params: Vec<(&'static str, Ty)>,
+    pub(super) result: Ty,
+}
+
+/// Writes one program.
+pub(super) struct Writer {
+    pub(super) rng: Rng,
+    pub(super) text: String,
+    pub(super) layout: Layout,
+    pub(super) place: Place,
+    /// Ingress or egress: some externs belong to one of them.
+    pub(super) ingress: bool,
+    pub(super) variables: Vec<Variable>,
+    pub(super) registers: Vec<Array>,
+    pub(super) counters: Vec<Array>,
+    pub(super) meters: Vec<Array>,
+    pub(super) actions: Vec<Action>,
+    pub(super) tables: Vec<Table>,
+    pub(super) functions: Vec<Function>,
+    /// Everything leaves with the packet. Without it, more assignments are dead.
+    pub(super) dumps: bool,
+    /// Instances of the nested control, if it is known here.
+    pub(super) nested: Vec<String>,
+    indent: usize,
+    fresh: usize,
+}
+
+impl Writer {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut rng = Rng::new(seed, "program");
+        let layout = Layout::new(&mut rng);
+        let dumps = rng.chance(85);
+        Self {
+            rng,
+            dumps,
+            text: String::new(),
+            layout,
+            place: Place::Control,
+            ingress: true,
+            variables: Vec::new(),
+            registers: Vec::new(),
+            counters: Vec::new(),
+            meters: Vec::new(),
+            actions: Vec::new(),
+            tables: Vec::new(),
+            functions: Vec::new(),
+            nested: Vec::new(),
+            indent: 0,
+            fresh: 0,
+        }
+    }
+
+    /// A line; one that ends in `{` indents what follows, one that starts with `}` ends that.
+    pub(super) fn line(&mut self, text: &str) {
+        if text.starts_with('}') {
+            self.indent = self.indent.saturating_sub(1);
+        }
+        for _ in 0..self.indent {
+            self.text.push_str("    ");
+        }
+        self.text.push_str(text);
+        self.text.push('\n');
+        if text.ends_with('{') {
+            self.indent += 1;
+        }
+    }
+
+    /// A name that nothing else has.
+    pub(super) fn fresh(&mut self, prefix: &str) -> String {
+        self.fresh += 1;
+        format!("{prefix}{}", self.fresh)
+    }
+
+    /// Makes a variable known from here on.
+    pub(super) fn know(&mut self, text: impl Into<String>, ty: Ty, writable: bool) {
+        self.variables.push(Variable { text: text.into(), ty, writable });
+    }
+
+    /// A width, small ones more often.
+    pub(super) fn width(&mut self) -> u32 {
+        if self.rng.chance(60) {
+            *self.rng.pick(&[1, 2, 3, 4, 7, 8, 8, 8, 9, 12, 13, 16, 16, 24, 31, 32, 32])
+        } else {
+            *self.rng.pick(&[
+                33, 40, 48, 63, 64, 64, 65, 72, 96, 100, 127, 128, 128, 129, 192, 200, 256, 512,
+                1000, 1024,
+            ])
+        }
+    }
+
+    /// A scalar type.
+    pub(super) fn ty(&mut self) -> Ty {
+        match self.rng.below(20) {
+            0 => Ty::Bool,
+            1..5 => Ty::Int(self.width()),
+            _ => Ty::Bit(self.width()),
+        }
+    }
+
+    /// A variable that fits, if there is one.
+    pub(super) fn variable(&mut self, fits: impl Fn(&Variable) -> bool) -> Option<Variable> {
+        let fitting: Vec<&Variable> = self.variables.iter().filter(|v| fits(v)).collect();
+        self.rng.pick_any(&fitting).map(|variable| (*variable).clone())
+    }
+}

@@ -1,0 +1,169 @@
+//! Ways to make a program's text smaller, without knowing the language: drop a statement or a
+//! block, take a block's body for the block, an operand for an operation. Most results do not
+//! compile; those that do are smaller programs.
+
+use std::ops::Range;
+
+/// A piece of text and what takes its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Edit {
+    range: Range<usize>,
+    replacement: String,
+}
+
+impl Edit {
+    pub(crate) fn apply(&self, text: &str) -> String {
+        format!("{}{}{}", &text[..self.range.start], self.replacement, &text[self.range.end..])
+    }
+}
+
+/// All edits of a text, those that drop most first.
+pub(crate) fn edits(text: &str) -> Vec<Edit> {
+    let mut found = Vec::new();
+    statements(text, 0..text.len(), &mut found);
+    operands(text, &mut found);
+    found.sort_by_key(|edit| edit.replacement.len() as isize - edit.range.len() as isize);
+    found
+}
+
+/// Position behind the bracket that closes the one at `open`.
+fn closing(bytes: &[u8], open: usize, end: usize) -> usize {
+    let mut depth = 0;
+    for (at, byte) in bytes.iter().enumerate().take(end).skip(open) {
+        match byte {
+            b'(' | b'{' | b'[' => depth += 1,
+            b')' | b'}' | b']' => {
+                depth -= 1;
+                if depth == 0 {
+                    return at + 1;
+                }
+            }
+            _ => {}
+        }
+    }
+    end
+}
+
+/// What stands between the bracket at `open` and the end of its group, which a broken text may not
+/// have.
+fn inside(bytes: &[u8], open: usize, end: usize) -> Range<usize> {
+    let closed = end > open + 1 && matches!(bytes[end - 1], b')' | b'}' | b']');
+    open + 1..if closed { end - 1 } else { end }
+}
+
+/// Statements and declarations: up to a `;`, or to the end of a block and its `else`.
+fn statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
+    let bytes = text.as_bytes();
+    let mut start = range.start;
+    let mut bodies: Vec<Range<usize>> = Vec::new();
+    let mut at = range.start;
+    while at < range.end {
+        match bytes[at] {
+            b'#' if text[..at].lines().last().is_none_or(|line| line.trim().is_empty()) => {
+                at = text[at..].find('\n').map_or(range.end, |length| at + length + 1);
+                start = at;
+                continue;
+            }
+            b'(' | b'[' => {
+                at = closing(bytes, at, range.end);
+                continue;
+            }
+            b'{' => {
+                let end = closing(bytes, at, range.end);
+                bodies.push(inside(bytes, at, end));
+                at = end;
+                let rest = text[at..range.end].trim_start();
+                if rest.starts_with("else") || rest.starts_with(';') {
+                    continue;
+                }
+                finish(text, start..at, &mut bodies, found);
+                start = at;
+                continue;
+            }
+            b';' => {
+                finish(text, start..at + 1, &mut bodies, found);
+                start = at + 1;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+}
+
+fn finish(text: &str, whole: Range<usize>, bodies: &mut Vec<Range<usize>>, found: &mut Vec<Edit>) {
+    found.push(Edit { range: whole.clone(), replacement: String::new() });
+    for body in bodies.drain(..) {
+        found.push(Edit { range: whole.clone(), replacement: text[body.clone()].to_owned() });
+        statements(text, body, found);
+    }
+}
+
+/// `(a + b)` becomes `a`, or `b`.
+fn operands(text: &str, found: &mut Vec<Edit>) {
+    let bytes = text.as_bytes();
+    for open in (0..bytes.len()).filter(|at| bytes[*at] == b'(') {
+        let end = closing(bytes, open, bytes.len());
+        let inner = &text[inside(bytes, open, end)];
+        for word in words(inner) {
+            let is_operand =
+                word.starts_with(|c: char| c.is_ascii_alphanumeric() || "(~-".contains(c));
+            if word.len() > 1 && is_operand && word.len() < inner.len() {
+                found.push(Edit { range: open..end, replacement: word.to_owned() });
+            }
+        }
+    }
+}
+
+/// Words between blanks outside of brackets.
+fn words(text: &str) -> Vec<&str> {
+    let bytes = text.as_bytes();
+    let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
+    while at < bytes.len() {
+        match bytes[at] {
+            b'(' | b'[' | b'{' => at = closing(bytes, at, bytes.len()),
+            b' ' => {
+                found.push(&text[start..at]);
+                at += 1;
+                start = at;
+            }
+            _ => at += 1,
+        }
+    }
+    found.push(&text[start.min(text.len())..]);
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_that_ends_in_the_middle_can_be_edited_too() {
+        for text in ["(\u{65e5}", "{ a; \u{65e5}", "x [\u{65e5}\u{65e5}", "(", "{", "a(b]c) {"] {
+            for edit in edits(text) {
+                assert!(edit.apply(text).len() <= text.len());
+            }
+        }
+    }
+
+    #[test]
+    fn every_statement_block_and_operand_can_go() {
+        let text = "#include <x>\nif (a) { b = (c + d); } else { e; }\nf(g, {h;});";
+        let results: Vec<String> = edits(text).iter().map(|edit| edit.apply(text)).collect();
+        for wanted in [
+            "#include <x>\n\nf(g, {h;});",
+            "#include <x>\n b = (c + d); \nf(g, {h;});",
+            "#include <x>\n e; \nf(g, {h;});",
+            "#include <x>\nif (a) { } else { e; }\nf(g, {h;});",
+            "#include <x>\nif (a) { b = (c + d); } else { e; }",
+        ] {
+            assert!(results.iter().any(|result| result == wanted), "{wanted}\n{results:#?}");
+        }
+        let operands = edits("x = (ab + (cd * e));");
+        let results: Vec<String> =
+            operands.iter().map(|edit| edit.apply("x = (ab + (cd * e));")).collect();
+        assert!(results.contains(&"x = ab;".to_owned()), "{results:?}");
+        assert!(results.contains(&"x = (cd * e);".to_owned()));
+        assert!(results.contains(&"x = (ab + cd);".to_owned()));
+    }
+}

@@ -1,0 +1,275 @@
+//! What the fuzz targets of `engine/fuzz` do with bytes, and how a source text mutates.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use netkv_dataplane::{Output, Switch};
+use netkv_ir::{Program, Value};
+use netkv_p4::{Options, compile_source};
+
+use crate::case::{Case, Step};
+use crate::compare::{self, Sides};
+use crate::rng::Rng;
+use crate::{program, source};
+
+/// Programs that `packet_path` chooses from, besides generated ones: files below `tests`, read
+/// when they are wanted, so that nobody needs them to build this.
+const PROGRAMS: &[&str] = &[
+    "golden/arith",
+    "golden/cache_read",
+    "golden/calls",
+    "golden/hashes",
+    "golden/parse",
+    "golden/registers",
+    "golden/replicate",
+    "golden/tables",
+    "p4/features",
+];
+/// Generated programs that it chooses from.
+const GENERATED: u64 = 40;
+/// Frames that one input sends at most.
+const MOST_FRAMES: usize = 64;
+
+/// Compiles a text. It may be wrong, but then the errors say so.
+///
+/// # Panics
+///
+/// When the front end neither takes the text nor says why.
+pub fn front_end(text: &str) {
+    if let Err(errors) = compile_source("fuzz.p4", text, &Options::default()) {
+        assert!(!errors.0.is_empty(), "neither a program nor an error");
+        assert!(!errors.to_string().is_empty());
+    }
+}
+
+/// Words that a mutation puts in.
+const WORDS: &[&str] = &[
+    "{",
+    "}",
+    "(",
+    ")",
+    "<",
+    ">",
+    ";",
+    ",",
+    ".",
+    "=",
+    "++",
+    "|+|",
+    "&&&",
+    "..",
+    "_",
+    "?",
+    ":",
+    "@",
+    "0",
+    "1",
+    "-1",
+    "8w255",
+    "9s3",
+    "1 << 70000",
+    "0xFFFFFFFFFFFFFFFFFFFF",
+    "bit<8>",
+    "bit<0>",
+    "int<1>",
+    "int",
+    "bool",
+    "varbit<64>",
+    "error",
+    "tuple<bit<8>>",
+    "header",
+    "struct",
+    "enum",
+    "typedef",
+    "type",
+    "const",
+    "parser",
+    "control",
+    "state",
+    "table",
+    "action",
+    "apply",
+    "key",
+    "actions",
+    "entries",
+    "default_action",
+    "select",
+    "transition",
+    "accept",
+    "reject",
+    "if",
+    "else",
+    "switch",
+    "return",
+    "exit",
+    "in",
+    "out",
+    "inout",
+    "this",
+    "true",
+    "default",
+    "h",
+    "m",
+    "s",
+    "p",
+    ".next",
+    ".last",
+    ".lastIndex",
+    "[1:0]",
+    "[0]",
+    ".isValid()",
+    ".setValid()",
+    ".apply()",
+    ".hit",
+    ".action_run",
+    "extract",
+    "lookahead<bit<8>>()",
+    "#define X X X\n",
+    "#if 1\n",
+    "#endif\n",
+    "#include <core.p4>\n",
+    "@name(\"x\")",
+    "\"",
+    "/*",
+    "*/",
+    "//",
+    "\\",
+    "\u{e4}",
+    "register<bit<8>>(4) r;",
+    "value_set<bit<8>>(4) v;",
+    "{#}",
+    "...",
+];
+
+/// The nearest place in a text where a character starts.
+fn boundary(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+/// Changes a text in a way that respects statements and words.
+pub fn mutate(text: &str, seed: u64) -> String {
+    let mut rng = Rng::new(seed, "mutate");
+    let mut made = text.to_owned();
+    for _ in 0..=rng.below(3) {
+        made = mutate_once(&made, &mut rng);
+    }
+    made
+}
+
+fn mutate_once(text: &str, rng: &mut Rng) -> String {
+    let place = |rng: &mut Rng| boundary(text, rng.below(text.len() + 1));
+    let at = place(rng);
+    let (head, tail) = text.split_at(at);
+    match rng.below(10) {
+        0 => program::generate(rng.bits() % 4096),
+        1..4 => {
+            // A part of the program goes, or takes the place of what it is in.
+            let edits = source::edits(text);
+            rng.pick_any(&edits).map_or_else(String::new, |edit| edit.apply(text))
+        }
+        4..7 => format!("{head} {} {tail}", rng.pick(WORDS)),
+        7 => {
+            // One word becomes another of the text.
+            let words: Vec<&str> = text
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .filter(|w| !w.is_empty())
+                .collect();
+            let (Some(from), Some(to)) = (rng.pick_any(&words), rng.pick_any(&words)) else {
+                return text.to_owned();
+            };
+            match tail.find(*from) {
+                Some(found) => {
+                    let end = found + from.len();
+                    format!("{head}{}{to}{}", &tail[..found], &tail[end..])
+                }
+                None => text.to_owned(),
+            }
+        }
+        8 => {
+            // A piece again, somewhere else.
+            let end = boundary(text, (at + rng.below(120)).min(text.len()));
+            let to = place(rng);
+            format!("{}{}{}", &text[..to], &text[at..end], &text[to..])
+        }
+        _ => {
+            let end = boundary(text, (at + rng.below(60)).min(text.len()));
+            format!("{head}{}", &text[end..])
+        }
+    }
+}
+
+/// A program with both its switches, loaded once: an input only brings packets.
+struct Loaded {
+    program: Arc<Program>,
+    switches: Option<(Switch, Switch)>,
+}
+
+thread_local! {
+    static LOADED: RefCell<Vec<Option<Loaded>>> = const { RefCell::new(Vec::new()) };
+}
+
+fn load(number: usize) -> Loaded {
+    let text = match PROGRAMS.get(number) {
+        Some(name) => {
+            let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests");
+            let path = tests.join(name).with_extension("p4");
+            std::fs::read_to_string(&path)
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        }
+        None => program::generate((number - PROGRAMS.len()) as u64),
+    };
+    let compiled = compile_source("fuzz.p4", &text, &Options::default());
+    let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
+    let mut switches = compare::load(&program, 1, &Sides::executors()).ok();
+    // State that hits, the same in every run.
+    let case = Case::new(program.clone(), number as u64, 1, &[]);
+    if let Some((left, right)) = &mut switches {
+        for step in &case.steps {
+            if let Step::Control(request) = step {
+                let _ = (request.apply(left), request.apply(right));
+            }
+        }
+    }
+    Loaded { program, switches }
+}
+
+/// Sends bytes through both executors: the first byte chooses the program; then frames, each
+/// after two bytes, length and port.
+///
+/// # Panics
+///
+/// When the executors do not agree.
+pub fn packet_path(data: &[u8]) {
+    let Some((first, mut rest)) = data.split_first() else { return };
+    let number = *first as usize % (PROGRAMS.len() + GENERATED as usize);
+    LOADED.with_borrow_mut(|all| {
+        if all.len() <= number {
+            all.resize_with(number + 1, || None);
+        }
+        let loaded = all[number].get_or_insert_with(|| load(number));
+        let Some((left, right)) = &mut loaded.switches else { return };
+        for register in &loaded.program.registers {
+            // What earlier inputs have left there would hide what this one does.
+            let zero = Value::new(register.width, 0);
+            for switch in [&mut *left, &mut *right] {
+                let _ = switch.write_register(register.identity.id, None, &zero);
+            }
+        }
+        for now_ns in 0..MOST_FRAMES as u64 {
+            let [length, port, more @ ..] = rest else { break };
+            let (frame, after) = more.split_at(more.len().min(*length as usize));
+            rest = after;
+            let (mut a, mut b) = (Output::new(), Output::new());
+            left.process(now_ns * 1_000, u16::from(*port), frame, &mut a);
+            right.process(now_ns * 1_000, u16::from(*port), frame, &mut b);
+            let name = &loaded.program.name;
+            assert!(a.frames().eq(b.frames()), "program {number} ({name}): other frames leave");
+            assert_eq!(left.take_digests(), right.take_digests(), "program {number}");
+            assert_eq!(left.statistics(), right.statistics(), "program {number}");
+        }
+    });
+}

@@ -1,0 +1,308 @@
+//! A packet that a program likes: a walk through the graphs of parser and ingress that writes down
+//! what it extracts, and chooses the values that lead where it wants to go.
+
+use std::collections::{HashMap, HashSet};
+
+use netkv_ir::{Apply, Block, Cfg, HeaderId, Op, Program, Terminator, Value, Word};
+
+use crate::bits::BitString;
+use crate::eval::eval;
+use crate::pool::Pool;
+use crate::rng::Rng;
+use crate::solve::Origin;
+
+/// Blocks that a walk takes at most; a parser may loop.
+const MOST_BLOCKS: usize = 200;
+/// Bits that a packet gets at most from the walk.
+const MOST_BITS: usize = 8 * 1400;
+
+/// A field of a packet.
+#[derive(Debug, Clone, Copy)]
+pub struct Field {
+    /// First bit.
+    pub offset: usize,
+    /// Bits.
+    pub width: u32,
+    /// Its place in the program's state.
+    pub word: Word,
+}
+
+/// A packet, and where its fields are.
+#[derive(Debug, Clone, Default)]
+pub struct Template {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// Port on which it comes, if that matters.
+    pub port: Option<u16>,
+    /// What the parser reads.
+    pub fields: Vec<Field>,
+    /// Bits that the parser reads.
+    pub parsed: usize,
+    /// How many different things it does in a switch, once that is known.
+    pub depth: usize,
+}
+
+pub(crate) struct Walk<'a> {
+    /// Makes up values that lead somewhere; a recorded packet stays as it is.
+    pub(crate) makes: bool,
+    pub(crate) program: &'a Program,
+    pub(crate) pool: &'a mut Pool,
+    pub(crate) rng: &'a mut Rng,
+    pub(crate) words: Vec<u64>,
+    pub(crate) bits: BitString,
+    pub(crate) fields: Vec<Field>,
+    pub(crate) origins: HashMap<Word, Origin>,
+    /// Bits of the packet that a decision depends on.
+    pub(crate) settled: HashSet<usize>,
+    cursor: usize,
+}
+
+/// Makes up a packet.
+pub fn packet(program: &Program, pool: &mut Pool, rng: &mut Rng) -> Template {
+    let port = pool.port(rng);
+    run(program, port, None, pool, rng)
+}
+
+/// Finds the fields of a packet that someone recorded.
+pub fn recorded(
+    program: &Program,
+    port: u16,
+    bytes: &[u8],
+    pool: &mut Pool,
+    rng: &mut Rng,
+) -> Template {
+    let mut template = run(program, port, Some(bytes), pool, rng);
+    template.bytes = bytes.to_vec();
+    template.fields.retain(|field| field.offset + field.width as usize <= bytes.len() * 8);
+    template
+}
+
+fn run(
+    program: &Program,
+    port: u16,
+    bytes: Option<&[u8]>,
+    pool: &mut Pool,
+    rng: &mut Rng,
+) -> Template {
+    let mut walk = Walk {
+        makes: bytes.is_none(),
+        program,
+        words: vec![0; program.state_words as usize],
+        pool,
+        rng,
+        bits: bytes.map(BitString::of_bytes).unwrap_or_default(),
+        cursor: 0,
+        fields: Vec::new(),
+        origins: HashMap::new(),
+        settled: HashSet::new(),
+    };
+    let place = program.standard_metadata.ingress_port;
+    walk.store(place.word, &Value::new(place.width, u128::from(port)));
+    walk.graph(&program.parser);
+    let parsed = walk.cursor;
+    if walk.makes {
+        let payload = match walk.rng.below(4) {
+            0 => 0,
+            1 => walk.rng.below(4),
+            2 => walk.rng.below(40),
+            _ => walk.rng.below(200),
+        };
+        walk.bits.pad();
+        walk.bits.extend(&walk.rng.bytes(payload));
+        let length = program.standard_metadata.packet_length;
+        let bytes = walk.bits.bytes.len() as u128;
+        walk.store(length.word, &Value::new(length.width, bytes));
+        walk.graph(&program.ingress);
+    }
+    Template { bytes: walk.bits.bytes, port: Some(port), fields: walk.fields, parsed, depth: 0 }
+}
+
+impl Walk<'_> {
+    /// Walks through a graph, to its end or to where it would stop.
+    fn graph(&mut self, graph: &Cfg) {
+        let mut at = 0;
+        for _ in 0..MOST_BLOCKS {
+            let Some(block) = graph.blocks.get(at as usize) else { return };
+            if !self.operations(block) || self.bits.len() > MOST_BITS {
+                return;
+            }
+            match self.next(&block.terminator) {
+                Some(next) => at = next,
+                None => return,
+            }
+        }
+    }
+
+    /// Makes the packet at least so long.
+    fn grow(&mut self, end: usize) {
+        while self.bits.len() < end {
+            let width = (end - self.bits.len()).min(64) as u32;
+            let value = self.pool.value(self.rng, width, None);
+            self.bits.append(&value);
+        }
+    }
+
+    pub(crate) fn store(&mut self, word: Word, value: &Value) {
+        let place = word as usize..word as usize + value.words.len();
+        if let Some(words) = self.words.get_mut(place) {
+            words.copy_from_slice(&value.words);
+        }
+    }
+
+    /// Reads a field at the cursor; what the packet does not have yet is made up.
+    fn field(&mut self, word: Word, width: u32) {
+        let offset = self.cursor;
+        if self.bits.len() == offset {
+            let value = self.pool.value(self.rng, width, Some(word));
+            self.bits.append(&value);
+        } else {
+            self.grow(offset + width as usize);
+        }
+        let value = self.bits.value(offset, width);
+        self.store(word, &value);
+        self.origins.insert(word, Origin::new(offset, width));
+        self.fields.push(Field { offset, width, word });
+        self.cursor += width as usize;
+    }
+
+    fn extract(&mut self, header: HeaderId, varbit: u32) {
+        let program = self.program;
+        let header = &program.headers[header as usize];
+        self.words[header.valid as usize] = 1;
+        for field in &header.fields {
+            match field.varbit_length {
+                None => self.field(field.place.word, field.place.width),
+                Some(length) => {
+                    self.words[length as usize] = u64::from(varbit);
+                    self.grow(self.cursor + varbit as usize);
+                    self.cursor += varbit as usize;
+                }
+            }
+        }
+    }
+
+    /// Runs a block's operations; false where the parser would stop.
+    fn operations(&mut self, block: &Block) -> bool {
+        let program = self.program;
+        for op in &block.ops {
+            match op {
+                Op::Extract(header) => self.extract(*header, 0),
+                Op::ExtractNext(stack) => {
+                    let stack = &program.stacks[*stack as usize];
+                    let next = self.words[stack.next_index as usize];
+                    if next >= u64::from(stack.size) {
+                        return false;
+                    }
+                    self.words[stack.next_index as usize] = next + 1;
+                    self.extract(stack.first + next as u32, 0);
+                }
+                Op::ExtractVarbit { header, bits } => {
+                    let most = program.headers[*header as usize].fields.iter();
+                    let most = most.filter(|f| f.varbit_length.is_some()).map(|f| f.place.width);
+                    let most = u64::from(most.max().unwrap_or(0));
+                    match eval(program, &self.words, bits) {
+                        Some(bits) if bits <= most => self.extract(*header, bits as u32),
+                        _ => return false,
+                    }
+                }
+                Op::Lookahead { to, skip, need } => {
+                    self.grow(self.cursor + *need as usize);
+                    let offset = self.cursor + *skip as usize;
+                    let value = self.bits.value(offset, to.width);
+                    self.store(to.word, &value);
+                    self.origins.insert(to.word, Origin::new(offset, to.width));
+                }
+                Op::Advance(bits) => {
+                    let bits = eval(program, &self.words, bits).unwrap_or(0).min(2048) as usize;
+                    self.cursor += bits;
+                    self.grow(self.cursor);
+                }
+                Op::Assign { to, value } => self.copy(to.word, to.width, value),
+                Op::CopyWords { to, from, words } => {
+                    let (from, to, count) = (*from as usize, *to as usize, *words as usize);
+                    self.words.copy_within(from..from + count, to);
+                }
+                Op::SetValid(header) => {
+                    self.words[program.headers[*header as usize].valid as usize] = 1;
+                }
+                Op::SetInvalid(header) => {
+                    let header = &program.headers[*header as usize];
+                    self.words[header.valid as usize] = 0;
+                }
+                Op::ZeroWords { to, words } => {
+                    for word in *to..*to + *words {
+                        self.words[word as usize] = 0;
+                        self.origins.remove(&word);
+                    }
+                }
+                Op::RegisterRead { to, .. } => {
+                    let value = self.pool.value(self.rng, to.width, None);
+                    self.store(to.word, &value);
+                    self.origins.remove(&to.word);
+                }
+                Op::Verify { cond, .. } => {
+                    if self.rng.chance(90) {
+                        self.make(cond, true);
+                    }
+                    self.settle(cond);
+                    if self.eval(cond) == Some(0) {
+                        return false;
+                    }
+                }
+                Op::Reject => return false,
+                _ => {}
+            }
+        }
+        true
+    }
+
+    fn next(&mut self, terminator: &Terminator) -> Option<u32> {
+        match terminator {
+            Terminator::Jump(block) => Some(*block),
+            Terminator::Branch { cond, then, otherwise } => {
+                if self.rng.chance(70) {
+                    let truth = self.rng.chance(50);
+                    self.make(cond, truth);
+                }
+                self.settle(cond);
+                let holds = match self.eval(cond) {
+                    Some(value) => value == 1,
+                    None => self.rng.chance(50),
+                };
+                Some(if holds { *then } else { *otherwise })
+            }
+            Terminator::Select { keys, cases, default } => {
+                if let Some(case) = cases.get(self.rng.below(cases.len() + 1)) {
+                    self.force(keys, case);
+                }
+                keys.iter().for_each(|key| self.settle(key));
+                let taken = cases.iter().find(|case| self.matches(keys, case));
+                Some(taken.map_or(*default, |case| case.target))
+            }
+            Terminator::Apply(apply) => self.apply(apply),
+            Terminator::Exit => None,
+        }
+    }
+
+    /// A table: keys that are in it, and any of its actions with data that a control plane gives.
+    fn apply(&mut self, apply: &Apply) -> Option<u32> {
+        let hits = self.rng.chance(70);
+        for key in &apply.keys {
+            if hits {
+                let value = self.pool.sample(self.rng, key);
+                self.assign(key, &value);
+            }
+            self.settle(key);
+        }
+        let action = self.rng.below(apply.targets.len());
+        let target = apply.targets.get(action)?;
+        self.store(apply.hit, &Value::new(1, u128::from(hits)));
+        self.store(apply.action_run, &Value::new(32, action as u128));
+        for param in &target.params {
+            let value = self.pool.value(self.rng, param.width, None);
+            self.store(param.word, &value);
+            self.origins.remove(&param.word);
+        }
+        Some(target.block)
+    }
+}

@@ -1,0 +1,39 @@
+//! Programs of the repository.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use netkv_differ::Recorded;
+use netkv_ir::Program;
+use netkv_p4::{Options, compile_file};
+
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Every program of the repository: name, program, recorded frames.
+pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
+    let options = Options { include_dirs: vec![root().join("p4")], defines: Vec::new() };
+    let mut paths = Vec::new();
+    for folder in ["p4", "tests/golden", "tests/p4", "tests/p4rt"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
+            paths.push(entry.expect("an entry").path());
+        }
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "p4"));
+    paths.sort();
+    paths
+        .into_iter()
+        .map(|path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+            let compiled =
+                compile_file(&path, &options).unwrap_or_else(|errors| panic!("{errors}"));
+            let mut stf = path.with_extension("stf");
+            if !stf.exists() {
+                stf = root().join("tests/p4programs").join(format!("{name}.stf"));
+            }
+            let text = std::fs::read_to_string(stf).unwrap_or_default();
+            (name, Arc::new(compiled.program), netkv_differ::recorded_in_stf(&text))
+        })
+        .collect()
+}

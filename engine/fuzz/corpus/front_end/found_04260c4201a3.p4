@@ -1,0 +1,1 @@
+struct s { var s { varbit< parser 63>  s else  x;bit< parser 63>  s else  x; }

@@ -1,0 +1,1 @@
+c16w0xABC :"""""""""""""" onst bi8xABC= 16w bit<8A \ ~ x 16w0xABC= 16w0xABC0t<88 \ ~ x 16w8xABC= 16w bit<8A \ ~ x 16w0xABC= 16w0xABC0xABC

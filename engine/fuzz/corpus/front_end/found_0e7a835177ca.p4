@@ -1,0 +1,1 @@
+const bit<8> x = 16w0xABCD[15:8] ++ 0w0;

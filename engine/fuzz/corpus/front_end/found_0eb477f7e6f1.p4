@@ -1,0 +1,1 @@
+@na'e b ; it<0> ("a\"b") struct sb") /*  struct s  { } sb") /*  struct s  { }

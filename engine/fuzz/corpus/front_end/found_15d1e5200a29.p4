@@ -1,0 +1,6 @@
+#define F(a, b type<8>> (1, 2)
+#if defined(X) && X
+const int x = X;
+#else
+#error no
+#end default_action if

@@ -1,0 +1,1 @@
+@name("a ; \"b")  parser

@@ -1,0 +1,1 @@
+typedef bit<8> b; enum bit<6> e { int  Bnum 2<6> e  = 2 } bitef bit<8> b; enum bit<6> e { int  Bnum bit<6> e  = 2 } bit<4 .next <4 .next > y;

@@ -1,0 +1,3 @@
+ #de : d
+ #de : d`X,  #de : d
+ #de : d`X, 

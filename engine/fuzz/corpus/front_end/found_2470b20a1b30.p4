@@ -1,0 +1,14 @@
+#define F(a, b) a ## b
+#define X F tuple<bit<8>> (1, 2#define F(a, b) a ## b
+#define X F tuple<bit<8>> (1, 2)
+#if def @name("x") ined(X) && X
+const int x = X;
+#else
+#error no
+#end default_action if
+)
+#if def @name("x") ined(X) && X
+const int x = X;
+#else
+#error no
+#end default_action if

@@ -1,0 +1,1 @@
+ ion bit<0> 1   bit<0>   v; ion it<8>>(4) v; ion bit<0> 1   bit<0>  8>>(4) v; ion it<8>>(4) v; iot<0> 1   bit<0>   v; ion it<8>>(4) v; ion bit<0> 1   bit<0>  8>>(4) v; ion it<8>>(4) v; ion bit<n bit<0> 1   bit<0>  

@@ -1,0 +1,1 @@
+ type b c; header b c; tuple<boolit<1>, boolh control eader b c; tuple<boolit<1>, bool st; }> t; h[4 bool ] st; st; }> t; } h { e x; bit<4> y;  transition } struct s { tuple<boolit<1>, h

@@ -1,0 +1,1 @@
+ act value_set<bit<8>>(4) v; ion it<8>>(4) v; ion bit<0>  bit<0>  

@@ -1,0 +1,1 @@
+ bit8 m <bi int<1> 

@@ -1,0 +1,1 @@
+@nam > e("a\"b") struct { } s { }

@@ -1,0 +1,1 @@
+struct s { varbit< parser 63>  s e h lsstruct s { varbit< parser 63>  s e h lse 9s3   x; }e 9s3   x; }

@@ -1,0 +1,1 @@
+typedef bi appl= t<8> b; type b c; header h { e x; bit<4> y; } struct s { tuple<>, bool> t; h[2] st; }

@@ -1,0 +1,1 @@
+typedef biolit.f1, m.hd.f2 mt<8> b; type b  /* c; e x; bit<K.hd.f2 m.,1 st; }

@@ -1,0 +1,1 @@
+str;enum;enum u type str;enum u type ck s { ssm u type ck s { ;enum u type str;enum u type ck s { ss

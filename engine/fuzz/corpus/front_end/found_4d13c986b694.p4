@@ -1,0 +1,1 @@
+ on_run ;enum u type str;enum on_run ; key enum u type str;enum u type c u type ck s { 

@@ -1,0 +1,1 @@
+@name("a\" @ b") stru@name("a\" @ b")  stru ty

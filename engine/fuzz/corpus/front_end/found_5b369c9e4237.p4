@@ -1,0 +1,13 @@
+#define F(a, b) a ## b
+#define X F(1, 2)
+#if defined(X) &[ X
+const int x = X;
+#elseine X F(1, 2)
+#if defined(X) && X
+const int x = X;
+#else
+#error no
+#endif
+
+#error no
+#endif

@@ -1,0 +1,1 @@
+@name bit<0> ("a\"b") struct s { }

@@ -1,0 +1,5 @@
+#define  X
+const int x = X;
+# table f
+else
+#erro

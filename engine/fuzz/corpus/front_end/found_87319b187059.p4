@@ -1,0 +1,1 @@
+struct s { varbit<64>  s x; }

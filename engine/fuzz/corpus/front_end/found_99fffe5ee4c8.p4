@@ -1,0 +1,1 @@
+@name("a\"b") stru tuple<bit< // 8>> ct s { :  }

@@ -1,0 +1,1 @@
+ @@@@@@@@@@@@@@@@@@@@io@@@ value_s in<bit<<bit<8>>(4@io@@@ value_set<bit<8>>(8>>(4@io@@@ value_set<bit<8>>(4) v; @@@@@@@@@@@acce) v; @@@@@@@t et<bit<<bit<8>>(4@io@@@ value_set<bit<8>>(8>>(4@io@@@ value_set<bit<8>>(4) v; @@@@@@@@@@@acce) 8; @@@@@@@@@@@acce

@@ -1,0 +1,1 @@
+ struct s { tupled9<bit<1>, bool> t; h[2] st; }

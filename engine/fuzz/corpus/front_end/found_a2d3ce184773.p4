@@ -1,0 +1,1 @@
+@name bit<0> ("a\"b") struct s  extract { } acti state "b") struct s  extract { } acti state onste ons  onste ons  

@@ -1,0 +1,1 @@
+typedef bit<8> b; type b c; header b c; struct s { tuple<boolit<1>, bool> t; h[4 bool ] st; } h { e x; bit<4> y; } struct s { tuple<boolit<1>, bool> t; h[4] st; }

@@ -1,0 +1,1 @@
+const s -1st s -1 t bi /* t< t const<

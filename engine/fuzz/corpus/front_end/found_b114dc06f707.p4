@@ -1,0 +1,1 @@
+typedef bit<8> b; type b c; header h { e x; } struct s { h<bit= 1, B = 3 } header h { e x; bit<boo ,1>l> t; h[2] st; }

@@ -1,0 +1,1 @@
+9 x3 str3 str; x;  ä d9 x;  ä d; x;  ä d9 x;  ä d9 x; 

@@ -1,0 +1,1 @@
+ @@@@@@@@@@@@@@@@@@@@io@@@ value_s int et<bit<8>>(4@io@@@ value_set<bit<8>>(4) v; @@@@@@@@@@@acce) v; @@@@@@@@@@@acce

@@ -1,0 +1,1 @@
+#define F(a, b type<8>> (ffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff) ? (h.st0[0].pad | ((bit<3>)s.checksum_error)) :

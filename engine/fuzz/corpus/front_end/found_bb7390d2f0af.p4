@@ -1,0 +1,1 @@
+const bit<8> x = 8w = 8w255 + 1; const int y = 1 << 60;2 = 8w = 8w255 + 1; const int y = 1 << 60; const int y = 1 << 60;55 + 1; const int y = 1 << 60;

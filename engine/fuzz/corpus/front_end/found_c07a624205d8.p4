@@ -1,0 +1,1 @@
+typedef bit<8> b; type b c; enum bit<4> e { A = 1, B = 2 } header h { e x; } struct s { tu = 1, olit<1>, bool> t; h[2] st; }

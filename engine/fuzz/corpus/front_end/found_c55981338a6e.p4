@@ -1,0 +1,3 @@
+#inodel.p4>
+#includ { clude <v1model.p4>
+#includ { 

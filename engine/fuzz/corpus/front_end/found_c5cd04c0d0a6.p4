@@ -1,0 +1,1 @@
+typedef bit<8> b; type b c; enui bit<4> e { A = 1, B = 2 } header h { e x; bit<4> y; } struct s { tuple<bit<1>, bool> t; h[2] st; }

@@ -1,0 +1,4 @@
+#define ;
+# table f
+ulserror no
+#eltandi 

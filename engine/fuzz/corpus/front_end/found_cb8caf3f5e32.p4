@@ -1,0 +1,1 @@
+typedef bi apply t<9er h { e x; bitJ<4> y; } type b c; header h { e x; bit<4> y; }

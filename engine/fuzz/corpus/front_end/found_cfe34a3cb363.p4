@@ -1,0 +1,4 @@
+# .isValid() define Fa, a ## b
+
+#else
+#errorfined(X)""""""""""""""""""""""""""""""

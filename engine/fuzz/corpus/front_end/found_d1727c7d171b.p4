@@ -1,0 +1,1 @@
+ header udu <vbi  p b c; header udu <v1model actions .4> y; } h[2] st; 

@@ -1,0 +1,1 @@
+const bit<8> x = 8w255 + 1; const int y = 1 << 60;

@@ -1,0 +1,1 @@
+const bit<8> x = 16w .lconst bit<8> x = 16w . bit<8> x = 16w .lcjnst bit<8> xex 0xABCD^^^^^^^^^^^^^^^^^^^/^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^

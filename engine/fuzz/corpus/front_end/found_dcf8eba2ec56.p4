@@ -1,0 +1,1 @@
+typedef b > it<8> b; e x; @name("x")  .isValid()  bit<4 .next > y;  struct s { tuple<booli'<0>, bool> t; h[2] st; }

@@ -1,0 +1,1 @@
+str;enum u type ck s { s x; }

@@ -1,0 +1,1 @@
+ type b c; enum bit<4,> e { A = 1, B = 2 } healit<1>, bool> t; e x; bit hdrp<4> y;  struct s { tuple<boolit<1>, bool> t; h[2_ st; }

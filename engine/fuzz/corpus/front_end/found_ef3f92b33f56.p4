@@ -1,0 +1,1 @@
+ value_set<bit<8>>(4) v; 

@@ -1,0 +1,1 @@
+@name("a ; \"b")  parserd")  p9truct s { }

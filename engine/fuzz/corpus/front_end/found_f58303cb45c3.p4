@@ -1,0 +1,1 @@
+ varbi {#} heh0a

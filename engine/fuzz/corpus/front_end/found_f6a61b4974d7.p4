@@ -1,0 +1,1 @@
+str;enum uck s { s x; }

@@ -1,0 +1,1 @@
+k16w0xABC : inout  ons]t bit<8A \ ~ x 32w0xABC= 16w bit<8A \ ~ x 16w0x } ABC= 16w0$xABC0xABC

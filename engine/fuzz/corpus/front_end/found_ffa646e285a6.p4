@@ -1,0 +1,1 @@
+typedef bit<8> b; enum bit<6> e { A = 1,  register<bit<8>>(4) r; int  +B = 2 } bit<4 .next > y; tuple<boolit<0>, bool> t; h[2] st; 

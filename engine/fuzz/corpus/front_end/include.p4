@@ -1,0 +1,2 @@
+#include <v1model.p4>
+#include <nothing.p4>

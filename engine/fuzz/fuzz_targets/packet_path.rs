@@ -1,0 +1,7 @@
+//! Bytes choose a program, its state and packets; both executors must answer alike.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use netkv_differ::target;
+
+fuzz_target!(|data: &[u8]| target::packet_path(data));

@@ -1,0 +1,170 @@
+//! What `netkv bench` measures with: filled switches, the echo, and two lean loads.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use netkv_bench::{Case, Executor, ready};
+use netkv_compiled::ExecutorKind;
+use netkv_dataplane::SwitchOptions;
+use netkv_rack::echo::{Echo, EchoNode as Echoing};
+use netkv_rack::load::{DatagramLoad as Datagrams, Report, Requests, StreamLoad as Stream};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict};
+
+use crate::bundle;
+use crate::errors::io_error;
+use crate::nodes::{address, counts, duration, port_configs};
+use crate::switch::Switch;
+
+/// See `_engine.pyi`.
+#[pyfunction]
+#[pyo3(signature = (program, path, executor, entries, value_size, file = None))]
+pub fn filled_switch<'py>(
+    py: Python<'py>,
+    program: &str,
+    path: &str,
+    executor: &str,
+    entries: u32,
+    value_size: u32,
+    file: Option<PathBuf>,
+) -> PyResult<(Switch, Bound<'py, PyDict>)> {
+    let kind = bundle::executor(executor)?;
+    let executor = match kind {
+        ExecutorKind::Compiled => Executor::Compiled,
+        ExecutorKind::Interpreter => Executor::Interpreter,
+    };
+    let case = Case { file, entries, value_size, ..Case::new(program, path) };
+    let (switch, traffic) = py
+        .detach(|| ready(&case, executor))
+        .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let dict = PyDict::new(py);
+    let frames: Vec<_> =
+        traffic.frames.slices().iter().map(|frame| PyBytes::new(py, frame)).collect();
+    dict.set_item("port", traffic.port)?;
+    dict.set_item("frames", frames)?;
+    dict.set_item("leave_at", *traffic.leave_at.start())?;
+    dict.set_item("leave_bytes", traffic.leave_bytes)?;
+    Ok((Switch::around(switch, SwitchOptions { seed: 1 }, kind), dict))
+}
+
+/// A node that echoes; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct EchoNode(Echoing);
+
+#[pymethods]
+impl EchoNode {
+    #[new]
+    #[pyo3(signature = (ports, reply_bytes, trains = true))]
+    fn new(ports: Vec<(u16, String, String)>, reply_bytes: usize, trains: bool) -> PyResult<Self> {
+        let ports = port_configs(&ports, trains)?;
+        let echo = Arc::new(Mutex::new(Echo::new(reply_bytes)));
+        let node = Echoing::new(echo, &ports, netkv_rack::echo::NO_CPU_PORT);
+        node.map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn start(&self) -> PyResult<()> {
+        self.0.start().map_err(|error| io_error(&error))
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        counts(py, self.0.statistics())
+    }
+}
+
+fn requests_of(frames: &[Vec<u8>], reply_bytes: usize) -> PyResult<Requests> {
+    Requests::new(frames.iter().map(Vec::as_slice), reply_bytes).map_err(PyValueError::new_err)
+}
+
+fn checked(window: usize) -> PyResult<()> {
+    match window {
+        1..=65_536 => Ok(()),
+        _ => Err(PyValueError::new_err(format!(
+            "{window} requests cannot be outstanding; it must be 1 to 65536."
+        ))),
+    }
+}
+
+fn document<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let dict = PyDict::new(py);
+    dict.set_item("replies", report.replies)?;
+    dict.set_item("wrong", report.wrong)?;
+    dict.set_item("lost", report.lost)?;
+    dict.set_item("seconds", report.elapsed.as_secs_f64())?;
+    dict.set_item("cpu_s", report.cpu.as_secs_f64())?;
+    dict.set_item("ns_p50", report.latency.map(|(median, _)| median.as_nanos() as u64))?;
+    dict.set_item("ns_p99", report.latency.map(|(_, p99)| p99.as_nanos() as u64))?;
+    Ok(dict)
+}
+
+/// A load of datagrams; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct DatagramLoad(Datagrams);
+
+#[pymethods]
+impl DatagramLoad {
+    #[new]
+    #[pyo3(signature = (bind, peer, frames, reply_bytes, trains = true))]
+    fn new(
+        bind: &str,
+        peer: &str,
+        frames: Vec<Vec<u8>>,
+        reply_bytes: usize,
+        trains: bool,
+    ) -> PyResult<Self> {
+        let (bind, peer) = (address(bind, "the load")?, address(peer, "the load's peer")?);
+        let requests = requests_of(&frames, reply_bytes)?;
+        Datagrams::new(bind, peer, requests, trains).map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        window: usize,
+        seconds: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        checked(window)?;
+        let duration = duration(seconds)?;
+        let report = py.detach(|| self.0.run(window, duration));
+        document(py, &report.map_err(|error| io_error(&error))?)
+    }
+}
+
+/// A load on a TCP connection; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct StreamLoad(Mutex<Stream>);
+
+#[pymethods]
+impl StreamLoad {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        peer: &str,
+        requests: Vec<Vec<u8>>,
+        reply_bytes: usize,
+    ) -> PyResult<Self> {
+        let peer = address(peer, "the load's peer")?;
+        let requests = requests_of(&requests, reply_bytes)?;
+        let stream = py.detach(|| Stream::new(peer, requests));
+        stream.map(|stream| Self(Mutex::new(stream))).map_err(|error| io_error(&error))
+    }
+
+    fn run<'py>(
+        &self,
+        py: Python<'py>,
+        window: usize,
+        seconds: f64,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        checked(window)?;
+        let duration = duration(seconds)?;
+        let report = py.detach(|| {
+            let mut stream = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            stream.run(window, duration)
+        });
+        document(py, &report.map_err(|error| io_error(&error))?)
+    }
+}

@@ -1,0 +1,247 @@
+//! A lean load: requests that were made before, sent again and again as fast as a window of
+//! outstanding ones allows. It measures what answers them and does as little as it can itself; the
+//! load generator of scenarios, with its popularity, timing and checks, is [`crate::client`].
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddrV4, TcpStream};
+use std::time::{Duration, Instant};
+
+use hdrhistogram::Histogram;
+
+use crate::sys::{self, BATCH, Poller, Received, Sender, Socket};
+
+/// After this long without any reply the outstanding requests are lost.
+const PATIENCE: Duration = Duration::from_millis(100);
+/// The same on a connection, which loses nothing: the other side must be dead.
+const STREAM_PATIENCE: Duration = Duration::from_secs(5);
+/// Nanoseconds of the longest latency that is told apart.
+const LONGEST: u64 = 60_000_000_000;
+/// Bytes read from a connection at once.
+const READ: usize = 1 << 18;
+
+/// What to send, and what comes back.
+#[derive(Debug, Clone, Default)]
+pub struct Requests {
+    bytes: Vec<u8>,
+    ranges: Vec<(usize, usize)>,
+    reply_bytes: usize,
+}
+
+impl Requests {
+    /// Requests to be sent in this order, each answered by `reply_bytes` bytes.
+    ///
+    /// # Errors
+    ///
+    /// No requests, or empty replies.
+    pub fn new<'a>(
+        requests: impl IntoIterator<Item = &'a [u8]>,
+        reply_bytes: usize,
+    ) -> Result<Self, String> {
+        let mut all = Self { reply_bytes, ..Self::default() };
+        for request in requests {
+            let start = all.bytes.len();
+            all.bytes.extend_from_slice(request);
+            all.ranges.push((start, all.bytes.len()));
+        }
+        if all.ranges.is_empty() || reply_bytes == 0 {
+            return Err("A load needs at least one request, and replies of 1 byte or more.".into());
+        }
+        Ok(all)
+    }
+
+    /// Whether to send now: not before a fair part of a batch may go, so that one answer more does
+    /// not make a system call more.
+    fn may_send(window: usize, outstanding: usize) -> bool {
+        window.saturating_sub(outstanding) >= BATCH.min(window / 4).max(1)
+    }
+
+    /// The next requests from `next` on, at most `limit`; they end with the last one.
+    fn take(&self, next: &mut usize, limit: usize) -> &[(usize, usize)] {
+        let start = *next;
+        let end = self.ranges.len().min(start + limit);
+        *next = if end == self.ranges.len() { 0 } else { end };
+        &self.ranges[start..end]
+    }
+}
+
+/// What a load has seen.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Report {
+    /// Replies of the right size.
+    pub replies: u64,
+    /// Replies of another size: not what was asked for.
+    pub wrong: u64,
+    /// Requests that nobody answered.
+    pub lost: u64,
+    /// Time that it took.
+    pub elapsed: Duration,
+    /// Time that the load itself was on a core.
+    pub cpu: Duration,
+    /// Median and 99th percentile of the time to an answer, if there was one request at a time.
+    pub latency: Option<(Duration, Duration)>,
+}
+
+/// Measures a run: time, CPU, and latency of single requests.
+struct Meter {
+    start: Instant,
+    duration: Duration,
+    cpu: Duration,
+    latency: Option<Histogram<u64>>,
+    report: Report,
+}
+
+impl Meter {
+    fn new(window: usize, duration: Duration) -> Self {
+        let latency = (window == 1)
+            .then(|| Histogram::new_with_bounds(1, LONGEST, 3).expect("3 digits are possible"));
+        let (cpu, report) = (thread_cpu(), Report::default());
+        Self { start: Instant::now(), duration, cpu, latency, report }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.start.elapsed() < self.duration
+    }
+
+    fn answered(&mut self, since: Instant) {
+        if let Some(latency) = &mut self.latency {
+            latency.saturating_record(since.elapsed().as_nanos() as u64);
+        }
+    }
+
+    fn report(self) -> Report {
+        let at = |histogram: &Histogram<u64>, quantile| {
+            Duration::from_nanos(histogram.value_at_quantile(quantile))
+        };
+        Report {
+            elapsed: self.start.elapsed(),
+            cpu: thread_cpu().saturating_sub(self.cpu),
+            latency: self
+                .latency
+                .filter(|histogram| !histogram.is_empty())
+                .map(|histogram| (at(&histogram, 0.5), at(&histogram, 0.99))),
+            ..self.report
+        }
+    }
+}
+
+fn thread_cpu() -> Duration {
+    sys::cpu_time(sys::thread_id()).unwrap_or_default()
+}
+
+/// A load of datagrams, as clients of a switch port.
+pub struct DatagramLoad {
+    socket: Socket,
+    requests: Requests,
+}
+
+impl DatagramLoad {
+    /// Binds the socket; errors are sentences.
+    pub fn new(
+        bind: SocketAddrV4,
+        peer: SocketAddrV4,
+        requests: Requests,
+        trains: bool,
+    ) -> io::Result<Self> {
+        Ok(Self { socket: Socket::open("the load", bind, peer, trains)?, requests })
+    }
+
+    /// Keeps `window` requests outstanding for `duration`.
+    ///
+    /// # Errors
+    ///
+    /// A system call failed.
+    pub fn run(&self, window: usize, duration: Duration) -> io::Result<Report> {
+        let (mut received, mut sender) = (Received::default(), Sender::default());
+        let mut poller = Poller::new()?;
+        poller.watch(&self.socket, 0)?;
+        while received.fill(&self.socket)? > 0 {} // late replies of an earlier run
+        let mut meter = Meter::new(window, duration);
+        let (mut next, mut outstanding) = (0, 0);
+        while meter.goes_on() {
+            let since = Instant::now();
+            while Requests::may_send(window, outstanding) {
+                let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
+                let sent = sender.send(&self.socket, &self.requests.bytes, batch);
+                outstanding += sent.frames as usize;
+                if sent.dropped > 0 {
+                    break;
+                }
+            }
+            if poller.wait(Some(PATIENCE))?.count() == 0 {
+                meter.report.lost += outstanding as u64;
+                outstanding = 0;
+                continue;
+            }
+            let count = received.fill(&self.socket)?;
+            if count > 0 {
+                meter.answered(since);
+            }
+            let size = Some(self.requests.reply_bytes);
+            let right = received.frames().filter(|frame| frame.map(<[u8]>::len) == size).count();
+            meter.report.replies += right as u64;
+            meter.report.wrong += (count - right) as u64;
+            outstanding = outstanding.saturating_sub(count);
+        }
+        Ok(meter.report())
+    }
+}
+
+/// A load of requests on one TCP connection, pipelined; for stores that are no switch.
+pub struct StreamLoad {
+    stream: TcpStream,
+    requests: Requests,
+}
+
+impl StreamLoad {
+    /// Connects; errors are sentences.
+    pub fn new(peer: SocketAddrV4, requests: Requests) -> io::Result<Self> {
+        let stream = TcpStream::connect(peer).map_err(|error| {
+            io::Error::new(error.kind(), format!("the load cannot connect to {peer}: {error}"))
+        })?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(STREAM_PATIENCE))?;
+        Ok(Self { stream, requests })
+    }
+
+    /// Keeps `window` requests outstanding for `duration`, then waits for the last reply.
+    ///
+    /// # Errors
+    ///
+    /// The connection has ended, or nothing comes any more.
+    pub fn run(&mut self, window: usize, duration: Duration) -> io::Result<Report> {
+        let mut buffer = vec![0; READ];
+        let mut meter = Meter::new(window, duration);
+        // `partial` are bytes of a reply of which the rest is still to come.
+        let (mut next, mut outstanding, mut partial) = (0, 0, 0);
+        while outstanding > 0 || meter.goes_on() {
+            let since = Instant::now();
+            while Requests::may_send(window, outstanding) && meter.goes_on() {
+                let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
+                let (start, end) = (batch[0].0, batch[batch.len() - 1].1);
+                self.stream.write_all(&self.requests.bytes[start..end])?;
+                outstanding += batch.len();
+            }
+            if outstanding == 0 {
+                break;
+            }
+            match self.stream.read(&mut buffer)? {
+                0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                read => partial += read,
+            }
+            let replies = partial / self.requests.reply_bytes;
+            partial %= self.requests.reply_bytes;
+            if replies > 0 {
+                meter.answered(since);
+            }
+            if replies > outstanding {
+                return Err(io::Error::other(format!(
+                    "the server has sent more than {} bytes for a request",
+                    self.requests.reply_bytes
+                )));
+            }
+            meter.report.replies += replies as u64;
+            outstanding -= replies;
+        }
+        Ok(meter.report())
+    }
+}

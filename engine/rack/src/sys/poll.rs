@@ -1,0 +1,121 @@
+//! Waiting for sockets, and waking who waits.
+
+use std::io;
+use std::mem::size_of;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::ptr;
+use std::time::Duration;
+
+use super::{BATCH, Socket, checked};
+
+/// Wakes a thread that waits in a [`Poller`].
+pub struct Waker(OwnedFd);
+
+impl Waker {
+    /// A waker that nobody has used yet.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
+        unsafe {
+            let fd = checked(libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK))?;
+            Ok(Self(OwnedFd::from_raw_fd(fd)))
+        }
+    }
+
+    /// Makes the waiting thread return, or its next wait if it does not wait now.
+    pub fn wake(&self) {
+        let one = 1u64;
+        // SAFETY: the pointer and the length describe `one`. A counter at its limit refuses the
+        // write, but then the thread is awake anyway.
+        unsafe { libc::write(self.0.as_raw_fd(), (&raw const one).cast(), size_of::<u64>()) };
+    }
+
+    /// Called by the woken thread: the next wait waits again.
+    pub fn clear(&self) {
+        let mut count = 0u64;
+        // SAFETY: the pointer and the length describe `count`.
+        unsafe { libc::read(self.0.as_raw_fd(), (&raw mut count).cast(), size_of::<u64>()) };
+    }
+}
+
+/// Something a [`Poller`] can watch.
+pub trait Watched {
+    /// Its descriptor.
+    fn descriptor(&self) -> RawFd;
+}
+
+impl Watched for Socket {
+    fn descriptor(&self) -> RawFd {
+        self.raw()
+    }
+}
+
+impl Watched for Waker {
+    fn descriptor(&self) -> RawFd {
+        self.0.as_raw_fd()
+    }
+}
+
+/// Waits for many descriptors at once (epoll).
+pub struct Poller {
+    epoll: OwnedFd,
+    events: Box<[libc::epoll_event; BATCH]>,
+}
+
+impl Poller {
+    /// A poller that watches nothing.
+    pub fn new() -> io::Result<Self> {
+        // SAFETY: the call takes no pointers; a descriptor that it returns is ours alone.
+        let epoll =
+            unsafe { OwnedFd::from_raw_fd(checked(libc::epoll_create1(libc::EPOLL_CLOEXEC))?) };
+        Ok(Self { epoll, events: Box::new([libc::epoll_event { events: 0, u64: 0 }; BATCH]) })
+    }
+
+    /// Watches `what` for something to read; `token` names it in what [`Poller::wait`] returns.
+    ///
+    /// A descriptor that closes leaves by itself.
+    pub fn watch(&self, what: &impl Watched, token: u64) -> io::Result<()> {
+        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
+        // SAFETY: `event` outlives the call, which copies it.
+        checked(unsafe {
+            libc::epoll_ctl(
+                self.epoll.as_raw_fd(),
+                libc::EPOLL_CTL_ADD,
+                what.descriptor(),
+                &raw mut event,
+            )
+        })
+        .map(drop)
+    }
+
+    /// Waits until something can be read or the time has passed (`None`: without limit); returns
+    /// the tokens of what can be read. A signal counts as time passed.
+    pub fn wait(
+        &mut self,
+        timeout: Option<Duration>,
+    ) -> io::Result<impl Iterator<Item = u64> + use<'_>> {
+        let limit = timeout.map(|timeout| libc::timespec {
+            tv_sec: timeout.as_secs().min(1 << 30) as libc::time_t,
+            tv_nsec: libc::c_long::from(timeout.subsec_nanos()),
+        });
+        let limit = limit.as_ref().map_or(ptr::null(), ptr::from_ref);
+        // SAFETY: `events` has room for BATCH events; `limit` is null or points to a value that
+        // outlives the call; a null signal mask leaves the mask alone.
+        let result = unsafe {
+            libc::syscall(
+                libc::SYS_epoll_pwait2,
+                self.epoll.as_raw_fd(),
+                self.events.as_mut_ptr(),
+                BATCH as libc::c_int,
+                limit,
+                ptr::null::<libc::sigset_t>(),
+                0usize,
+            )
+        };
+        let count = match checked(result as libc::c_int) {
+            Ok(count) => count as usize,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => 0,
+            Err(error) => return Err(error),
+        };
+        Ok(self.events[..count].iter().map(|event| event.u64))
+    }
+}

@@ -1,0 +1,133 @@
+//! Frames from a socket, in buffers that the pipeline reads in place.
+
+use std::io;
+use std::iter::once;
+use std::mem::{size_of, zeroed};
+use std::ptr;
+
+use super::{BATCH, FRAME_LIMIT, Socket, checked};
+
+/// Bytes for one message: the longest train (a UDP datagram's 16 bits of length), and some more,
+/// so that the first bytes of all slots do not fall into the same few lines of the CPU's cache.
+const SLOT: usize = (1 << 16) + 192;
+
+/// What the kernel tells about a message: the size of the frames in a train.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Control {
+    header: libc::cmsghdr,
+    size: libc::c_int,
+    _padding: libc::c_int,
+}
+
+/// Frames just received, in buffers that are used again for the next batch.
+pub struct Received {
+    /// A slot per message. Zeroed memory costs address space only until something is in it.
+    bytes: Box<[u8]>,
+    messages: Box<[libc::mmsghdr]>,
+    controls: Box<[Control]>,
+    /// The messages point into it; held for its lifetime only.
+    _vectors: Box<[libc::iovec]>,
+    /// Messages of the batch at hand.
+    count: usize,
+    /// Messages to ask for, so that a batch has about [`BATCH`] frames whether or not trains come.
+    ask: usize,
+}
+
+// SAFETY: the raw pointers in `messages` and `_vectors` go to heap memory that this value owns
+// and that does not move with it; no thread but the owner's touches it.
+unsafe impl Send for Received {}
+
+impl Default for Received {
+    fn default() -> Self {
+        let mut bytes = vec![0u8; BATCH * SLOT].into_boxed_slice();
+        // SAFETY: all-zero is a valid control message: numbers only.
+        let mut controls = vec![unsafe { zeroed::<Control>() }; BATCH].into_boxed_slice();
+        let mut vectors: Box<[libc::iovec]> = bytes
+            .chunks_exact_mut(SLOT)
+            .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: SLOT })
+            .collect();
+        let messages = vectors
+            .iter_mut()
+            .zip(&mut controls)
+            .map(|(vector, control)| {
+                // SAFETY: all-zero is a valid mmsghdr: null pointers with length 0.
+                let mut message: libc::mmsghdr = unsafe { zeroed() };
+                message.msg_hdr.msg_iov = vector;
+                message.msg_hdr.msg_iovlen = 1;
+                message.msg_hdr.msg_control = ptr::from_mut(control).cast();
+                message
+            })
+            .collect();
+        Self { bytes, messages, controls, _vectors: vectors, count: 0, ask: BATCH }
+    }
+}
+
+impl Received {
+    /// Takes what waits at the socket, up to [`BATCH`] messages; returns how many frames there
+    /// are now.
+    ///
+    /// Nothing waiting is 0, not an error. That the peer is gone (the kernel tells by the next
+    /// call) is no error either: it may come back.
+    pub fn fill(&mut self, socket: &Socket) -> io::Result<usize> {
+        self.count = 0;
+        for message in &mut self.messages[..self.ask] {
+            message.msg_hdr.msg_controllen = size_of::<Control>() as _;
+        }
+        // SAFETY: every message describes one slot of `bytes` and one of `controls` (see
+        // `default`), and nothing else borrows them during the call, as `self` is borrowed
+        // mutably. `ask` is at most BATCH, the number of messages.
+        let result = unsafe {
+            libc::recvmmsg(
+                socket.raw(),
+                self.messages.as_mut_ptr(),
+                self.ask as libc::c_uint,
+                libc::MSG_DONTWAIT as _,
+                ptr::null_mut(),
+            )
+        };
+        match checked(result) {
+            Ok(count) => self.count = count as usize,
+            Err(error) => match error.raw_os_error() {
+                Some(libc::EAGAIN | libc::EINTR | libc::ECONNREFUSED) => {}
+                _ => return Err(error),
+            },
+        }
+        let frames: usize =
+            (0..self.count).map(|index| self.length(index).div_ceil(self.size(index)).max(1)).sum();
+        // Trains can bring BATCH times as much; a round that long would let other ports wait.
+        if frames > BATCH {
+            self.ask = (self.count * BATCH / frames).max(1);
+        } else if self.count == self.ask {
+            self.ask = (2 * self.ask).min(BATCH);
+        }
+        Ok(frames)
+    }
+
+    /// Bytes of a message of the batch.
+    fn length(&self, index: usize) -> usize {
+        (self.messages[index].msg_len as usize).min(SLOT)
+    }
+
+    /// Bytes of the frames in a message, of which the last may be shorter; at least 1.
+    fn size(&self, index: usize) -> usize {
+        let (message, control) = (&self.messages[index].msg_hdr, &self.controls[index]);
+        let told = message.msg_controllen >= size_of::<libc::cmsghdr>()
+            && control.header.cmsg_level == libc::SOL_UDP
+            && control.header.cmsg_type == libc::UDP_GRO;
+        let size = if told { usize::try_from(control.size).unwrap_or(0) } else { SLOT };
+        size.max(1)
+    }
+
+    /// The frames of the batch; `None` for one that is longer than [`FRAME_LIMIT`].
+    pub fn frames(&self) -> impl Iterator<Item = Option<&[u8]>> {
+        let slots = self.bytes.chunks_exact(SLOT);
+        (0..self.count).zip(slots).flat_map(|(index, slot)| {
+            let bytes = &slot[..self.length(index)];
+            // A datagram without a byte is a message, too.
+            let empty = once(bytes).take(usize::from(bytes.is_empty()));
+            let frames = empty.chain(bytes.chunks(self.size(index)));
+            frames.map(|frame| (frame.len() <= FRAME_LIMIT).then_some(frame))
+        })
+    }
+}

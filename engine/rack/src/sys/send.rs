@@ -1,0 +1,175 @@
+//! Frames to a socket, from the buffer in which they were made.
+
+use std::io;
+use std::mem::{size_of, zeroed};
+use std::ptr;
+
+use super::{BATCH, Socket, checked};
+
+/// Bytes of the longest train: what a UDP datagram can carry.
+const TRAIN_BYTES: usize = 65_507;
+/// Pieces of memory that one system call sends at most.
+const VECTORS: usize = 4 * BATCH;
+
+/// What became of frames that were to be sent.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Sent {
+    /// Frames that the kernel took.
+    pub frames: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Frames that it did not take: buffer full, or the peer is gone.
+    pub dropped: u64,
+}
+
+/// What tells the kernel the size of the frames in a train.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Control {
+    header: libc::cmsghdr,
+    size: u16,
+    _padding: [u16; 3],
+}
+
+/// A message of a system call: one frame, or several of a size (the last may be shorter).
+#[derive(Clone, Copy)]
+struct Train {
+    frames: usize,
+    bytes: usize,
+}
+
+/// Describes frames to the kernel; its memory is used again for every system call.
+pub struct Sender {
+    vectors: Box<[libc::iovec]>,
+    controls: Box<[Control]>,
+    messages: Box<[libc::mmsghdr]>,
+    trains: Vec<Train>,
+}
+
+// SAFETY: the raw pointers in `vectors` and `messages` are used only by the system call for which
+// `describe` has just set them, under the one borrow of `self` in `send`.
+unsafe impl Send for Sender {}
+
+impl Default for Sender {
+    fn default() -> Self {
+        // SAFETY: all-zero is a valid iovec, control message and mmsghdr: null pointers with
+        // length 0, and numbers.
+        let (vector, control, message) = unsafe { (zeroed(), zeroed(), zeroed()) };
+        Self {
+            vectors: vec![vector; VECTORS].into_boxed_slice(),
+            controls: vec![control; BATCH].into_boxed_slice(),
+            messages: vec![message; BATCH].into_boxed_slice(),
+            trains: Vec::with_capacity(BATCH),
+        }
+    }
+}
+
+impl Sender {
+    /// Sends frames in order, each given by where it starts and ends in `bytes`; what the kernel
+    /// refuses is dropped, as on a full link.
+    pub fn send(&mut self, socket: &Socket, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
+        let mut sent = Sent::default();
+        let mut rest = frames;
+        while !rest.is_empty() {
+            self.describe(bytes, rest, socket.trains());
+            // SAFETY: `describe` has set the first `trains.len()` messages, at most BATCH, to
+            // point into `vectors` and `controls`, and those vectors into `bytes`; all outlive the
+            // call, and the kernel only reads them (but for the messages' own lengths).
+            let result = unsafe {
+                libc::sendmmsg(
+                    socket.raw(),
+                    self.messages.as_mut_ptr(),
+                    self.trains.len() as libc::c_uint,
+                    libc::MSG_DONTWAIT as _,
+                )
+            };
+            let done = match checked(result) {
+                Ok(count) => {
+                    let taken = &self.trains[..count as usize];
+                    let done = taken.iter().map(|train| train.frames).sum();
+                    sent.frames += done as u64;
+                    sent.bytes += taken.iter().map(|train| train.bytes as u64).sum::<u64>();
+                    done
+                }
+                Err(error) => {
+                    let given_up = given_up(&error, self.trains[0], socket);
+                    sent.dropped += given_up as u64;
+                    given_up
+                }
+            };
+            rest = &rest[done..];
+        }
+        sent
+    }
+
+    /// Sets up messages for as many of the frames as one system call takes.
+    fn describe(&mut self, bytes: &[u8], frames: &[(usize, usize)], trains: bool) {
+        let longest = if trains { BATCH } else { 1 };
+        let mut rest = frames;
+        let mut used = 0;
+        self.trains.clear();
+        while !rest.is_empty() && self.trains.len() < BATCH && used < VECTORS {
+            let at = self.trains.len();
+            let size = rest[0].1 - rest[0].0;
+            let (mut train, first, mut before) = (Train { frames: 0, bytes: 0 }, used, None);
+            for &(start, end) in rest.iter().take(longest) {
+                let frame = &bytes[start..end];
+                let fits = !frame.is_empty()
+                    && frame.len() <= size
+                    && train.bytes + frame.len() <= TRAIN_BYTES;
+                if train.frames > 0 && !fits {
+                    break;
+                }
+                if before == Some(start) {
+                    self.vectors[used - 1].iov_len += frame.len();
+                } else if used < VECTORS {
+                    // From here on all of `bytes`, as the next frame may lengthen it.
+                    self.vectors[used] = libc::iovec {
+                        iov_base: bytes[start..].as_ptr().cast_mut().cast(),
+                        iov_len: frame.len(),
+                    };
+                    used += 1;
+                } else {
+                    break;
+                }
+                before = Some(end);
+                train.frames += 1;
+                train.bytes += frame.len();
+                if frame.len() < size {
+                    break;
+                }
+            }
+            let message = &mut self.messages[at].msg_hdr;
+            message.msg_iov = &raw mut self.vectors[first];
+            message.msg_iovlen = (used - first) as _;
+            if train.frames > 1 {
+                let control = &mut self.controls[at];
+                control.header.cmsg_level = libc::SOL_UDP;
+                control.header.cmsg_type = libc::UDP_SEGMENT;
+                control.header.cmsg_len = (size_of::<libc::cmsghdr>() + size_of::<u16>()) as _;
+                control.size = size as u16; // a train is no longer than TRAIN_BYTES
+                message.msg_control = ptr::from_mut(control).cast();
+                message.msg_controllen = size_of::<Control>() as _;
+            } else {
+                message.msg_control = ptr::null_mut();
+                message.msg_controllen = 0;
+            }
+            self.trains.push(train);
+            rest = &rest[train.frames..];
+        }
+    }
+}
+
+/// How many frames are not tried again after the kernel has refused the first message.
+fn given_up(error: &io::Error, first: Train, socket: &Socket) -> usize {
+    match error.raw_os_error() {
+        // Not these frames' fault: the device cannot cut trains, or not of such frames.
+        Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::EOPNOTSUPP) if first.frames > 1 => {
+            socket.refuse_trains();
+            0
+        }
+        // An old error (an ICMP message about an earlier frame) that the call only reports.
+        Some(libc::ECONNREFUSED) => 1,
+        _ => first.frames,
+    }
+}

@@ -1,0 +1,110 @@
+//! A switch port or host port as a UDP socket.
+
+use std::io;
+use std::mem::size_of;
+use std::net::{SocketAddrV4, UdpSocket};
+use std::os::fd::{AsRawFd, RawFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::checked;
+
+/// Bytes asked for a socket's receive buffer: some thousand frames, so that a burst is not lost
+/// while the other side is not scheduled.
+const RECEIVE_BUFFER: libc::c_int = 4 << 20;
+
+/// A UDP socket between one address here and one peer; the kernel keeps everyone else out.
+pub struct Socket {
+    pub(super) socket: UdpSocket,
+    /// Whether frames of one size may leave as a train.
+    trains: AtomicBool,
+}
+
+impl Socket {
+    /// Binds and connects. The error is a sentence that `owner` (e.g. "switch port 3") starts.
+    ///
+    /// `trains` asks for segmentation and receive offload; a kernel that has none does without.
+    pub fn open(
+        owner: &str,
+        bind: SocketAddrV4,
+        peer: SocketAddrV4,
+        trains: bool,
+    ) -> io::Result<Self> {
+        let socket = UdpSocket::bind(bind).map_err(|error| {
+            let why = match error.kind() {
+                io::ErrorKind::AddrInUse => format!(
+                    "{owner} cannot use {bind}: the UDP port is in use by another process; \
+                     stop it or choose another port"
+                ),
+                _ => format!("{owner} cannot use {bind}: {error}"),
+            };
+            io::Error::new(error.kind(), why)
+        })?;
+        socket.set_nonblocking(true)?;
+        socket.connect(peer).map_err(|error| {
+            io::Error::new(error.kind(), format!("{owner} cannot reach its peer {peer}: {error}"))
+        })?;
+        let socket = Self { socket, trains: AtomicBool::new(trains) };
+        // Beyond the system's limit only with a capability; without it up to the limit.
+        if socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER).is_err() {
+            socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
+        }
+        if trains {
+            // Without it trains are cut before they get here: slower, but the same frames.
+            let _ = socket.set_option(libc::SOL_UDP, libc::UDP_GRO, 1);
+        }
+        Ok(socket)
+    }
+
+    pub(super) fn raw(&self) -> RawFd {
+        self.socket.as_raw_fd()
+    }
+
+    /// Whether frames may leave as trains.
+    pub(super) fn trains(&self) -> bool {
+        self.trains.load(Ordering::Relaxed)
+    }
+
+    /// The kernel has refused a train: none from now on.
+    pub(super) fn refuse_trains(&self) {
+        self.trains.store(false, Ordering::Relaxed);
+    }
+
+    pub(super) fn set_option(
+        &self,
+        level: libc::c_int,
+        name: libc::c_int,
+        value: libc::c_int,
+    ) -> io::Result<()> {
+        // SAFETY: the pointer and the length describe `value`, which outlives the call.
+        checked(unsafe {
+            libc::setsockopt(
+                self.raw(),
+                level,
+                name,
+                (&raw const value).cast(),
+                size_of::<libc::c_int>() as libc::socklen_t,
+            )
+        })
+        .map(drop)
+    }
+
+    /// Datagrams that the kernel dropped since the socket was opened because its buffer was full.
+    pub fn receive_drops(&self) -> u64 {
+        /// Words of `SO_MEMINFO`, and the one that counts drops (linux/sock_diag.h).
+        const WORDS: usize = 9;
+        const DROPS: usize = 8;
+        let mut words = [0u32; WORDS];
+        let mut length = size_of::<[u32; WORDS]>() as libc::socklen_t;
+        // SAFETY: the pointer and `length` describe `words`; the kernel writes no more than that.
+        let result = unsafe {
+            libc::getsockopt(
+                self.raw(),
+                libc::SOL_SOCKET,
+                libc::SO_MEMINFO,
+                words.as_mut_ptr().cast(),
+                &raw mut length,
+            )
+        };
+        if result == 0 { u64::from(words[DROPS]) } else { 0 }
+    }
+}

@@ -1,0 +1,353 @@
+"""End to end over UDP on loopback: a switch whose cache answers every read, beside an echo.
+
+Everything takes short turns, one after the other and again, so that whatever else the machine does
+meanwhile hits all alike; a figure is the median of its turns, and a ratio the median of the ratios
+within a round. The answering side has one core and the load another, as far as there are two.
+
+The echo is a node with the sockets, batches and loop of a switch and no program. It is measured
+twice, as is the switch: with single datagrams, as any UDP program sends them, and with trains
+(frames of one size cross the kernel together), which is what netkv does unless told otherwise.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Literal
+
+from netkv import resources
+from netkv.bench import stores
+from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
+from netkv.lab.ports import free_ports
+
+if TYPE_CHECKING:
+    from netkv import _engine
+
+Program = Literal["netcache", "cache_read"]
+SwitchExecutor = Literal["compiled", "interpreter"]
+
+WINDOW = 256
+"""Requests outstanding while the rate is measured."""
+BATCH = 64
+"""Frames or requests that go out together, where they can."""
+ROUNDS = 10
+CPU_PORT = 510
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to measure."""
+
+    program: Program = "netcache"
+    executor: SwitchExecutor = "compiled"
+    entries: int = 10_000
+    value_sizes: tuple[int, ...] = (128,)
+    seconds: float = 3.0
+    """Of load for each row; latency takes half as long again."""
+    stores: bool = True
+    """Whether Redis and memcached take part."""
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a turn of load has shown."""
+
+    pps: float = 0.0
+    ns_p50: float | None = None
+    ns_p99: float | None = None
+    core_ns: float | None = None
+    """Time on a core that the answering side took for a request."""
+
+
+@dataclass
+class Contender:
+    """Something that answers requests, and its turns."""
+
+    name: str
+    program: str
+    path: str
+    executor: Executor
+    value_size: int
+    measure: Callable[[int, float], Turn]
+    """Loads it with so many requests outstanding, for so many seconds."""
+    loaded: list[Turn] = field(default_factory=list)
+    single: list[Turn] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class EndToEnd:
+    """The document, and what only people read."""
+
+    benchmark: Benchmark
+    core_ns: list[float | None]
+    """For each result."""
+    left_out: list[str]
+    """Sentences about what could not be measured."""
+
+
+Progress = Callable[[int, int, str], None]
+"""Hears which step of how many begins, from 0, and what it is."""
+
+
+def run(plan: Plan, progress: Progress) -> EndToEnd:
+    """Measures everything. Raises `UsageError` for sizes that cannot be."""
+    count = len(plan.value_sizes) * (ROUNDS + 1)
+    results: list[BenchResult] = []
+    core_ns: list[float | None] = []
+    ratios: dict[str, float] = {}
+    left_out: list[str] = []
+    for number, value_size in enumerate(plan.value_sizes):
+        first = number * (ROUNDS + 1)
+        with contextlib.ExitStack() as stack:
+            progress(first, count, f"filling {plan.entries:,} entries of {value_size} bytes")
+            contenders = [*_datagrams(plan, value_size, stack)]
+            if plan.stores:
+                for make in (_redis, _memcached):
+                    try:
+                        contenders += make(plan, value_size, stack)
+                    except stores.NotInstalledError as error:
+                        if str(error) not in left_out:
+                            left_out.append(str(error))
+            for turn in range(ROUNDS):
+                progress(first + 1 + turn, count, f"{value_size} bytes, round {turn + 1}")
+                _round(contenders, plan.seconds / ROUNDS)
+        for contender in contenders:
+            results.append(_result(contender, plan.entries))
+            core_ns.append(_middle([turn.core_ns for turn in contender.loaded]))
+        suffix = "" if len(plan.value_sizes) == 1 else f"_{value_size}_bytes"
+        ratios |= {f"{name}{suffix}": ratio for name, ratio in _ratios(contenders).items()}
+    progress(count, count, "")
+    benchmark = Benchmark(machine=this_machine(), results=results, ratios=ratios)
+    return EndToEnd(benchmark, core_ns, left_out)
+
+
+def _round(contenders: Sequence[Contender], seconds: float) -> None:
+    for contender in contenders:
+        contender.loaded.append(contender.measure(WINDOW, seconds))
+    for contender in contenders:
+        contender.single.append(contender.measure(1, seconds / 2))
+
+
+def _result(contender: Contender, entries: int) -> BenchResult:
+    return BenchResult(
+        program=contender.program,
+        path=contender.path,
+        executor=contender.executor,
+        entries=entries,
+        value_size=contender.value_size,
+        pps=round(median(turn.pps for turn in contender.loaded)),
+        ns_p50=_middle([turn.ns_p50 for turn in contender.single]),
+        ns_p99=_middle([turn.ns_p99 for turn in contender.single]),
+    )
+
+
+def _middle(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return round(median(known)) if known else None
+
+
+def _ratios(contenders: Sequence[Contender]) -> dict[str, float]:
+    """Switch to echo, like for like; and the switch as it is to the echo as anyone writes it."""
+    by_name = {contender.name: contender for contender in contenders}
+    echo, switch = by_name["echo"], by_name["switch"]
+    echo_trains, switch_trains = by_name["echo, trains"], by_name["switch, trains"]
+    return {
+        "throughput_to_echo": _paired(switch.loaded, echo.loaded, _rate),
+        "latency_to_echo": _paired(switch.single, echo.single, _latency),
+        "throughput_to_echo_with_trains": _paired(switch_trains.loaded, echo_trains.loaded, _rate),
+        "latency_to_echo_with_trains": _paired(switch_trains.single, echo_trains.single, _latency),
+        "throughput_with_trains_to_plain_echo": _paired(switch_trains.loaded, echo.loaded, _rate),
+    }
+
+
+def _rate(turn: Turn) -> float:
+    return turn.pps
+
+
+def _latency(turn: Turn) -> float:
+    return turn.ns_p50 or 0.0
+
+
+def _paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], float]) -> float:
+    pairs = [(of(a), of(b)) for a, b in zip(own, other, strict=True)]
+    found = [a / b for a, b in pairs if b > 0]
+    return round(median(found), 3) if found else 0.0
+
+
+# What takes part
+
+
+def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
+    """Echo and switch, each with single datagrams and with trains."""
+    from netkv import _engine
+    from netkv.errors import UsageError
+
+    file = str(resources.path("p4") / "netcache.p4") if plan.program == "netcache" else None
+    try:
+        switch, traffic = _engine.filled_switch(
+            plan.program, "read-hit", plan.executor, plan.entries, value_size, file
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    reply, port = traffic["leave_bytes"], traffic["port"]
+    for trains in (False, True):
+        for kind in ("echo", "switch"):
+            here, there = (f"127.0.0.1:{number}" for number in free_ports(2))
+            ports = [(port, here, there)]
+            node: _engine.EchoNode | _engine.SwitchNode
+            if kind == "echo":
+                node = _engine.EchoNode(ports, reply, trains)
+            else:
+                node = _engine.SwitchNode(switch, ports, CPU_PORT, trains)
+            stack.callback(node.stop)
+            load = _engine.DatagramLoad(there, here, traffic["frames"], reply, trains)
+            with on_core(-1):
+                node.start()
+            yield Contender(
+                name=f"{kind}, trains" if trains else kind,
+                program=plan.program,
+                path="read-hit-trains" if trains else "read-hit",
+                executor="udp-echo" if kind == "echo" else plan.executor,
+                value_size=value_size,
+                measure=_DatagramTurn(node, load),
+            )
+
+
+@dataclass(frozen=True)
+class _DatagramTurn:
+    node: _engine.EchoNode | _engine.SwitchNode
+    load: _engine.DatagramLoad
+
+    def __call__(self, window: int, seconds: float) -> Turn:
+        from netkv.errors import NetkvError
+
+        before = self.node.statistics()
+        with on_core(0):
+            seen = self.load.run(window, seconds)
+        after = self.node.statistics()
+        if seen["wrong"]:
+            raise NetkvError(
+                f"{seen['wrong']} answers are no cache hits: their length is another one. "
+                f"This is a fault of netkv."
+            )
+        received = after["received"] - before["received"]
+        return Turn(
+            pps=seen["replies"] / seen["seconds"],
+            ns_p50=seen["ns_p50"],
+            ns_p99=seen["ns_p99"],
+            core_ns=(after["cpu_ns"] - before["cpu_ns"]) / received if received else None,
+        )
+
+
+def _redis(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
+    """Redis with as many connections as requests, and with pipelined requests on a few."""
+    with on_core(-1):
+        port = stack.enter_context(stores.redis(plan.entries, value_size))
+    shapes = (("get-connections", WINDOW, 1), ("get-pipelined", WINDOW // BATCH, BATCH))
+    for path, connections, pipeline in shapes:
+        yield Contender(
+            name=f"redis, {path}",
+            program="redis",
+            path=path,
+            executor="redis",
+            value_size=value_size,
+            measure=_RedisTurn(port, connections, pipeline, plan.entries, value_size),
+        )
+
+
+@dataclass
+class _RedisTurn:
+    """`redis-benchmark` takes a number of requests, not a time: the last turn tells how many."""
+
+    port: int
+    connections: int
+    pipeline: int
+    entries: int
+    value_size: int
+    rates: dict[int, float] = field(default_factory=dict)
+
+    def __call__(self, window: int, seconds: float) -> Turn:
+        requests = max(int(self.rates.get(window, 20_000) * seconds), 1_000)
+        with on_core(0):
+            seen = stores.redis_benchmark(
+                self.port,
+                requests=requests,
+                connections=1 if window == 1 else self.connections,
+                pipeline=1 if window == 1 else self.pipeline,
+                entries=self.entries,
+                value_size=self.value_size,
+            )
+        self.rates[window] = seen.rate
+        single = window == 1
+        return Turn(seen.rate, seen.ns_p50 if single else None, seen.ns_p99 if single else None)
+
+
+def _memcached(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
+    """memcached over one TCP connection: pipelined requests, and requests for many keys."""
+    from netkv import _engine
+
+    with on_core(-1):
+        port = stack.enter_context(stores.memcached(plan.entries, value_size))
+    keys = _shuffled(plan.entries)
+
+    def load(count: int) -> _engine.StreamLoad:
+        requests = [
+            stores.memcached_get([keys[(start + i) % len(keys)] for i in range(count)])
+            for start in range(0, len(keys), count)
+        ]
+        reply = stores.memcached_reply_bytes(count, value_size)
+        return _engine.StreamLoad(f"127.0.0.1:{port}", requests, reply)
+
+    single = load(1)
+    for path, many, count in (("get-pipelined", single, 1), ("get-64-keys", load(BATCH), BATCH)):
+        yield Contender(
+            name=f"memcached, {path}",
+            program="memcached",
+            path=path,
+            executor="memcached",
+            value_size=value_size,
+            measure=_MemcachedTurn(single, many, count),
+        )
+
+
+@dataclass(frozen=True)
+class _MemcachedTurn:
+    single: _engine.StreamLoad
+    many: _engine.StreamLoad
+    keys: int
+    """In a request of `many`."""
+
+    def __call__(self, window: int, seconds: float) -> Turn:
+        with on_core(0):
+            if window == 1:
+                seen = self.single.run(1, seconds)
+            else:
+                seen = self.many.run(max(window // self.keys, 1), seconds)
+        got = seen["replies"] * (1 if window == 1 else self.keys)
+        return Turn(got / seen["seconds"], seen["ns_p50"], seen["ns_p99"])
+
+
+def _shuffled(count: int) -> list[int]:
+    """0 to `count` - 1 in an order that a CPU's prefetcher does not guess, always the same."""
+    from random import Random
+
+    numbers = list(range(count))
+    Random(7).shuffle(numbers)
+    return numbers
+
+
+@contextlib.contextmanager
+def on_core(which: int) -> Iterator[None]:
+    """Keeps this thread, and threads and processes that it starts meanwhile, on one core.
+
+    `which` counts the cores that this process may use: 0 is the first, -1 the last.
+    """
+    allowed = os.sched_getaffinity(0)
+    try:
+        os.sched_setaffinity(0, {sorted(allowed)[which]})
+        yield
+    finally:
+        os.sched_setaffinity(0, allowed)

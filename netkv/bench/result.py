@@ -1,0 +1,79 @@
+"""What a benchmark found, in one form for all: `netkv bench` and `netkv p4 bench` print it.
+
+Machines differ and get busy: compare figures of one document with each other, never with those
+of another machine or day.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Executor = Literal["interpreter", "compiled", "handwritten", "udp-echo", "redis", "memcached"]
+"""What did the work."""
+
+
+class BenchResult(BaseModel):
+    """One measured case."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    program: str
+    """The P4 program without its ending ("netcache"), or what stands in its place ("redis")."""
+    path: str
+    """What the packets do in it, e.g. "read-hit"."""
+    executor: Executor
+    entries: int | None = None
+    """Keys that are stored or cached; None where that means nothing."""
+    value_size: int | None = None
+    """Bytes of each value; None where that means nothing."""
+    pps: float
+    """Packets (or requests) per second."""
+    ns_p50: float | None = None
+    """Time of one packet (in memory) or of the only outstanding request (end to end), median."""
+    ns_p99: float | None = None
+    """The same, of which one in a hundred is worse."""
+
+
+class Machine(BaseModel):
+    """Where it was measured."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    processor: str
+    cores: int
+    """Cores that this process may use."""
+    kernel: str
+    memory_bytes: int
+
+
+class Benchmark(BaseModel):
+    """The whole document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    machine: Machine
+    results: list[BenchResult]
+    ratios: dict[str, float] = Field(default_factory=dict)
+    """What the benchmark is about, by name: free of the machine's speed as far as possible."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `--json`."""
+        document = self.model_dump(mode="json")
+        if not self.ratios:
+            del document["ratios"]
+        return document
+
+
+def this_machine() -> Machine:
+    """The machine that this runs on."""
+    from netkv.scenarios.provenance import host
+
+    found = host()
+    return Machine(
+        processor=found["processor"],
+        cores=found["processors"],
+        kernel=found["system"],
+        memory_bytes=found["memory_bytes"],
+    )

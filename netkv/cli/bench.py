@@ -1,0 +1,81 @@
+"""`netkv bench`: how fast netkv is on this machine, beside what a user would take instead."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+app = typer.Typer(help="Measure how fast netkv is on this machine.", no_args_is_help=True)
+
+
+@app.command()
+def e2e(
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Load for each row; latency takes half of it.")
+    ] = 3.0,
+    executor: Annotated[
+        Literal["compiled", "interpreter"], typer.Option(help="What runs the P4 program.")
+    ] = "compiled",
+    program: Annotated[
+        Literal["netcache", "cache_read"],
+        typer.Option(help="netcache.p4, or the yardstick cache_read.p4."),
+    ] = "netcache",
+    entries: Annotated[
+        int, typer.Option(min=1, max=65_536, help="Keys in the cache, and in the stores.")
+    ] = 10_000,
+    value_size: Annotated[
+        list[int] | None,
+        typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values; repeatable. [128]"),
+    ] = None,
+    stores: Annotated[bool, typer.Option(help="Measure Redis and memcached as well.")] = True,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write a figure: .html or .svg.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure reads that a switch answers, end to end over UDP, against a UDP echo and stores.
+
+    The echo has the sockets, batches and sizes of the switch, and no program. All take turns within
+    the same seconds; the ratios are what counts. In the rows with "trains" frames of one size
+    cross the kernel together, as netkv's nodes let them.
+    """
+    from netkv.bench import end_to_end
+    from netkv.cli.progress import steps
+    from netkv.errors import UsageError
+
+    if plot is not None and plot.suffix not in (".html", ".svg"):
+        raise UsageError(f"--plot {plot}: the name should end in '.html' or '.svg'.")
+    if plot is not None and not plot.absolute().parent.is_dir():
+        raise UsageError(f"--plot {plot}: there is no directory '{plot.parent}'.")
+    plan = end_to_end.Plan(
+        program=program,
+        executor=executor,
+        entries=entries,
+        value_sizes=tuple(dict.fromkeys(value_size or [128])),
+        seconds=seconds,
+        stores=stores,
+    )
+    with steps() as progress:
+        found = end_to_end.run(plan, progress)
+    for sentence in found.left_out:
+        say(sentence)
+    from netkv.report import end_to_end as report
+
+    if plot is not None:
+        drawn = report.svg(found) if plot.suffix == ".svg" else report.render(found)
+        try:
+            plot.write_text(drawn, encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{plot} cannot be written: {error.strerror or error}.") from error
+        say(f"The figure is in {plot}.")
+    if json:
+        print_json(found.benchmark.to_json())
+        return
+    out = stdout()
+    out.print(report.table(found))
+    for name, ratio in report.ratios(found):
+        out.print(f"{ratio:6.2f}  {name}", highlight=False)

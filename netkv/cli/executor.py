@@ -1,0 +1,22 @@
+"""The option that chooses how the engine runs P4 programs."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+Executor = Annotated[
+    str | None,
+    typer.Option(
+        "--executor",
+        metavar="compiled|interpreter",
+        help="How the engine runs P4 programs (default: compiled).",
+    ),
+]
+
+
+def executor_change(changes: list[str] | None, executor: str | None) -> list[str]:
+    """The changes of `--set`, and the one that `--executor` stands for."""
+    asked = [] if executor is None else [f"lab.executor={executor}"]
+    return [*(changes or []), *asked]

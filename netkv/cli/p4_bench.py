@@ -1,0 +1,74 @@
+"""`netkv p4 bench`: packets per second of the data plane."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from netkv.bench.data_plane import Sweep
+
+Sweeps = Literal["entries", "value-size", "key-width", "all", "none"]
+
+
+def bench(
+    programs: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[PROGRAM...]", help="Names or files; default: all that ship."),
+    ] = None,
+    path: Annotated[str | None, typer.Option(help="Only this path, e.g. read-hit.")] = None,
+    seconds: Annotated[
+        float, typer.Option(min=0.001, max=600, help="For each executor and path.")
+    ] = 0.5,
+    sweep: Annotated[
+        Sweeps, typer.Option(help="What to vary of the yardstick's read hit.")
+    ] = "all",
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE.html", help="Write figures and tables to a page.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Measure packets per second on one core: interpreter, compiled code, and Rust by hand."""
+    from netkv.bench import data_plane
+    from netkv.cli.progress import steps
+    from netkv.errors import UsageError
+
+    if plot is not None and plot.suffix not in (".html", ".htm"):
+        raise UsageError(f"--plot {plot}: the page is HTML, so the name should end in '.html'.")
+    if plot is not None and not plot.absolute().parent.is_dir():
+        raise UsageError(f"--plot {plot}: there is no directory '{plot.parent}'.")
+    varied: tuple[Sweep, ...]
+    if sweep == "all":
+        varied = tuple(data_plane.SWEEPS)
+    elif sweep == "none":
+        varied = ()
+    else:
+        varied = (sweep,)
+    planned = data_plane.plan(data_plane.programs(programs or []), path, varied, seconds)
+    for program in planned.programs:
+        if not program.paths:
+            say(
+                f"{program.name}: only its loading is timed; the benchmark does not know its paths."
+            )
+    with steps() as progress:
+        found = data_plane.run(planned, progress)
+    if plot is not None:
+        from netkv.report.data_plane import render
+
+        try:
+            plot.write_text(render(found), encoding="utf-8")
+        except OSError as error:
+            raise UsageError(f"{plot} cannot be written: {error.strerror or error}.") from error
+        say(f"The figures are in {plot}.")
+    if json:
+        print_json(found.to_json())
+        return
+    from netkv.report.data_plane import BMV2, tables
+
+    for table in tables(found):
+        stdout().print(table)
+    stdout().print(BMV2, style="dim", soft_wrap=True)

@@ -1,0 +1,282 @@
+"""`netkv p4 fuzz` and `netkv p4 record`: random packets, against ourselves and for others."""
+
+from __future__ import annotations
+
+import os
+import struct
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stderr
+from netkv.cli.p4 import Defines, Includes, Program, compiled, hex_bytes, read_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from netkv._engine import FuzzProgress
+
+_POLL_S = 0.1
+_SECONDS = 60.0
+"""How long to fuzz when nobody says."""
+
+Frames = list[tuple[int, bytes]]
+
+
+def fuzz(
+    programs: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="[PROGRAM.p4]...",
+            help="Programs; without: all that netkv ships, and generated ones.",
+        ),
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of seeds; each is a case per program.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, help="Stop after this time (default: 60, or --seeds).")
+    ] = None,
+    packets: Annotated[int, typer.Option(min=1, help="Packets of a case.")] = 2000,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Only this seed: repeats what a report names.")
+    ] = None,
+    generated: Annotated[
+        bool | None,
+        typer.Option(
+            "--generated/--no-generated",
+            help="Also a generated program for each seed (default: if no PROGRAM is given).",
+        ),
+    ] = None,
+    threads: Annotated[int | None, typer.Option(min=1, help="Default: all cores.")] = None,
+    include: Includes = None,
+    define: Defines = None,
+    json: Json = False,
+) -> None:
+    """Compare compiled executor and interpreter on random programs, tables, registers and packets.
+
+    Output frames, registers, counters, digests and statistics must agree. The frames of an STF
+    file beside a program (PROGRAM.stf) are used as well. Exit status 1 on a difference, with a
+    report that is reduced to something small and says how to repeat it.
+    """
+    from netkv import _engine, resources
+
+    chosen = programs or sorted(resources.path("p4").glob("*.p4"))
+    subjects = [_subject(program, include, define) for program in chosen]
+    if seed is not None:
+        seeds = 1
+    if seeds is None and seconds is None:
+        seconds = _SECONDS
+    fuzzer = _engine.Fuzzer(
+        subjects,
+        not programs if generated is None else generated,
+        1 if seed is None else seed,
+        seeds,
+        seconds,
+        packets,
+        threads or len(os.sched_getaffinity(0)),
+    )
+    started = time.monotonic()
+    fuzzer.start()
+    try:
+        with _progress(seconds) as show:
+            while (now := fuzzer.progress())["running"]:
+                show(now, time.monotonic() - started)
+                time.sleep(_POLL_S)
+    finally:
+        fuzzer.stop()
+    done = fuzzer.progress()
+    elapsed = time.monotonic() - started
+    if json:
+        print_json({"ok": not done["findings"], "seconds": round(elapsed, 3), **_public(done)})
+    else:
+        for finding in done["findings"]:
+            print(finding["report"])
+        say(_summary(done, elapsed))
+    if done["findings"]:
+        raise typer.Exit(1)
+
+
+def record(
+    program: Program,
+    packets: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What goes in: lines 'PORT HEXBYTES' (# starts a comment), the packets of an STF "
+            "file, or a pcap file.",
+        ),
+    ] = None,
+    setup: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.stf", help="Tables, registers, groups before the packets."),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE.stf", help="Default: standard output.")
+    ] = None,
+    random: Annotated[
+        int, typer.Option(min=0, help="Instead of --packets: this many random packets.")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of --random.")] = 1,
+    port: Annotated[int, typer.Option(min=0, max=511, help="Port of the packets of a pcap.")] = 0,
+    include: Includes = None,
+    define: Defines = None,
+) -> None:
+    """Write what the engine answers as a packet test, to run it on bmv2 or anywhere else.
+
+    The file has the set-up, each packet, and the frames that leave for it, in the form of
+    tests/golden and of p4c's STF tests. With --random and without --setup, entries, registers and
+    clone sessions are random too.
+    """
+    from netkv import _engine
+    from netkv.errors import UsageError
+
+    if (packets is None) == (random == 0):
+        raise UsageError("Say what goes in: either --packets FILE or --random N.")
+    bundle = compiled(program, include, define)
+    state = "" if setup is None else read_text(setup)
+    if packets is not None:
+        frames = _frames(packets, port)
+    else:
+        random_state, frames = _engine.sample_packets(bundle, seed, random)
+        state = random_state if setup is None else state
+    try:
+        text = _engine.record_stf(bundle, state, frames, str(setup or "the set-up"))
+    except ValueError as error:
+        raise UsageError(str(error)) from error
+    head = f"# Recorded from the netkv engine, {program.name}: {len(frames)} packets in.\n"
+    if out is None:
+        sys.stdout.write(head + text)
+    else:
+        out.write_text(head + text, encoding="utf-8")
+    leaving = sum(line.startswith("expect ") for line in text.splitlines())
+    say(f"{len(frames)} packets in, {leaving} frames out.")
+
+
+def _subject(
+    program: Path, include: list[Path] | None, define: list[str] | None
+) -> tuple[str, bytes, str | None, str]:
+    """Name, bundle, source if it is a single text that may be reduced, STF beside it."""
+    bundle = compiled(program, include, define)
+    source = read_text(program)
+    whole = '#include "' not in source and not include and not define
+    test = program.with_suffix(".stf")
+    packets = read_text(test) if test.is_file() else ""
+    return str(program), bundle, source if whole else None, packets
+
+
+def _public(done: FuzzProgress) -> dict[str, Any]:
+    return {name: value for name, value in done.items() if name not in ("running", "of")}
+
+
+def _summary(done: FuzzProgress, elapsed: float) -> str:
+    memory = done["memory_bytes"]
+    parts = [
+        f"{done['packets']:,} packets in {done['cases']:,} cases",
+        f"{done['generated_programs']:,} generated programs",
+        f"{done['frames_out']:,} frames out",
+        f"{elapsed:.1f} s",
+    ]
+    if memory["start"] is not None and memory["now"] is not None:
+        parts.append(f"memory {memory['start'] >> 20} MB -> {memory['now'] >> 20} MB")
+    outcome = "a difference" if done["findings"] else "no difference"
+    return f"{', '.join(parts)}: {outcome}."
+
+
+@contextmanager
+def _progress(seconds: float | None) -> Iterator[Callable[[FuzzProgress, float], None]]:
+    """A bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda _now, _elapsed: None
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (
+        TextColumn("fuzzing"),
+        BarColumn(bar_width=28),
+        TextColumn("{task.fields[figures]}"),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=stderr()) as bars:
+        task = bars.add_task("", total=None, figures="")
+
+        def show(now: FuzzProgress, elapsed: float) -> None:
+            total: float | None = now["of"]
+            completed: float = now["cases"]
+            if total is None:
+                total, completed = seconds, elapsed
+            figures = f"{now['packets']:,} packets, {now['cases']:,} cases"
+            if now["findings"]:
+                figures += ", a difference"
+            bars.update(task, total=total, completed=completed, figures=figures)
+
+        yield show
+
+
+def _frames(file: Path, port: int) -> Frames:
+    """Packets of a file in any of the forms that `record` takes."""
+    from netkv import _engine
+    from netkv.errors import UsageError
+
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
+    if (order := _PCAP.get(content[:4])) is not None:
+        return [(port, frame) for frame in _pcap(content, order, file)]
+    text = read_text(file)
+    if any(line.split(maxsplit=1)[:1] == ["packet"] for line in text.splitlines()):
+        try:
+            return _engine.stf_frames(text, str(file))
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    frames: Frames = []
+    for number, line in enumerate(text.splitlines(), 1):
+        words = line.partition("#")[0].split(maxsplit=1)
+        if not words:
+            continue
+        try:
+            frames.append((int(words[0]), hex_bytes(words[1])))
+        except (IndexError, ValueError):
+            raise UsageError(
+                f"{file}:{number}: '{line.strip()[:60]}' is not PORT HEXBYTES, as in '1 ffff0800'."
+            ) from None
+        if not 0 <= frames[-1][0] <= 511:
+            raise UsageError(f"{file}:{number}: port {frames[-1][0]} is not 0 to 511.")
+    return frames
+
+
+_PCAP = {
+    b"\xd4\xc3\xb2\xa1": "<",
+    b"\x4d\x3c\xb2\xa1": "<",
+    b"\xa1\xb2\xc3\xd4": ">",
+    b"\xa1\xb2\x3c\x4d": ">",
+}
+"""Byte order by the first four bytes; micro- and nanoseconds."""
+_PCAP_HEAD = 24
+_PCAP_RECORD = 16
+_ETHERNET = 1
+
+
+def _pcap(content: bytes, order: str, file: Path) -> Iterator[bytes]:
+    """The frames of a pcap file (the classic form, Ethernet)."""
+    from netkv.errors import UsageError
+
+    kind = struct.unpack_from(f"{order}I", content, 20)[0] if len(content) >= _PCAP_HEAD else None
+    if kind != _ETHERNET:
+        raise UsageError(f"{file} is a pcap file, but not of Ethernet frames.")
+    at = _PCAP_HEAD
+    while at < len(content):
+        if at + _PCAP_RECORD > len(content):
+            raise UsageError(f"{file} ends in the middle of a packet.")
+        length = struct.unpack_from(f"{order}I", content, at + 8)[0]
+        frame = content[at + _PCAP_RECORD : at + _PCAP_RECORD + length]
+        if len(frame) < length:
+            raise UsageError(f"{file} ends in the middle of a packet.")
+        yield frame
+        at += _PCAP_RECORD + length

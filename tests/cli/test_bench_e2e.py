@@ -1,0 +1,105 @@
+"""`netkv bench e2e` as a user meets it. It is about form and sense, not about speed."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from commands import Netkv
+
+SHORT = ["bench", "e2e", "--seconds", "0.2", "--entries", "500"]
+
+pytestmark = pytest.mark.timeout(200)
+
+
+def test_document_has_echo_switch_and_stores_side_by_side(netkv: Netkv, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    said = netkv(*SHORT, "--json", "--plot", str(page))
+    assert said.status == 0, said.err
+    document = said.document
+    assert set(document) == {"machine", "results", "ratios"}
+    assert document["machine"]["cores"] >= 1
+    assert document["machine"]["kernel"].startswith("Linux")
+    rows = {(each["executor"], each["path"]): each for each in document["results"]}
+    assert set(rows) == {
+        ("udp-echo", "read-hit"),
+        ("compiled", "read-hit"),
+        ("udp-echo", "read-hit-trains"),
+        ("compiled", "read-hit-trains"),
+        ("redis", "get-connections"),
+        ("redis", "get-pipelined"),
+        ("memcached", "get-pipelined"),
+        ("memcached", "get-64-keys"),
+    }, "without Redis or memcached, 'make test-tools' installs them"
+    for row in rows.values():
+        assert set(row) == {
+            *("program", "path", "executor", "entries", "value_size"),
+            *("pps", "ns_p50", "ns_p99"),
+        }
+        assert (row["entries"], row["value_size"]) == (500, 128)
+        assert row["pps"] > 0
+        assert 0 < row["ns_p50"] <= row["ns_p99"]
+    ratios = document["ratios"]
+    assert ratios["throughput_to_echo"] > 0.2
+    assert 0.2 < ratios["latency_to_echo"] < 5
+    assert ratios["throughput_with_trains_to_plain_echo"] > 0.2
+    text = page.read_text(encoding="utf-8")
+    assert "End to end over UDP" in text
+    assert "http://" not in text.split("<body>")[1]
+    assert not _stores_without_an_owner(), "what was started is stopped"
+
+
+def test_stores_that_are_not_there_are_left_out_with_a_sentence(
+    netkv: Netkv, tmp_path: Path
+) -> None:
+    empty = tmp_path / "bin"
+    empty.mkdir()
+    drawn = tmp_path / "bars.svg"
+    said = netkv(
+        *SHORT, "--program", "cache_read", "--value-size", "16", "--value-size", "64",
+        "--executor", "interpreter", "--plot", str(drawn),
+        PATH=str(empty),
+    )  # fmt: skip
+    assert said.status == 0, said.err
+    assert "'apt-get install redis-server' installs it" in said.err
+    assert "'apt-get install memcached' installs it" in said.err
+    assert "redis" not in said.out
+    assert "throughput, switch to echo, values of 16 bytes" in said.out
+    assert drawn.read_text(encoding="utf-8").count("read-hit-trains (interpreter, 64 B)") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--plot", "figure.png"], "--plot figure.png: the name should end in '.html' or '.svg'."),
+        (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
+        (["--value-size", "1000"], "A value of 1000 bytes"),
+        (["--executor", "fast"], "--executor"),
+    ],
+)
+def test_wrong_usage_is_told_before_anything_is_measured(
+    netkv: Netkv, arguments: list[str], sentence: str
+) -> None:
+    said = netkv("bench", "e2e", *arguments)
+    assert said.status == 2
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+
+
+def _stores_without_an_owner() -> list[str]:
+    """Servers that somebody started and left behind."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        if not folder.name.isdigit():
+            continue
+        try:
+            name = (folder / "comm").read_text().strip()
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            command = (folder / "cmdline").read_text()
+        except OSError:
+            continue
+        ours = name in ("redis-server", "memcached") and "127.0.0.1" in command
+        if ours and parent in (1, os.getpid()):
+            found.append(f"{folder.name} {name}")
+    return found

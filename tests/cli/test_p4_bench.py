@@ -1,0 +1,88 @@
+"""`netkv p4 bench` as a user meets it. No absolute times: machines differ and are busy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from commands import ROOT, Netkv
+
+from netkv import _engine
+
+
+def cases(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
+    """Results by program and path, then by executor."""
+    found: dict[tuple[str, str], dict[str, dict[str, Any]]] = {}
+    for each in document["results"]:
+        found.setdefault((each["program"], each["path"]), {})[each["executor"]] = each
+    return found
+
+
+def test_every_path_of_every_program_is_measured_with_every_executor(netkv: Netkv) -> None:
+    said = netkv("p4", "bench", "--seconds", "0.01", "--sweep", "none", "--json")
+    assert said.status == 0, said.err
+    document = said.document
+    assert document["machine"]["cores"] >= 1
+    assert document["machine"]["processor"]
+    known = _engine.bench_paths()
+    shipped = {file.stem for file in (ROOT / "p4").glob("*.p4")}
+    found = cases(document)
+    assert set(found) == {(program, path) for program in known for path in known[program]}
+    for (program, path), of in found.items():
+        by_hand = {"handwritten"} if program == "cache_read" else set()
+        assert set(of) == {"interpreter", "compiled"} | by_hand, (program, path)
+        for each in of.values():
+            assert (each["entries"], each["value_size"], each["key_width"]) == (10_000, 128, 128)
+            assert each["pps"] > 1_000
+            assert 0 < each["ns_p50"] <= each["ns_p99"]
+        assert of["compiled"]["pps"] > of["interpreter"]["pps"] / 3
+    yardstick = found["cache_read", "read-hit"]
+    assert yardstick["handwritten"]["pps"] > 2 * yardstick["interpreter"]["pps"]
+    assert yardstick["handwritten"]["pps"] > yardstick["compiled"]["pps"] / 3
+    ratios = document["ratios"]
+    for other in ("interpreter", "handwritten"):
+        ratio = yardstick["compiled"]["pps"] / yardstick[other]["pps"]
+        assert abs(ratios[f"cache_read/read-hit: compiled/{other}"] - ratio) < 1e-9
+    assert "cache_read/read-hit: compiled/recorded-bmv2" in ratios
+    assert "nocache/read: compiled/recorded-bmv2" not in ratios
+    assert {each["program"] for each in document["loads"]} == {"cache_read", *shipped}
+    for each in document["loads"]:
+        assert all(each[part] > 0 for part in ("front_end_s", "interpreter_s", "compiled_s"))
+    assert {each["program"] for each in document["table_writes"]} >= {"cache_read", "netcache"}
+    assert all(e["entries"] == 10_000 and e["seconds"] > 0 for e in document["table_writes"])
+
+
+def test_sweep_and_figures(netkv: Netkv, tmp_path: Path) -> None:
+    page = tmp_path / "bench.html"
+    said = netkv(
+        *("p4", "bench", "cache_read", "--path", "read-hit", "--sweep", "key-width"),
+        *("--seconds", "0.002", "--plot", str(page)),
+    )
+    assert said.status == 0, said.err
+    for text in ("by hand", "cost against key bits", "recorded on another machine", "I.lookup"):
+        assert text in said.out
+    for width in (32, 64, 128, 256, 512):
+        assert any(line.split()[:1] == [str(width)] for line in said.out.splitlines())
+    assert "cache_read read-hit, 512 bit keys" in said.err
+    drawn = page.read_text(encoding="utf-8")
+    for text in ("Plotly.newPlot", "packets per second, one core", "not measured beside"):
+        assert text in drawn
+
+
+def test_a_program_that_is_no_subject_is_only_loaded(netkv: Netkv) -> None:
+    said = netkv("p4", "bench", "tests/golden/arith.p4", "--seconds", "0.01", "--json")
+    assert said.status == 0, said.err
+    assert said.document["results"] == []
+    assert [each["program"] for each in said.document["loads"]] == ["arith"]
+    assert "only its loading is timed" in said.err
+
+
+def test_a_file_that_is_another_program_than_its_name_says_is_told(
+    netkv: Netkv, tmp_path: Path
+) -> None:
+    wrong = tmp_path / "netcache.p4"
+    wrong.write_text((ROOT / "p4" / "nocache.p4").read_text())
+    said = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")
+    assert said.status == 1
+    assert "not the program that its name says" in said.err
+    assert "Traceback" not in said.err

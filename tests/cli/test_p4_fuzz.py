@@ -1,0 +1,106 @@
+"""`netkv p4 fuzz` and `netkv p4 record`, as a user runs them."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from commands import NETKV, ROOT, Netkv
+
+TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
+REPLICATE = str(ROOT / "tests" / "golden" / "replicate.p4")
+
+
+def test_executors_agree_and_the_document_says_what_was_done(netkv: Netkv) -> None:
+    said = netkv("p4", "fuzz", TABLES, "--generated", "--seeds", "5", "--packets", "300", "--json")
+    assert said.status == 0, said.out
+    document = said.document
+    assert document["ok"]
+    assert document["findings"] == []
+    assert (document["cases"], document["generated_programs"]) == (10, 5)
+    assert document["packets"] == 5 * 300 + 5 * 200
+    assert document["frames_out"] > 1000
+    assert document["memory_bytes"]["start"] > 0
+
+
+def test_all_shipped_programs_are_fuzzed_when_none_is_named(netkv: Netkv) -> None:
+    said = netkv("p4", "fuzz", "--seed", "3", "--packets", "50", "--threads", "1")
+    assert said.status == 0, said.out
+    shipped = len(list((ROOT / "p4").glob("*.p4")))
+    assert f"in {shipped + 1} cases, 1 generated programs" in said.err
+    assert "no difference" in said.err
+
+
+def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.p4"
+    wrong.write_text("header h {")
+    assert netkv("p4", "fuzz", str(wrong)).status == 1
+    assert netkv("p4", "fuzz", str(tmp_path / "none.p4")).status == 2
+
+
+def test_an_interrupt_ends_a_long_run_at_once() -> None:
+    command = [*NETKV, "p4", "fuzz", TABLES, "--seconds", "300", "--packets", "100"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(3)
+    assert process.poll() is None
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20)
+    assert process.returncode == 130, said
+
+
+def without_comments(text: str) -> list[str]:
+    return [line for line in text.splitlines() if not line.startswith("#")]
+
+
+@pytest.mark.parametrize("program", [TABLES, REPLICATE])
+def test_what_is_recorded_passes_as_a_packet_test(
+    netkv: Netkv, tmp_path: Path, program: str
+) -> None:
+    test = tmp_path / "recorded.stf"
+    said = netkv("p4", "record", program, "--random", "40", "--seed", "2", "--out", str(test))
+    assert said.status == 0, said.err
+    assert said.err.startswith("40 packets in")
+    replayed = netkv("p4", "stf", program, str(test), "--json")
+    assert replayed.status == 0, replayed.out
+    assert replayed.document["packets"] == 40
+    again = netkv("p4", "record", program, "--packets", str(test), "--setup", str(test))
+    assert without_comments(again.out) == without_comments(test.read_text())
+
+
+def test_packets_come_as_lines_or_pcap(netkv: Netkv, tmp_path: Path) -> None:
+    frames = [bytes(40), bytes(range(40))]
+    lines = tmp_path / "frames.txt"
+    lines.write_text("# two\n" + "".join(f"2 {frame.hex(' ')}  # one\n" for frame in frames))
+    head = struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 65535, 1)
+    packets = [struct.pack("<IIII", 0, 0, len(frame), len(frame)) + frame for frame in frames]
+    capture = tmp_path / "frames.pcap"
+    capture.write_bytes(head + b"".join(packets))
+    from_lines = netkv("p4", "record", TABLES, "--packets", str(lines))
+    from_pcap = netkv("p4", "record", TABLES, "--packets", str(capture), "--port", "2")
+    assert from_lines.status == 0
+    assert from_lines.out == from_pcap.out
+    assert f"packet 2 {frames[1].hex()}\nexpect 1 " in from_lines.out
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        (b"1 00\nport one\n", "2: 'port one' is not PORT HEXBYTES"),
+        (b"600 00\n", "1: port 600 is not 0 to 511"),
+        (b"packet 1 0g\n", "'g' is no hexadecimal digit"),
+        (b"\xd4\xc3\xb2\xa1 cut", "not of Ethernet frames"),
+    ],
+)
+def test_wrong_packet_files_are_errors_in_words(
+    netkv: Netkv, tmp_path: Path, content: bytes, complaint: str
+) -> None:
+    file = tmp_path / "packets"
+    file.write_bytes(content)
+    said = netkv("p4", "record", TABLES, "--packets", str(file))
+    assert said.status == 2
+    assert complaint in said.err
+    assert netkv("p4", "record", TABLES).status == 2

@@ -1,0 +1,109 @@
+"""Another program for a switch at work: what Python's `Switch.load` promises over sockets."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from netkv._engine import Switch, SwitchNode, compile_source
+
+PROGRAM = """
+#include <core.p4>
+#include <v1model.p4>
+header frame_t {{ bit<48> dst; bit<48> src; bit<16> type; bit<32> number; }}
+struct headers_t {{ frame_t frame; }}
+struct metadata_t {{ }}
+parser P(packet_in p, out headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    state start {{ p.extract(h.frame); transition accept; }}
+}}
+control Verify(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control Compute(inout headers_t h, inout metadata_t m) {{ apply {{ }} }}
+control In(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{
+    apply {{ h.frame.dst = {stamp}; s.egress_spec = 2; }}
+}}
+control Out(inout headers_t h, inout metadata_t m, inout standard_metadata_t s) {{ apply {{ }} }}
+control Deparse(packet_out p, in headers_t h) {{ apply {{ p.emit(h.frame); }} }}
+V1Switch(P(), Verify(), In(), Out(), Compute(), Deparse()) main;
+"""
+FRAMES = 12_000
+WINDOW = 100
+"""Frames under way at most: fewer than any buffer holds."""
+SWAPS = 5
+
+
+def bundle(stamp: int) -> bytes:
+    return compile_source(f"stamp{stamp}.p4", PROGRAM.format(stamp=stamp))
+
+
+@contextmanager
+def wired(switch: Switch) -> Iterator[tuple[socket.socket, socket.socket]]:
+    """A node from port 1 to port 2 around the switch; yields the two hosts' sockets."""
+    hosts = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    held = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+    for each in (*hosts, *held):
+        each.bind(("127.0.0.1", 0))
+    own = [each.getsockname() for each in held]
+    for each in held:
+        each.close()
+    ports = [
+        (number, f"127.0.0.1:{address[1]}", f"127.0.0.1:{host.getsockname()[1]}")
+        for number, address, host in zip((1, 2), own, hosts, strict=True)
+    ]
+    node = SwitchNode(switch, ports)
+    node.start()
+    try:
+        for host, address in zip(hosts, own, strict=True):
+            host.connect(address)
+            host.settimeout(10)
+        yield hosts[0], hosts[1]
+    finally:
+        node.stop()
+        for host in hosts:
+            host.close()
+
+
+def test_swap_under_load_loses_no_frame_and_later_frames_see_the_new_program() -> None:
+    switch = Switch(bundle(1))
+    bundles = [bundle(2 + swap) for swap in range(SWAPS)]
+    room = threading.Semaphore(WINDOW)
+    sent = 0
+    swapped: list[tuple[int, int]] = []
+
+    with wired(switch) as (sender, receiver):
+
+        def send() -> None:
+            nonlocal sent
+            for number in range(FRAMES):
+                if not room.acquire(timeout=10):
+                    return  # the receiver says what is missing
+                # Counted first, so that every frame beyond the count is yet to be sent.
+                sent = number + 1
+                sender.send(bytes(12) + b"\x08\x00" + number.to_bytes(4, "big"))
+
+        def swap() -> None:
+            for index, program in enumerate(bundles):
+                while sent < (index + 1) * FRAMES // (SWAPS + 1):
+                    pass
+                switch.load(program)
+                swapped.append((2 + index, sent))
+
+        threads = [threading.Thread(target=each, daemon=True) for each in (send, swap)]
+        for thread in threads:
+            thread.start()
+        stamps = []
+        for number in range(FRAMES):
+            frame = receiver.recv(100)
+            assert int.from_bytes(frame[14:18], "big") == number, "lost, or out of order"
+            stamps.append(int.from_bytes(frame[:6], "big"))
+            room.release()
+        for thread in threads:
+            thread.join(10)
+
+    assert stamps == sorted(stamps)
+    assert stamps[0] == 1
+    assert stamps[-1] == 1 + SWAPS
+    assert len(swapped) == SWAPS
+    for stamp, first in swapped:
+        assert all(found >= stamp for found in stamps[first:]), f"swap to {stamp} at {first}"

@@ -32,6 +32,13 @@ DigestMessage: TypeAlias = tuple[int, list[bytes]]
 """A digest's P4Info id and its members' values, in order."""
 Replica: TypeAlias = tuple[int, int]
 """Egress port and instance (replication id)."""
+Notice: TypeAlias = (
+    tuple[Literal["packet-in"], int, bytes]
+    | tuple[Literal["digest"], int, DigestMessage]
+    | tuple[Literal["write", "answered"], int, int]
+)
+"""What has come through a control channel: what it is, the switch, and a frame (packet-in header in
+front), a digest, or the token of a table write."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -393,6 +400,80 @@ class Switch:
         "unknown_clone_sessions", "unknown_multicast_groups", "digests", "digests_dropped",
         "loops_cut", "endless_graphs", "failed_assertions".
         """
+
+class Simulation:
+    """A rack in virtual time: hosts, links, processors and control channels are models; packets
+    run through the programs of the switches, requests through the roles of servers and clients.
+
+    Times are nanoseconds since the start. Switches, servers and clients are numbered as in the
+    configuration: switches and servers from 0, clients from 1. A number that is not there, or a
+    configuration that cannot be, raises ValueError with a sentence. One thread uses it.
+    """
+
+    def __init__(self, config: str, switches: Sequence[Switch]) -> None:
+        """`config` is JSON (`netkv.sim.config`); `switches` run the programs."""
+
+    def now(self) -> int: ...
+    def run(self, until: int) -> list[Notice]:
+        """Let time pass up to `until`, or until something has reached a controller or a switch by
+        its control channel: all notices of that moment. `now()` is `until` if there are none.
+        """
+
+    def write(self, switch: int, token: int) -> None:
+        """Send a table write down the control channel; a notice "write" says when it is there."""
+
+    def answer(self, switch: int, token: int) -> None:
+        """Send the answer to a write up the channel; a notice "answered" says when it is there."""
+
+    def packet_out(self, switch: int, frame: bytes) -> None:
+        """Send a frame down the control channel, the program's packet_out header in front."""
+
+    def command(self, text: str) -> str:
+        """As `ClientNode.command`."""
+
+    def sample(self) -> dict[str, Any]:
+        """As `ClientNode.sample`, without "socket" and "failed"."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts since the start: "events", "frames" and "bytes" put on links, "link_drops" (full
+        queues), "lost" (impaired links), "pipeline_drops", "client_drops", "unrouted",
+        "control_lost", "control_frame_bytes"; now: "pending" (events), "frames_under_way";
+        "servers": for each what `ServerNode.statistics` tells, and "stored" (keys ever written).
+        """
+
+    def stop_switch(self, switch: int) -> None:
+        """Cut its power: its program keeps its state until `Switch.load` makes it new."""
+
+    def start_switch(self, switch: int) -> None: ...
+    def stop_server(self, server: int) -> None:
+        """It dies with all that it has in memory; its store stays."""
+
+    def start_server(self, server: int, keep_storage: bool) -> None: ...
+    def slow_server(self, server: int, factor: float) -> None:
+        """From now on all work takes it `factor` times as long; 1 is as configured."""
+
+    def set_client(self, client: int, up: bool) -> None:
+        """Take the power from a client's host, or give it back."""
+
+    def cut_channel(self, switch: int, cut: bool) -> None:
+        """Cut a control channel or make it whole. Frames and digests sent meanwhile are lost;
+        table writes and their answers wait."""
+
+    def impair(
+        self,
+        kind: Literal["client", "server"],
+        number: int,
+        to: str | None = None,
+        from_: str | None = None,
+    ) -> None:
+        """From now on frames to and from a host meet this (JSON: "loss", "duplicate", "reorder",
+        "delay", "jitter", "reorder_span"; times in seconds); None leaves a direction as it is."""
+
+    def watch(self, keys: Sequence[bytes], limit: int) -> None:
+        """Write down what becomes of frames about these keys (none: all), the latest `limit`."""
+
+    def journal(self) -> list[str]:
+        """What was written down since `watch`, a line for each frame on a link."""
 
 class SwitchNode:
     """Ports of a switch as UDP sockets: a datagram is a frame. One thread moves all of them."""

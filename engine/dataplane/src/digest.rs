@@ -34,6 +34,11 @@ impl DigestQueue {
         self.messages.len() >= DIGEST_QUEUE
     }
 
+    /// Whether none waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
+    }
+
     pub(crate) fn take(&mut self) -> Vec<DigestMessage> {
         self.messages.drain(..).collect()
     }

@@ -8,6 +8,8 @@ pub struct Output {
     used: usize,
     /// Port, and where the frame ends; it starts where the one before ends.
     frames: Vec<(u16, usize)>,
+    /// Frames that went through the pipelines more than once: which, and how often more.
+    again: Vec<(usize, u32)>,
 }
 
 impl Output {
@@ -20,6 +22,7 @@ impl Output {
     pub fn clear(&mut self) {
         self.used = 0;
         self.frames.clear();
+        self.again.clear();
     }
 
     /// Number of frames.
@@ -49,6 +52,18 @@ impl Output {
         self.frames
             .iter()
             .map(move |&(port, end)| (port, (std::mem::replace(&mut start, end), end)))
+    }
+
+    /// Frames that were recirculated or resubmitted: their places, and how often.
+    pub fn again(&self) -> &[(usize, u32)] {
+        &self.again
+    }
+
+    /// The last frame went through the pipelines so many times more than once.
+    pub(crate) fn note_passes(&mut self, passes: u32) {
+        if passes > 0 {
+            self.again.push((self.frames.len() - 1, passes));
+        }
     }
 
     /// All frames in one piece.

@@ -344,7 +344,12 @@ impl Switch {
             let stop = executor.transmit(&mut packet, &mut self.objects, out, &mut tally);
             self.count(tally);
             match stop {
-                None => return self.pool.push(packet),
+                None => {
+                    if tally.sent > 0 {
+                        out.note_passes(packet.passes);
+                    }
+                    return self.pool.push(packet);
+                }
                 Some(Stop::EndOfEgress) => return self.end_of_egress(packet, out, watch),
                 Some(_) => {}
             }
@@ -382,6 +387,7 @@ impl Switch {
         }
         let frame = packet.deparsed.bytes();
         out.push(port, frame);
+        out.note_passes(packet.passes);
         self.statistics.packets_out += 1;
         self.statistics.bytes_out += frame.len() as u64;
         note(watch, || EventKind::transmitted(port, frame));

@@ -136,6 +136,11 @@ impl Switch {
         recorder.finish()
     }
 
+    /// Whether digests wait for the control plane.
+    pub fn has_digests(&self) -> bool {
+        !self.digests.is_empty()
+    }
+
     /// The digests that wait for the control plane, oldest first; the queue is empty afterwards.
     pub fn take_digests(&mut self) -> Vec<DigestMessage> {
         self.digests.take()

@@ -11,6 +11,7 @@ mod json;
 mod loads;
 mod nodes;
 mod objects;
+mod sim;
 mod store;
 mod switch;
 mod tables;
@@ -33,6 +34,8 @@ mod _engine {
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]
     use crate::nodes::{ClientNode, ServerNode, SwitchNode};
+    #[pymodule_export]
+    use crate::sim::Simulation;
     #[pymodule_export]
     use crate::switch::Switch;
 }

@@ -175,7 +175,7 @@ impl ClientNode {
     #[new]
     fn new(py: Python<'_>, config: &str) -> PyResult<Self> {
         let config: ClientConfig = parsed(config, "client")?;
-        py.detach(|| Client::new(config)).map(Self).map_err(|error| io_error(&error))
+        py.detach(|| Client::new(&config)).map(Self).map_err(|error| io_error(&error))
     }
 
     fn start(&self) -> PyResult<()> {

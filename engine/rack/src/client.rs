@@ -7,15 +7,14 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND};
-use netkv_workload::{Shift, Workload};
+use netkv_roles::Actions;
 use serde_json::{Value, json};
 
 use crate::clock;
-use crate::command::{Command, PhaseName};
+use crate::command::Command;
 use crate::config::ClientConfig;
 use crate::counters::counters;
-use crate::sample;
+use crate::generator::Generator;
 use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
@@ -28,29 +27,8 @@ counters! {
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
 
-/// What the thread and commands work on.
-struct State {
-    client: Client,
-    /// Frames that a command wants sent; the thread sends them.
-    actions: Actions,
-    phase: PhaseName,
-    sampled_at: Nanos,
-    /// Reads of the verification that were sent, as far as they are in samples.
-    verifying: u64,
-    /// Counts of the sample before, to be used again.
-    spare: ClientStats,
-    shifts: Option<Shifts>,
-}
-
-/// Popularity shifts by the clock, while measuring.
-struct Shifts {
-    shift: Shift,
-    every: Nanos,
-    next: Nanos,
-}
-
 struct Shared {
-    state: Mutex<State>,
+    generator: Mutex<Generator>,
     counters: Counters,
 }
 
@@ -64,27 +42,12 @@ pub struct ClientNode {
 
 impl ClientNode {
     /// Checks the configuration and binds the socket. Errors are sentences.
-    pub fn new(config: ClientConfig) -> io::Result<Self> {
+    pub fn new(config: &ClientConfig) -> io::Result<Self> {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-        let role = config.role(clock::first_request()).map_err(invalid)?;
-        let workload = Workload::new(config.workload()).map_err(invalid)?;
-        let shifts = config.shifts().map_err(invalid)?.map(|(shift, every)| Shifts {
-            shift,
-            every,
-            next: Nanos::MAX,
-        });
-        let client = Client::new(role, workload).map_err(invalid)?;
+        let generator = Generator::new(&config.load, clock::first_request(), clock::now());
+        let generator = Mutex::new(generator.map_err(invalid)?);
         let socket = Socket::open("the client node", config.bind, config.peer, true)?;
-        let state = State {
-            client,
-            actions: Actions::new(),
-            phase: PhaseName::Idle,
-            sampled_at: clock::now(),
-            verifying: 0,
-            spare: ClientStats::default(),
-            shifts,
-        };
-        let shared = Shared { state: Mutex::new(state), counters: Counters::default() };
+        let shared = Shared { generator, counters: Counters::default() };
         Ok(Self {
             shared: Arc::new(shared),
             socket: Mutex::new(Some(Arc::new(socket))),
@@ -118,9 +81,7 @@ impl ClientNode {
     /// A sentence that says what is wrong with the command.
     pub fn command(&self, text: &str) -> Result<Value, String> {
         let command = Command::parse(text)?;
-        let mut state = lock(&self.shared.state);
-        let reply = state.carry_out(command)?;
-        drop(state);
+        let reply = lock(&self.shared.generator).carry_out(clock::now(), command)?;
         self.worker.signals().waker.wake();
         Ok(reply)
     }
@@ -132,29 +93,10 @@ impl ClientNode {
 
     /// What happened since the last call, as `_engine.pyi` describes it.
     pub fn sample(&self) -> Value {
-        let mut guard = lock(&self.shared.state);
-        let state = &mut *guard;
-        let now = clock::now();
-        let interval = now - std::mem::replace(&mut state.sampled_at, now);
-        state.client.take_stats(&mut state.spare);
-        let phase = state.phase;
-        let outstanding = state.client.outstanding();
-        let verified = state.client.verified();
-        let counts = &state.spare.counts;
-        if phase == PhaseName::Verify {
-            state.verifying += counts.sent - counts.retries;
-        }
-        let read_back = state.verifying.saturating_sub(outstanding as u64);
+        let sample = lock(&self.shared.generator).take_sample(clock::now());
         // The thread must not wait while the histogram is packed.
-        let stats = std::mem::take(&mut state.spare);
-        drop(guard);
-        let mut document = sample::document(&stats, interval, verified);
-        lock(&self.shared.state).spare = stats;
-        document["phase"] = json!(phase);
-        document["outstanding"] = json!(outstanding);
-        if phase == PhaseName::Verify {
-            document["verified"] = json!(read_back);
-        }
+        let (mut document, spare) = sample.document();
+        lock(&self.shared.generator).give_back(spare);
         for (name, count) in self.shared.counters.read() {
             document["socket"][name] = json!(count);
         }
@@ -162,79 +104,6 @@ impl ClientNode {
         document["socket"]["receive_drops"] = json!(drops);
         document["failed"] = json!(self.failure());
         document
-    }
-}
-
-impl State {
-    fn carry_out(&mut self, command: Command) -> Result<Value, String> {
-        let now = clock::now();
-        match command {
-            Command::Phase { name } => self.begin(name, now),
-            Command::Rate { .. } | Command::Outstanding { .. } => {
-                let arrivals = command.arrivals()?;
-                self.client.set_arrivals(now, arrivals, &mut self.actions);
-            }
-            Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
-            Command::Hottest { n } => {
-                let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
-                let keys: Vec<String> = self.client.workload().hottest(n).map(hex).collect();
-                return Ok(json!({ "keys": keys }));
-            }
-        }
-        Ok(json!({ "ok": true }))
-    }
-
-    fn begin(&mut self, name: PhaseName, now: Nanos) {
-        match name {
-            PhaseName::Warmup | PhaseName::Measure => {
-                // From one of the two to the other the load just goes on.
-                if !matches!(self.phase, PhaseName::Warmup | PhaseName::Measure) {
-                    self.client.start(now, &mut self.actions);
-                }
-            }
-            PhaseName::Drain | PhaseName::Idle => self.client.pause(),
-            PhaseName::Verify => {
-                self.verifying = 0;
-                self.client.verify(now, &mut self.actions);
-            }
-        }
-        if let Some(shifts) = &mut self.shifts {
-            let measuring = name == PhaseName::Measure;
-            shifts.next = if measuring { now + shifts.every } else { Nanos::MAX };
-        }
-        self.phase = name;
-        self.settle();
-    }
-
-    /// A phase that ends by itself may have ended.
-    fn settle(&mut self) {
-        let over = match self.phase {
-            PhaseName::Drain => self.client.outstanding() == 0,
-            PhaseName::Verify => self.client.verified().is_some(),
-            _ => false,
-        };
-        if over {
-            self.phase = PhaseName::Idle;
-        }
-    }
-
-    /// Does what is due.
-    fn poll(&mut self, now: Nanos) -> Result<(), String> {
-        if let Some(shifts) = self.shifts.as_mut().filter(|shifts| shifts.next <= now) {
-            shifts.next += shifts.every;
-            let shift = shifts.shift;
-            self.client.workload_mut().shift(shift)?;
-        }
-        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
-            self.client.poll(now, &mut self.actions);
-        }
-        Ok(())
-    }
-
-    fn deadline(&self) -> Option<Nanos> {
-        let shift = self.shifts.as_ref().map(|shifts| shifts.next);
-        let due = [self.client.deadline(), shift].into_iter().flatten().min();
-        due.filter(|at| *at != Nanos::MAX)
     }
 }
 
@@ -246,7 +115,7 @@ struct Loop<'a> {
     poller: Poller,
     received: Received,
     sender: Sender,
-    /// What the round wants sent, taken from the state so that commands need not wait for it.
+    /// What the round wants sent, taken from the generator so that commands need not wait for it.
     actions: Actions,
 }
 
@@ -273,15 +142,15 @@ impl<'a> Loop<'a> {
                 return Ok(());
             }
             let shared = self.shared;
-            let mut state = lock(&shared.state);
+            let mut generator = lock(&shared.generator);
             if ready {
-                self.frames(&mut state)?;
+                self.frames(&mut generator)?;
             }
-            state.poll(clock::now()).map_err(io::Error::other)?;
-            state.settle();
-            std::mem::swap(&mut state.actions, &mut self.actions);
-            deadline = state.deadline();
-            drop(state);
+            generator.poll(clock::now()).map_err(io::Error::other)?;
+            generator.settle();
+            std::mem::swap(generator.actions(), &mut self.actions);
+            deadline = generator.deadline();
+            drop(generator);
             let actions = &mut self.actions;
             let sent = self.sender.send(self.socket, actions.bytes(), actions.ranges());
             actions.clear();
@@ -290,24 +159,16 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn frames(&mut self, state: &mut State) -> io::Result<()> {
+    fn frames(&mut self, generator: &mut Generator) -> io::Result<()> {
         let counters = &self.shared.counters;
         counters.received.add(self.received.fill(self.socket)? as u64);
         let now = clock::now();
         for frame in self.received.frames() {
             match frame {
-                Some(frame) => state.client.on_frame(now, frame, &mut state.actions),
+                Some(frame) => generator.on_frame(now, frame),
                 None => counters.oversized.add(1),
             }
         }
         Ok(())
     }
-}
-
-/// Seconds as nanoseconds; a sentence if that is no time.
-pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
-    if seconds > 0.0 && seconds <= 1e6 {
-        return Ok((seconds * SECOND as f64) as Nanos);
-    }
-    Err(format!("'{name}' is {seconds}; it must be above 0 and at most a million seconds."))
 }

@@ -7,8 +7,8 @@ use netkv_workload as workload;
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;
 
-use crate::client::nanos;
 use crate::command::Command;
+use crate::generator::nanos;
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -70,8 +70,11 @@ pub enum Scheme {
 /// Bytes of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-enum ValueSize {
+pub enum ValueSize {
+    /// All alike.
     Fixed(usize),
+    /// All sizes from `min` to `max` are equally likely.
+    #[allow(missing_docs)] // the names say it
     Uniform { min: usize, max: usize },
 }
 
@@ -86,12 +89,35 @@ impl From<ValueSize> for workload::ValueSize {
 
 /// What the client node is told.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "serde_json::Map<String, serde_json::Value>")]
 pub struct ClientConfig {
     /// The node's own UDP address.
     pub bind: SocketAddrV4,
     /// The switch's port.
     pub peer: SocketAddrV4,
+    /// What it does.
+    pub load: LoadConfig,
+}
+
+impl TryFrom<serde_json::Map<String, serde_json::Value>> for ClientConfig {
+    type Error = String;
+
+    /// Addresses and load stand side by side; serde's `flatten` would let misspelt fields pass.
+    fn try_from(mut map: serde_json::Map<String, serde_json::Value>) -> Result<Self, String> {
+        let mut address = |name: &str| {
+            let value = map.remove(name).ok_or_else(|| format!("missing field `{name}`"))?;
+            serde_json::from_value(value).map_err(|error| format!("'{name}': {error}"))
+        };
+        let (bind, peer) = (address("bind")?, address("peer")?);
+        let load = serde_json::from_value(map.into()).map_err(|error| error.to_string())?;
+        Ok(Self { bind, peer, load })
+    }
+}
+
+/// What the load generator does, live and simulated.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LoadConfig {
     /// Client identities.
     pub clients: u16,
     /// Seed of everything random.
@@ -108,7 +134,7 @@ pub struct ClientConfig {
     pub verify: bool,
 }
 
-impl ClientConfig {
+impl LoadConfig {
     /// Configuration of the role.
     ///
     /// # Errors

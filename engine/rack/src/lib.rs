@@ -1,6 +1,9 @@
-//! The live driver: wall clock and sockets around the switch and the protocol roles.
+//! The two drivers of switch and protocol roles.
 //!
-//! A switch port is a UDP socket on loopback and a frame is a datagram. Each node is one thread
+//! [`sim`] has virtual time and modelled links, queues and processors. The rest is the live driver:
+//! wall clock and sockets.
+//!
+//! Live, a switch port is a UDP socket on loopback and a frame is a datagram. Each node is one thread
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
@@ -10,11 +13,13 @@ mod command;
 pub mod config;
 mod counters;
 pub mod echo;
+mod generator;
 pub mod impair;
 pub mod load;
 pub mod pipeline;
 mod sample;
 pub mod server;
+pub mod sim;
 pub mod store;
 pub mod switch;
 pub mod sys;

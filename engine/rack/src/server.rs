@@ -148,7 +148,8 @@ impl ServerNode {
     }
 }
 
-fn counts_of(stats: &ServerStats) -> Value {
+/// Counts of a server as samples have them.
+pub(crate) fn counts_of(stats: &ServerStats) -> Value {
     json!({
         "served": stats.served,
         "reads": stats.reads,

@@ -22,7 +22,7 @@ pub enum Arrivals {
 /// A rate of 0 (or no number) never arrives: `u64::MAX`.
 pub fn exponential_gap(random: &mut Random, rate: f64) -> u64 {
     // NaN must not arrive either, so the comparison is not turned round.
-    if rate > 0.0 { (-(1.0 - random.unit()).ln() / rate * 1e9) as u64 } else { u64::MAX }
+    if rate > 0.0 { (-libm::log(1.0 - random.unit()) / rate * 1e9) as u64 } else { u64::MAX }
 }
 
 #[cfg(test)]

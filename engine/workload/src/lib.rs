@@ -9,6 +9,7 @@
 #![forbid(unsafe_code)]
 
 mod arrivals;
+mod distribution;
 mod keys;
 mod mix;
 mod permutation;
@@ -19,6 +20,7 @@ mod workload;
 mod zipf;
 
 pub use arrivals::{Arrivals, exponential_gap};
+pub use distribution::Distribution;
 pub use keys::{Key, key_id, key_of};
 pub use mix::{Mix, OpKind};
 pub use permutation::Permutation;

@@ -2,7 +2,8 @@
 //!
 //! Draws by rejection-inversion (Hörmann and Derflinger 1996): invert the integral of the
 //! density, round, and reject the sliver where the histogram lies below the curve. About 1.1
-//! tries a draw, whatever the exponent and the number of ranks.
+//! tries a draw, whatever the exponent and the number of ranks. Powers and logarithms are those of
+//! `libm`, not of the system: a seed must give the same ranks on every machine.
 
 use crate::Random;
 
@@ -29,10 +30,10 @@ const HEAD: u64 = 1000;
 impl Zipf {
     /// Zipf with exponent `theta` (0 is uniform) over `ranks` ranks (at least 1).
     pub fn new(ranks: u64, theta: f64) -> Self {
-        let head = (1..=ranks.min(HEAD)).map(|k| (k as f64).powf(-theta)).sum();
+        let head = (1..=ranks.min(HEAD)).map(|k| libm::pow(k as f64, -theta)).sum();
         let mut zipf = Self { ranks, theta, low: 0.0, high: 0.0, accept: 0.0, total: 0.0, head };
         zipf.low = zipf.integral(1.5) - 1.0;
-        zipf.accept = 2.0 - zipf.inverse(zipf.integral(2.5) - 2f64.powf(-theta));
+        zipf.accept = 2.0 - zipf.inverse(zipf.integral(2.5) - libm::pow(2.0, -theta));
         zipf.resize(ranks);
         zipf
     }
@@ -40,7 +41,7 @@ impl Zipf {
     /// Raises the number of ranks, as inserts do.
     pub fn resize(&mut self, ranks: u64) {
         for k in self.ranks.min(HEAD) + 1..=ranks.min(HEAD) {
-            self.head += (k as f64).powf(-self.theta);
+            self.head += libm::pow(k as f64, -self.theta);
         }
         self.ranks = ranks;
         self.high = self.integral(ranks as f64 + 0.5);
@@ -61,7 +62,7 @@ impl Zipf {
             let u = self.high + random.unit() * (self.low - self.high);
             let x = self.inverse(u);
             let k = x.round().clamp(1.0, self.ranks as f64);
-            if k - x <= self.accept || u >= self.integral(k + 0.5) - k.powf(-self.theta) {
+            if k - x <= self.accept || u >= self.integral(k + 0.5) - libm::pow(k, -self.theta) {
                 return k as u64 - 1;
             }
         }
@@ -72,7 +73,7 @@ impl Zipf {
         if rank >= self.ranks {
             return 0.0;
         }
-        ((rank + 1) as f64).powf(-self.theta) / self.total
+        libm::pow((rank + 1) as f64, -self.theta) / self.total
     }
 
     /// Probability of the `top` most popular ranks together.
@@ -83,11 +84,11 @@ impl Zipf {
     /// Sum of the weights of the first `top` ranks.
     fn sum(&self, top: u64) -> f64 {
         if top < HEAD {
-            return (1..=top).map(|k| (k as f64).powf(-self.theta)).sum();
+            return (1..=top).map(|k| libm::pow(k as f64, -self.theta)).sum();
         }
         let (a, b) = (HEAD as f64, top as f64);
-        let weight = |x: f64| x.powf(-self.theta);
-        let slope = |x: f64| -self.theta * x.powf(-self.theta - 1.0);
+        let weight = |x: f64| libm::pow(x, -self.theta);
+        let slope = |x: f64| -self.theta * libm::pow(x, -self.theta - 1.0);
         self.head
             + (self.integral(b) - self.integral(a))
             + (weight(b) - weight(a)) / 2.0
@@ -96,17 +97,17 @@ impl Zipf {
 
     /// Integral of `x^-theta` from 1 to `x`; a logarithm where theta is 1, and smooth near it.
     fn integral(&self, x: f64) -> f64 {
-        let log = x.ln();
+        let log = libm::log(x);
         let t = (1.0 - self.theta) * log;
-        if t.abs() < 1e-8 { log * (1.0 + t / 2.0) } else { log * (t.exp_m1() / t) }
+        if t.abs() < 1e-8 { log * (1.0 + t / 2.0) } else { log * (libm::expm1(t) / t) }
     }
 
     /// The `x` up to which the integral is `area`.
     fn inverse(&self, area: f64) -> f64 {
         // Rounding may put the argument of the logarithm just below its pole.
         let t = (area * (1.0 - self.theta)).max(-1.0);
-        let log = if t.abs() < 1e-8 { area * (1.0 - t / 2.0) } else { area * (t.ln_1p() / t) };
-        log.exp()
+        let log = if t.abs() < 1e-8 { area * (1.0 - t / 2.0) } else { area * (libm::log1p(t) / t) };
+        libm::exp(log)
     }
 }
 

@@ -1,0 +1,200 @@
+//! The load generator: the client role, the phases of a run, and shifts of popularity by the clock.
+//! It has no I/O, so the live node and the simulator drive the same one.
+
+use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, VerifyReport};
+use netkv_workload::{Shift, Workload};
+use serde_json::{Value, json};
+
+use crate::command::{Command, PhaseName};
+use crate::config::LoadConfig;
+use crate::sample;
+
+/// A client and what it is at.
+pub struct Generator {
+    client: Client,
+    /// What it wants sent; whoever drives it takes that.
+    actions: Actions,
+    phase: PhaseName,
+    sampled_at: Nanos,
+    /// Reads of the verification that were sent, as far as they are in samples.
+    verifying: u64,
+    /// Counts of the sample before, to be used again.
+    spare: ClientStats,
+    shifts: Option<Shifts>,
+}
+
+/// Popularity shifts by the clock, while measuring.
+struct Shifts {
+    shift: Shift,
+    every: Nanos,
+    next: Nanos,
+}
+
+/// What happened in an interval, not yet put into words.
+pub struct Sample {
+    stats: ClientStats,
+    interval: Nanos,
+    phase: PhaseName,
+    outstanding: usize,
+    verified: Option<VerifyReport>,
+    read_back: u64,
+}
+
+impl Sample {
+    /// The sample as `_engine.pyi` describes it, without what a socket knows; and the memory of
+    /// the counts, for [`Generator::give_back`].
+    pub fn document(self) -> (Value, ClientStats) {
+        let mut document = sample::document(&self.stats, self.interval, self.verified);
+        document["phase"] = json!(self.phase);
+        document["outstanding"] = json!(self.outstanding);
+        if self.phase == PhaseName::Verify {
+            document["verified"] = json!(self.read_back);
+        }
+        (document, self.stats)
+    }
+}
+
+impl Generator {
+    /// A generator at `now` that does nothing yet; `first_request` as in
+    /// [`netkv_roles::first_request`].
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a setting that cannot be.
+    pub fn new(config: &LoadConfig, first_request: u32, now: Nanos) -> Result<Self, String> {
+        let role = config.role(first_request)?;
+        let workload = Workload::new(config.workload())?;
+        let shifts = config.shifts()?;
+        Ok(Self {
+            client: Client::new(role, workload)?,
+            actions: Actions::new(),
+            phase: PhaseName::Idle,
+            sampled_at: now,
+            verifying: 0,
+            spare: ClientStats::default(),
+            shifts: shifts.map(|(shift, every)| Shifts { shift, every, next: Nanos::MAX }),
+        })
+    }
+
+    /// Carries out a command and returns the JSON reply.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong with the command.
+    pub fn carry_out(&mut self, now: Nanos, command: Command) -> Result<Value, String> {
+        match command {
+            Command::Phase { name } => self.begin(name, now),
+            Command::Rate { .. } | Command::Outstanding { .. } => {
+                let arrivals = command.arrivals()?;
+                self.client.set_arrivals(now, arrivals, &mut self.actions);
+            }
+            Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
+            Command::Hottest { n } => {
+                let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
+                let keys: Vec<String> = self.client.workload().hottest(n).map(hex).collect();
+                return Ok(json!({ "keys": keys }));
+            }
+        }
+        Ok(json!({ "ok": true }))
+    }
+
+    fn begin(&mut self, name: PhaseName, now: Nanos) {
+        match name {
+            PhaseName::Warmup | PhaseName::Measure => {
+                // From one of the two to the other the load just goes on.
+                if !matches!(self.phase, PhaseName::Warmup | PhaseName::Measure) {
+                    self.client.start(now, &mut self.actions);
+                }
+            }
+            PhaseName::Drain | PhaseName::Idle => self.client.pause(),
+            PhaseName::Verify => {
+                self.verifying = 0;
+                self.client.verify(now, &mut self.actions);
+            }
+        }
+        if let Some(shifts) = &mut self.shifts {
+            let measuring = name == PhaseName::Measure;
+            shifts.next = if measuring { now + shifts.every } else { Nanos::MAX };
+        }
+        self.phase = name;
+        self.settle();
+    }
+
+    /// A phase that ends by itself may have ended.
+    pub fn settle(&mut self) {
+        let over = match self.phase {
+            PhaseName::Drain => self.client.outstanding() == 0,
+            PhaseName::Verify => self.client.verified().is_some(),
+            _ => false,
+        };
+        if over {
+            self.phase = PhaseName::Idle;
+        }
+    }
+
+    /// Takes a frame.
+    pub fn on_frame(&mut self, now: Nanos, frame: &[u8]) {
+        self.client.on_frame(now, frame, &mut self.actions);
+    }
+
+    /// Does what is due.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if popularity cannot shift as configured.
+    pub fn poll(&mut self, now: Nanos) -> Result<(), String> {
+        if let Some(shifts) = self.shifts.as_mut().filter(|shifts| shifts.next <= now) {
+            shifts.next += shifts.every;
+            let shift = shifts.shift;
+            self.client.workload_mut().shift(shift)?;
+        }
+        if self.client.deadline().is_some_and(|deadline| deadline <= now) {
+            self.client.poll(now, &mut self.actions);
+        }
+        Ok(())
+    }
+
+    /// When to call [`Generator::poll`], if nothing happens before.
+    pub fn deadline(&self) -> Option<Nanos> {
+        let shift = self.shifts.as_ref().map(|shifts| shifts.next);
+        let due = [self.client.deadline(), shift].into_iter().flatten().min();
+        due.filter(|at| *at != Nanos::MAX)
+    }
+
+    /// What it wants sent. The driver takes it, and clears it.
+    pub fn actions(&mut self) -> &mut Actions {
+        &mut self.actions
+    }
+
+    /// What happened since the last call.
+    pub fn take_sample(&mut self, now: Nanos) -> Sample {
+        let interval = now - std::mem::replace(&mut self.sampled_at, now);
+        self.client.take_stats(&mut self.spare);
+        let counts = &self.spare.counts;
+        if self.phase == PhaseName::Verify {
+            self.verifying += counts.sent - counts.retries;
+        }
+        let outstanding = self.client.outstanding();
+        Sample {
+            interval,
+            phase: self.phase,
+            outstanding,
+            verified: self.client.verified(),
+            read_back: self.verifying.saturating_sub(outstanding as u64),
+            stats: std::mem::take(&mut self.spare),
+        }
+    }
+
+    /// Takes the memory of a sample's counts back.
+    pub fn give_back(&mut self, stats: ClientStats) {
+        self.spare = stats;
+    }
+}
+
+/// Seconds as nanoseconds; a sentence if that is no time.
+pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
+    if seconds > 0.0 && seconds <= 1e6 {
+        return Ok((seconds * SECOND as f64) as Nanos);
+    }
+    Err(format!("'{name}' is {seconds}; it must be above 0 and at most a million seconds."))
+}

@@ -1,0 +1,39 @@
+//! The control channel between a switch and its controller, one direction of it.
+
+use netkv_roles::Nanos;
+use serde::Deserialize;
+
+/// What control channels are like.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ChannelModel {
+    /// From one end to the other, in seconds.
+    pub latency_s: f64,
+    /// Messages a second in each direction; more wait.
+    pub rate: f64,
+}
+
+/// One direction.
+#[derive(Debug, Clone)]
+pub struct Channel {
+    latency: Nanos,
+    gap: Nanos,
+    free_at: Nanos,
+}
+
+impl Channel {
+    /// An idle channel.
+    pub fn new(model: &ChannelModel) -> Self {
+        Self {
+            latency: (model.latency_s * 1e9).round() as Nanos,
+            gap: (1e9 / model.rate).round() as Nanos,
+            free_at: 0,
+        }
+    }
+
+    /// A message is sent at `now`: when it arrives.
+    pub fn send(&mut self, now: Nanos) -> Nanos {
+        self.free_at = self.free_at.max(now) + self.gap;
+        self.free_at + self.latency
+    }
+}

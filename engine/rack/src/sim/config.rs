@@ -1,0 +1,216 @@
+//! What a simulated rack is made of, as JSON, the way `netkv.sim` writes it.
+
+use netkv_workload::Distribution;
+use serde::Deserialize;
+
+use super::channel::ChannelModel;
+use super::link::LinkModel;
+use crate::config::{LoadConfig, Scheme, ValueSize};
+
+/// A whole rack.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RackConfig {
+    /// Seed of what the network and the hosts do by chance.
+    pub seed: u64,
+    /// The load generator. Each of its clients is a host of its own.
+    pub load: LoadConfig,
+    /// What a client host is like.
+    pub client: HostModel,
+    /// The storage servers.
+    pub servers: ServersConfig,
+    /// The switches.
+    pub switches: Vec<SwitchConfig>,
+    /// The cables.
+    pub links: Vec<LinkConfig>,
+    /// The channels between the switches and their controllers.
+    pub control: ChannelModel,
+}
+
+/// Storage servers, all alike.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServersConfig {
+    /// Role of the shim.
+    pub scheme: Scheme,
+    /// How many there are.
+    pub count: u16,
+    /// Keys of the data set.
+    pub keys: u64,
+    /// Sizes of their values.
+    pub value_size: ValueSize,
+    /// Requests per second of each server, as live emulation limits them; none: as its CPU does.
+    pub service_rate: Option<f64>,
+    /// Requests that wait at a server of limited rate.
+    pub queue_limit: usize,
+    /// What a server host is like.
+    pub host: HostModel,
+    /// What the store needs for each operation.
+    pub store: StoreModel,
+}
+
+/// Processors of a host, and what the network costs them.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HostModel {
+    /// Cores that handle frames.
+    pub cores: usize,
+    /// For each frame that comes in.
+    pub receive: Time,
+    /// For each frame that goes out.
+    pub send: Time,
+    /// Frames that wait for a core before further ones are dropped.
+    pub queue_limit: usize,
+}
+
+/// Time of a core for each operation of a store, beside the frames.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StoreModel {
+    /// A read.
+    pub get: Time,
+    /// A write.
+    pub put: Time,
+    /// A delete.
+    pub delete: Time,
+}
+
+/// A time that may be drawn, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Time {
+    /// Always the same.
+    Constant(f64),
+    /// From, to.
+    Uniform(f64, f64),
+    /// Mean.
+    Exponential(f64),
+    /// Median, and standard deviation of the logarithm (no unit).
+    LogNormal(f64, f64),
+}
+
+impl Time {
+    /// In nanoseconds.
+    pub fn distribution(self) -> Distribution {
+        match self {
+            Self::Constant(value) => Distribution::Constant(value * 1e9),
+            Self::Uniform(low, high) => Distribution::Uniform(low * 1e9, high * 1e9),
+            Self::Exponential(mean) => Distribution::Exponential(mean * 1e9),
+            Self::LogNormal(median, sigma) => Distribution::LogNormal(median * 1e9, sigma),
+        }
+    }
+}
+
+/// A switch. Its program is given beside the configuration.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SwitchConfig {
+    /// From a frame's last bit in to its first bit out, in seconds.
+    pub latency_s: f64,
+    /// Packets a second that one pipeline takes.
+    pub packet_rate: f64,
+    /// Pipelines that the ports are shared out over, by port number.
+    pub pipelines: usize,
+    /// Packets that wait for a pipeline before further ones are dropped.
+    pub queue_packets: u64,
+    /// Bits a second that may go round again (recirculate, resubmit).
+    pub recirculation_bps: f64,
+}
+
+/// A cable between two ends.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LinkConfig {
+    /// One end.
+    pub a: End,
+    /// The other.
+    pub b: End,
+    /// What it is like.
+    pub model: LinkModel,
+}
+
+/// Where a cable ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum End {
+    /// A port of a switch: index of the switch, port number.
+    Switch(u16, u16),
+    /// The host of a client (from 1).
+    Client(u16),
+    /// A server (from 0).
+    Server(u16),
+}
+
+impl RackConfig {
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first thing that cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        if self.servers.count == 0 || self.load.clients == 0 || self.switches.is_empty() {
+            return Err("A rack has at least a client, a switch and a server.".to_owned());
+        }
+        positive("control.rate", self.control.rate)?;
+        time("control.latency_s", self.control.latency_s)?;
+        for (name, host) in [("client", &self.client), ("servers.host", &self.servers.host)] {
+            if host.cores == 0 || host.cores > 1024 {
+                return Err(format!("'{name}.cores' is {}; it must be 1 to 1024.", host.cores));
+            }
+            drawn(&format!("{name}.receive"), host.receive)?;
+            drawn(&format!("{name}.send"), host.send)?;
+        }
+        let store = &self.servers.store;
+        for (name, value) in [("get", store.get), ("put", store.put), ("delete", store.delete)] {
+            drawn(&format!("servers.store.{name}"), value)?;
+        }
+        if let Some(rate) = self.servers.service_rate {
+            positive("servers.service_rate", rate)?;
+        }
+        for switch in &self.switches {
+            time("latency_s of a switch", switch.latency_s)?;
+            positive("packet_rate of a switch", switch.packet_rate)?;
+            positive("recirculation_bps of a switch", switch.recirculation_bps)?;
+            if switch.pipelines == 0 || switch.pipelines > 16 {
+                return Err("A switch has 1 to 16 pipelines.".to_owned());
+            }
+        }
+        for link in &self.links {
+            positive("bandwidth_bps of a link", link.model.bandwidth_bps)?;
+            time("delay_s of a link", link.model.delay_s)?;
+        }
+        Ok(())
+    }
+}
+
+fn positive(name: &str, value: f64) -> Result<(), String> {
+    if value > 0.0 && value <= 1e15 {
+        return Ok(());
+    }
+    Err(format!("'{name}' is {value}; it must be above 0 and at most 1e15."))
+}
+
+fn time(name: &str, value: f64) -> Result<(), String> {
+    if (0.0..=1e3).contains(&value) {
+        return Ok(());
+    }
+    Err(format!("'{name}' is {value}; it must be 0 to 1000 seconds."))
+}
+
+fn drawn(name: &str, value: Time) -> Result<(), String> {
+    match value {
+        Time::Constant(mean) | Time::Exponential(mean) => time(name, mean),
+        Time::Uniform(low, high) => {
+            time(name, low)?;
+            time(name, high)?;
+            if low <= high { Ok(()) } else { Err(format!("'{name}' runs from {low} to {high}.")) }
+        }
+        Time::LogNormal(median, sigma) => {
+            time(name, median)?;
+            if (0.0..=3.0).contains(&sigma) {
+                return Ok(());
+            }
+            Err(format!("The deviation of '{name}' is {sigma}; it must be 0 to 3."))
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Frames under way, in memory that is used again.
+
+use netkv_wire::MAX_FRAME;
+
+/// Most bytes of a frame that is kept in a small slot: one with the longest value that a switch
+/// caches, with room to spare.
+const SMALL: usize = 256;
+/// Longest frame at all: a switch may add a header of its own.
+const LARGE: usize = MAX_FRAME + 64;
+const LARGE_BIT: u32 = 1 << 31;
+
+/// A frame under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FrameId(u32);
+
+/// All frames under way.
+#[derive(Debug, Default)]
+pub struct Frames {
+    small: Slots<SMALL>,
+    large: Slots<LARGE>,
+}
+
+#[derive(Debug)]
+struct Slots<const SIZE: usize> {
+    slots: Vec<[u8; SIZE]>,
+    lengths: Vec<u16>,
+    free: Vec<u32>,
+}
+
+impl<const SIZE: usize> Default for Slots<SIZE> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), lengths: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<const SIZE: usize> Slots<SIZE> {
+    fn add(&mut self, bytes: &[u8]) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.slots.push([0; SIZE]);
+            self.lengths.push(0);
+            self.slots.len() as u32 - 1
+        });
+        self.slots[slot as usize][..bytes.len()].copy_from_slice(bytes);
+        self.lengths[slot as usize] = bytes.len() as u16;
+        slot
+    }
+
+    fn get(&self, slot: u32) -> &[u8] {
+        &self.slots[slot as usize][..usize::from(self.lengths[slot as usize])]
+    }
+}
+
+impl Frames {
+    /// Keeps a copy of a frame; none if it is longer than any that netkv sends.
+    pub fn add(&mut self, bytes: &[u8]) -> Option<FrameId> {
+        if bytes.len() <= SMALL {
+            Some(FrameId(self.small.add(bytes)))
+        } else if bytes.len() <= LARGE {
+            Some(FrameId(self.large.add(bytes) | LARGE_BIT))
+        } else {
+            None
+        }
+    }
+
+    /// Its bytes.
+    pub fn get(&self, frame: FrameId) -> &[u8] {
+        if frame.0 & LARGE_BIT == 0 {
+            self.small.get(frame.0)
+        } else {
+            self.large.get(frame.0 & !LARGE_BIT)
+        }
+    }
+
+    /// Its number of bytes.
+    pub fn len(&self, frame: FrameId) -> usize {
+        self.get(frame).len()
+    }
+
+    /// Forgets it.
+    pub fn free(&mut self, frame: FrameId) {
+        if frame.0 & LARGE_BIT == 0 {
+            self.small.free.push(frame.0);
+        } else {
+            self.large.free.push(frame.0 & !LARGE_BIT);
+        }
+    }
+
+    /// Frames under way.
+    pub fn count(&self) -> usize {
+        self.small.slots.len() + self.large.slots.len()
+            - self.small.free.len()
+            - self.large.free.len()
+    }
+}

@@ -1,0 +1,143 @@
+//! Client hosts: a processor and a cable for each client of the load generator.
+
+use netkv_roles::Nanos;
+use netkv_wire::{ETHERNET_LEN, client_of_ip};
+use netkv_workload::{Distribution, Random};
+
+use super::config::{HostModel, RackConfig};
+use super::cpu::Cpu;
+use super::fabric::NOWHERE;
+use super::frames::FrameId;
+use super::{Event, Simulation};
+
+struct Host {
+    cpu: Cpu,
+    link: u32,
+    up: bool,
+}
+
+pub(super) struct Hosts {
+    hosts: Vec<Host>,
+    receive: Distribution,
+    send: Distribution,
+    /// Frames cost no time at all.
+    ideal: bool,
+    random: Random,
+    /// Frames dropped because too many waited for a core.
+    pub(super) dropped: u64,
+}
+
+/// Whether frames cost nothing.
+pub(super) fn is_ideal(model: &HostModel) -> bool {
+    model.receive.distribution().mean() == 0.0 && model.send.distribution().mean() == 0.0
+}
+
+impl Hosts {
+    pub(super) fn new(config: &RackConfig) -> Self {
+        let model = &config.client;
+        let host =
+            || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NOWHERE, up: true };
+        Self {
+            hosts: (0..config.load.clients).map(|_| host()).collect(),
+            receive: model.receive.distribution(),
+            send: model.send.distribution(),
+            ideal: is_ideal(model),
+            random: Random::new(config.seed, 2_000_000),
+            dropped: 0,
+        }
+    }
+
+    /// Where the number of the link from a client (from 1) is kept.
+    pub(super) fn plug(&mut self, client: u16) -> Option<&mut u32> {
+        self.hosts.get_mut(usize::from(client).checked_sub(1)?).map(|host| &mut host.link)
+    }
+
+    /// A client without a cable.
+    pub(super) fn unplugged(&self) -> Option<usize> {
+        self.hosts.iter().position(|host| host.link == NOWHERE).map(|at| at + 1)
+    }
+}
+
+impl Simulation {
+    /// A frame has reached a client's host.
+    pub(super) fn at_client(&mut self, client: u16, frame: FrameId) {
+        let number = client - 1;
+        let hosts = &mut self.hosts;
+        let host = &mut hosts.hosts[usize::from(number)];
+        if !host.up {
+            self.frames.free(frame);
+        } else if hosts.ideal {
+            self.to_generator(frame);
+        } else if let Some(done) = host.cpu.take(self.now, hosts.receive.draw(&mut hosts.random)) {
+            self.queue.push(done, Event::Received { host: number, frame });
+        } else {
+            hosts.dropped += 1;
+            self.frames.free(frame);
+        }
+    }
+
+    /// A client's processor is done with a frame.
+    pub(super) fn received(&mut self, host: u16, frame: FrameId) {
+        let host = &mut self.hosts.hosts[usize::from(host)];
+        host.cpu.done();
+        if host.up {
+            self.to_generator(frame);
+        } else {
+            self.frames.free(frame);
+        }
+    }
+
+    fn to_generator(&mut self, frame: FrameId) {
+        self.generator.on_frame(self.now, self.frames.get(frame));
+        self.frames.free(frame);
+        self.after_generator();
+    }
+
+    /// Sends what the generator wants sent, each frame by the host of its client.
+    pub(super) fn after_generator(&mut self) {
+        self.generator.settle();
+        std::mem::swap(&mut self.actions, self.generator.actions());
+        for place in 0..self.actions.ranges().len() {
+            let (start, end) = self.actions.ranges()[place];
+            let bytes = &self.actions.bytes()[start..end];
+            let Some(at) = sender(bytes) else { continue };
+            let hosts = &mut self.hosts;
+            let Some(host) = hosts.hosts.get_mut(at).filter(|host| host.up) else { continue };
+            let leaves = if hosts.ideal {
+                self.now
+            } else {
+                let cost = hosts.send.draw(&mut hosts.random);
+                host.cpu.hold(self.now, cost)
+            };
+            let link = host.link;
+            if let Some(frame) = self.frames.add(bytes) {
+                self.put(link, leaves, frame);
+            }
+        }
+        self.actions.clear();
+        // The memory goes back to where it came from.
+        std::mem::swap(&mut self.actions, self.generator.actions());
+        self.generator_due = self.generator.deadline().unwrap_or(Nanos::MAX);
+    }
+
+    /// The host of a client is without power, or has it again.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such client.
+    pub fn set_client(&mut self, client: u16, up: bool) -> Result<(), String> {
+        let count = self.hosts.hosts.len();
+        let host = usize::from(client).checked_sub(1).and_then(|at| self.hosts.hosts.get_mut(at));
+        let Some(host) = host else {
+            return Err(format!("There is no client {client}: the rack has {count}, from 1."));
+        };
+        host.up = up;
+        Ok(())
+    }
+}
+
+/// Place of the host that sends a frame, by its IPv4 source.
+fn sender(frame: &[u8]) -> Option<usize> {
+    let address = frame.get(ETHERNET_LEN + 12..ETHERNET_LEN + 16)?.try_into().ok()?;
+    client_of_ip(address).map(|client| usize::from(client) - 1)
+}

@@ -1,0 +1,212 @@
+//! The simulated driver: virtual time, one process, the same result from the same seed.
+//!
+//! Hosts, links, processors and control channels are models; what happens to a packet is not: each
+//! runs through the switch's program, and each request through the same roles as live. Time only
+//! passes between events, so a run is as fast as the work in it, and a fault may happen at any
+//! nanosecond.
+//!
+//! The controllers are not part of it: [`Simulation::run`] comes back whenever something has
+//! reached one (a [`Notice`]), and its owner answers by [`Simulation::write`] and the like at the
+//! time that it is then.
+
+mod channel;
+mod config;
+mod control;
+mod cpu;
+mod fabric;
+mod frames;
+mod hosts;
+mod journal;
+mod link;
+mod pipes;
+mod queue;
+mod servers;
+mod switches;
+
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use netkv_dataplane::{Output, Switch};
+use netkv_roles::{Actions, Nanos};
+use serde_json::{Value, json};
+
+use crate::command::Command;
+use crate::generator::Generator;
+use crate::worker::lock;
+pub use config::{End, RackConfig};
+use control::Controls;
+pub use control::Notice;
+use fabric::Fabric;
+use frames::{FrameId, Frames};
+use hosts::Hosts;
+use queue::Queue;
+use servers::Servers;
+use switches::Switches;
+
+/// Something that is going to happen.
+#[derive(Debug, Clone, Copy)]
+enum Event {
+    /// A frame has reached the end of a link.
+    Arrive { link: u32, frame: FrameId },
+    /// A frame that went round again leaves a switch.
+    Leave { switch: u16, port: u16, frame: FrameId },
+    /// A server's processor is done with a frame.
+    Served { server: u16, life: u16, frame: FrameId },
+    /// A server has something due.
+    ServerTimer { server: u16, life: u16 },
+    /// A client's processor is done with a frame.
+    Received { host: u16, frame: FrameId },
+    /// A frame from the controller has reached a switch.
+    PacketOut { switch: u16, life: u16, frame: FrameId },
+    /// A message has reached the other end of a control channel.
+    Control { message: u32 },
+}
+
+type Engines<'a> = [MutexGuard<'a, Switch>];
+
+/// A rack in virtual time. See the module.
+pub struct Simulation {
+    now: Nanos,
+    queue: Queue<Event>,
+    frames: Frames,
+    fabric: Fabric,
+    switches: Switches,
+    servers: Servers,
+    hosts: Hosts,
+    controls: Controls,
+    generator: Generator,
+    /// When the generator has something due.
+    generator_due: Nanos,
+    engines: Vec<Arc<Mutex<Switch>>>,
+    output: Output,
+    actions: Actions,
+    /// Events since the start.
+    events: u64,
+}
+
+impl Simulation {
+    /// A rack at time 0 whose switches run these programs, one for each in the configuration.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what cannot be.
+    pub fn new(config: &RackConfig, engines: Vec<Arc<Mutex<Switch>>>) -> Result<Self, String> {
+        config.check()?;
+        if engines.len() != config.switches.len() {
+            return Err(format!(
+                "The configuration has {} switches, and {} programs were given.",
+                config.switches.len(),
+                engines.len()
+            ));
+        }
+        let mut switches = Switches::new(config);
+        let mut servers = Servers::new(config)?;
+        let mut hosts = Hosts::new(config);
+        let fabric = Fabric::new(config, &mut switches, &mut servers, &mut hosts)?;
+        Ok(Self {
+            now: 0,
+            queue: Queue::default(),
+            frames: Frames::default(),
+            fabric,
+            switches,
+            servers,
+            hosts,
+            controls: Controls::new(config),
+            generator: Generator::new(&config.load, 1, 0)?,
+            generator_due: Nanos::MAX,
+            engines,
+            output: Output::new(),
+            actions: Actions::new(),
+            events: 0,
+        })
+    }
+
+    /// The time.
+    pub fn now(&self) -> Nanos {
+        self.now
+    }
+
+    /// Lets time pass up to `until`, or until something has reached a controller: the notices of
+    /// one moment. It is `until` exactly if there are none.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the workload cannot go on as configured.
+    pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
+        let locks = self.engines.clone();
+        let mut engines: Vec<_> = locks.iter().map(|engine| lock(engine)).collect();
+        while self.controls.notices.is_empty() {
+            let next = self.queue.next().unwrap_or(Nanos::MAX);
+            if next.min(self.generator_due) > until {
+                self.now = self.now.max(until);
+                break;
+            }
+            if self.generator_due <= next {
+                self.now = self.now.max(self.generator_due);
+                self.generator.poll(self.now)?;
+                self.after_generator();
+            } else if let Some((at, event)) = self.queue.pop() {
+                // What was made for a moment that is over happens now.
+                self.now = self.now.max(at);
+                self.happen(event, &mut engines);
+            }
+            self.events += 1;
+        }
+        Ok(std::mem::take(&mut self.controls.notices))
+    }
+
+    fn happen(&mut self, event: Event, engines: &mut Engines<'_>) {
+        match event {
+            Event::Arrive { link, frame } => self.arrive(link, frame, engines),
+            Event::Leave { switch, port, frame } => self.leave(switch, port, frame),
+            Event::Served { server, life, frame } => self.served(server, life, frame),
+            Event::ServerTimer { server, life } => self.server_timer(server, life),
+            Event::Received { host, frame } => self.received(host, frame),
+            Event::PacketOut { switch, life, frame } => {
+                self.packet_out_arrived(switch, life, frame, engines);
+            }
+            Event::Control { message } => self.controls.arrive(message),
+        }
+    }
+
+    /// Carries out a command to the load generator; the reply as JSON.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what is wrong with the command.
+    pub fn command(&mut self, text: &str) -> Result<Value, String> {
+        let reply = self.generator.carry_out(self.now, Command::parse(text)?)?;
+        self.after_generator();
+        Ok(reply)
+    }
+
+    /// What the load generator has seen since the last call.
+    pub fn sample(&mut self) -> Value {
+        let (document, spare) = self.generator.take_sample(self.now).document();
+        self.generator.give_back(spare);
+        document
+    }
+
+    /// Counts since the start, as `_engine.pyi` describes them.
+    pub fn statistics(&self) -> Value {
+        let (links, lost) = self.fabric.counts();
+        let (pipeline_drops, unrouted) = self.switches.drops();
+        json!({
+            "events": self.events,
+            "pending": self.queue.len(),
+            "frames_under_way": self.frames.count(),
+            "frames": links.frames,
+            "bytes": links.bytes,
+            "link_drops": links.dropped,
+            "lost": lost,
+            "pipeline_drops": pipeline_drops,
+            "unrouted": unrouted,
+            "client_drops": self.hosts.dropped,
+            "control_lost": self.controls.lost,
+            "control_frame_bytes": self.controls.frame_bytes,
+            "servers": self.servers.counts(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! What a switch takes beside running its program: pipelines of a limited rate, a latency, and a
+//! limited bandwidth for what goes round again.
+
+use netkv_roles::Nanos;
+
+use super::config::SwitchConfig;
+
+const PICOS: u64 = 1000;
+
+/// When packets of a switch may go in and when they come out.
+#[derive(Debug, Clone)]
+pub struct Pipes {
+    latency: Nanos,
+    /// Between two packets of a pipeline, in picoseconds.
+    gap: u64,
+    /// Longest wait for a pipeline, in picoseconds.
+    limit: u64,
+    /// When each pipeline takes the next packet, in picoseconds.
+    free_at: Vec<u64>,
+    recirculation_picos_per_byte: u64,
+    recirculation_free_at: u64,
+    /// Packets dropped because too many waited for their pipeline.
+    pub dropped: u64,
+}
+
+impl Pipes {
+    /// Idle pipelines.
+    pub fn new(config: &SwitchConfig) -> Self {
+        let gap = (1e12 / config.packet_rate).round() as u64;
+        Self {
+            latency: (config.latency_s * 1e9).round() as Nanos,
+            gap,
+            limit: gap.saturating_mul(config.queue_packets),
+            free_at: vec![0; config.pipelines],
+            recirculation_picos_per_byte: (8e12 / config.recirculation_bps).round() as u64,
+            recirculation_free_at: 0,
+            dropped: 0,
+        }
+    }
+
+    /// A packet comes in on `port` at `now`: when it comes out, or none if it is dropped.
+    pub fn enter(&mut self, now: Nanos, port: u16) -> Option<Nanos> {
+        let pipeline = usize::from(port) % self.free_at.len();
+        let free_at = &mut self.free_at[pipeline];
+        let now = now * PICOS;
+        let start = now.max(*free_at);
+        if start - now > self.limit {
+            self.dropped += 1;
+            return None;
+        }
+        *free_at = start + self.gap;
+        Some(start / PICOS + self.latency)
+    }
+
+    /// A packet of `bytes` that would come out at `out` goes round `passes` times more.
+    pub fn again(&mut self, out: Nanos, bytes: usize, passes: u32) -> Nanos {
+        let mut out = out;
+        for _ in 0..passes {
+            let start = self.recirculation_free_at.max(out * PICOS);
+            self.recirculation_free_at = start + bytes as u64 * self.recirculation_picos_per_byte;
+            out = self.recirculation_free_at / PICOS + self.latency;
+        }
+        out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipes(pipelines: usize) -> Pipes {
+        Pipes::new(&SwitchConfig {
+            latency_s: 500e-9,
+            packet_rate: 1e9,
+            pipelines,
+            queue_packets: 3,
+            recirculation_bps: 8e9,
+        })
+    }
+
+    #[test]
+    fn a_pipeline_takes_a_packet_a_nanosecond_and_drops_what_waits_too_long() {
+        let mut pipes = pipes(2);
+        assert_eq!(pipes.enter(0, 4), Some(500));
+        assert_eq!(pipes.enter(0, 2), Some(501), "the same pipeline");
+        assert_eq!(pipes.enter(0, 1), Some(500), "the other one");
+        assert_eq!([pipes.enter(0, 4), pipes.enter(0, 4)], [Some(502), Some(503)]);
+        assert_eq!(pipes.enter(0, 4), None);
+        assert_eq!(pipes.dropped, 1);
+    }
+
+    #[test]
+    fn what_goes_round_again_shares_the_bandwidth() {
+        let mut pipes = pipes(1);
+        assert_eq!(pipes.again(500, 100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
+        assert_eq!(pipes.again(500, 100, 1), 1200, "behind the first");
+        assert_eq!(pipes.again(5_000, 100, 2), 6_200);
+    }
+}

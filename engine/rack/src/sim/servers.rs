@@ -1,0 +1,284 @@
+//! Storage servers: a processor, the shim, and its store.
+
+use netkv_roles::{Actions, MemoryStore, Nanos, Server, ServerConfig, first_request};
+use netkv_wire::{KV_OFFSET, Op};
+use netkv_workload::{Distribution, MAX_KEYS, Random};
+use serde_json::{Value, json};
+
+use super::config::{RackConfig, ServersConfig};
+use super::cpu::Cpu;
+use super::fabric::NOWHERE;
+use super::frames::FrameId;
+use super::hosts::is_ideal;
+use super::{Event, Simulation};
+use crate::config::Scheme;
+
+struct Node {
+    role: Server,
+    store: MemoryStore,
+    cpu: Cpu,
+    link: u32,
+    up: bool,
+    /// How often it was started: events of an earlier life are void.
+    life: u16,
+    /// When its next timer event is due; later ones in the queue mean nothing.
+    wake: Nanos,
+    random: Random,
+    /// Frames dropped because too many waited for a core.
+    dropped: u64,
+}
+
+pub(super) struct Servers {
+    nodes: Vec<Node>,
+    config: ServersConfig,
+    times: Times,
+    actions: Actions,
+    /// Storage calls at work, while `actions` takes what comes of them.
+    calls: Actions,
+}
+
+/// What things cost a core.
+struct Times {
+    receive: Distribution,
+    send: Distribution,
+    get: Distribution,
+    put: Distribution,
+    delete: Distribution,
+    /// Nothing costs any time.
+    ideal: bool,
+}
+
+impl Times {
+    fn new(config: &ServersConfig) -> Self {
+        let (host, store) = (&config.host, &config.store);
+        let [get, put, delete] =
+            [store.get, store.put, store.delete].map(|time| time.distribution());
+        let free = [get, put, delete].iter().all(|time| time.mean() == 0.0);
+        Self {
+            receive: host.receive.distribution(),
+            send: host.send.distribution(),
+            get,
+            put,
+            delete,
+            ideal: free && is_ideal(host),
+        }
+    }
+
+    /// Of a frame, the one reply to it included.
+    fn of(&self, frame: &[u8], random: &mut Random) -> Nanos {
+        let received = self.receive.draw(random);
+        let store = match frame.get(KV_OFFSET + 1).copied().map(Op::from_code) {
+            Some(Some(Op::Get)) => &self.get,
+            Some(Some(Op::Put)) => &self.put,
+            Some(Some(Op::Delete)) => &self.delete,
+            _ => return received,
+        };
+        received + store.draw(random) + self.send.draw(random)
+    }
+}
+
+impl Servers {
+    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+        let spec = &config.servers;
+        if spec.keys == 0 || spec.keys > MAX_KEYS {
+            return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
+        }
+        let node = |server: u16| Node {
+            role: Server::new(role(spec, server, 1), 0),
+            store: MemoryStore::new(spec.keys, spec.value_size.into()),
+            cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
+            link: NOWHERE,
+            up: true,
+            life: 0,
+            wake: Nanos::MAX,
+            random: Random::new(config.seed, 3_000_000 + u64::from(server)),
+            dropped: 0,
+        };
+        Ok(Self {
+            nodes: (0..spec.count).map(node).collect(),
+            config: spec.clone(),
+            times: Times::new(spec),
+            actions: Actions::new(),
+            calls: Actions::new(),
+        })
+    }
+
+    /// Where the number of the link from a server is kept.
+    pub(super) fn plug(&mut self, server: u16) -> Option<&mut u32> {
+        self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
+    }
+
+    /// A server without a cable.
+    pub(super) fn unplugged(&self) -> Option<usize> {
+        self.nodes.iter().position(|node| node.link == NOWHERE)
+    }
+
+    /// Counts of each server since it was started, as a server node live tells them.
+    pub(super) fn counts(&self) -> Vec<Value> {
+        let counts = |node: &Node| {
+            let mut counts = crate::server::counts_of(node.role.stats());
+            counts["cached_keys"] = json!(node.role.cached_keys());
+            counts["busy_keys"] = json!(node.role.busy_keys());
+            let dropped = node.role.stats().dropped + node.dropped;
+            counts["dropped"] = json!(dropped);
+            counts["stored"] = json!(node.store.written());
+            counts
+        };
+        self.nodes.iter().map(counts).collect()
+    }
+}
+
+fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
+    let scheme = match spec.scheme {
+        Scheme::NoCache => netkv_roles::Scheme::Plain,
+        Scheme::NetCache => netkv_roles::Scheme::NetCache,
+    };
+    ServerConfig {
+        first_request,
+        service_rate: spec.service_rate,
+        service_queue: spec.queue_limit,
+        ..ServerConfig::new(server, spec.count, scheme)
+    }
+}
+
+impl Simulation {
+    /// A frame has reached a server.
+    #[inline]
+    pub(super) fn at_server(&mut self, server: u16, frame: FrameId) {
+        let node = &mut self.servers.nodes[usize::from(server)];
+        if !node.up {
+            self.frames.free(frame);
+            return;
+        }
+        if self.servers.times.ideal {
+            self.serve(server, frame);
+            return;
+        }
+        let cost = self.servers.times.of(self.frames.get(frame), &mut node.random);
+        if let Some(done) = node.cpu.take(self.now, cost) {
+            self.queue.push(done, Event::Served { server, life: node.life, frame });
+        } else {
+            node.dropped += 1;
+            self.frames.free(frame);
+        }
+    }
+
+    /// A server's processor is done with a frame.
+    pub(super) fn served(&mut self, server: u16, life: u16, frame: FrameId) {
+        let node = &mut self.servers.nodes[usize::from(server)];
+        if node.life != life {
+            self.frames.free(frame);
+            return;
+        }
+        node.cpu.done();
+        self.serve(server, frame);
+    }
+
+    fn serve(&mut self, server: u16, frame: FrameId) {
+        let node = &mut self.servers.nodes[usize::from(server)];
+        node.role.on_frame(self.now, self.frames.get(frame), &mut self.servers.actions);
+        self.frames.free(frame);
+        // The time of the reply is part of the frame's.
+        self.after_role(server, 1);
+    }
+
+    /// A server's timer event is due.
+    pub(super) fn server_timer(&mut self, server: u16, life: u16) {
+        let node = &mut self.servers.nodes[usize::from(server)];
+        if node.life != life || node.wake > self.now {
+            return;
+        }
+        node.wake = Nanos::MAX;
+        node.role.on_timer(self.now, &mut self.servers.actions);
+        self.after_role(server, 0);
+    }
+
+    /// Does what the shim wants done; `paid` of its frames cost no more time.
+    #[inline]
+    fn after_role(&mut self, server: u16, paid: usize) {
+        let mut paid = paid;
+        while !self.servers.actions.is_empty() {
+            std::mem::swap(&mut self.servers.actions, &mut self.servers.calls);
+            let node = &mut self.servers.nodes[usize::from(server)];
+            for call in self.servers.calls.calls() {
+                let result = node.store.execute(&call);
+                node.role.on_stored(self.now, call.id, result, &mut self.servers.actions);
+            }
+            for place in 0..self.servers.calls.ranges().len() {
+                let (start, end) = self.servers.calls.ranges()[place];
+                let node = &mut self.servers.nodes[usize::from(server)];
+                if paid > 0 {
+                    paid -= 1;
+                } else if !self.servers.times.ideal {
+                    let cost = self.servers.times.send.draw(&mut node.random);
+                    node.cpu.hold(self.now, cost);
+                }
+                let link = node.link;
+                if let Some(frame) = self.frames.add(&self.servers.calls.bytes()[start..end]) {
+                    self.put(link, self.now, frame);
+                }
+            }
+            self.servers.calls.clear();
+        }
+        let node = &mut self.servers.nodes[usize::from(server)];
+        if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
+            node.wake = due;
+            let life = node.life;
+            self.queue.push(due, Event::ServerTimer { server, life });
+        }
+    }
+
+    /// The server has died, with all that it had in memory but its store.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server.
+    pub fn stop_server(&mut self, server: u16) -> Result<(), String> {
+        let node = self.server_node(server)?;
+        node.up = false;
+        node.life = node.life.wrapping_add(1);
+        Ok(())
+    }
+
+    /// The server starts again, with or without what its store had.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server.
+    pub fn start_server(&mut self, server: u16, keep_storage: bool) -> Result<(), String> {
+        let now = self.now;
+        let spec = self.servers.config.clone();
+        let node = self.server_node(server)?;
+        // Above every number of its former lives: virtual time gives as many as it needs.
+        let first = first_request(u128::from(now)).wrapping_add(1 + u32::from(node.life) * 65_536);
+        node.role = Server::new(role(&spec, server, first), now);
+        if !keep_storage {
+            node.store = MemoryStore::new(spec.keys, spec.value_size.into());
+        }
+        node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
+        node.wake = Nanos::MAX;
+        node.up = true;
+        Ok(())
+    }
+
+    /// From now on everything takes the server `factor` times as long; 1 is as configured.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such server or factor.
+    pub fn slow_server(&mut self, server: u16, factor: f64) -> Result<(), String> {
+        if !(0.001..=1e6).contains(&factor) {
+            return Err(format!("A server cannot be slower by {factor}; it is 0.001 to 1e6."));
+        }
+        self.server_node(server)?.cpu.slow = factor;
+        Ok(())
+    }
+
+    fn server_node(&mut self, server: u16) -> Result<&mut Node, String> {
+        let count = self.servers.nodes.len();
+        self.servers
+            .nodes
+            .get_mut(usize::from(server))
+            .ok_or_else(|| format!("There is no server {server}: the rack has {count}, from 0."))
+    }
+}

@@ -1,0 +1,179 @@
+//! Switches: what comes in runs through the program and leaves by the links.
+
+use netkv_dataplane::Switch;
+use netkv_roles::Nanos;
+
+use super::config::{RackConfig, SwitchConfig};
+use super::fabric::{NOWHERE, is_port};
+use super::frames::FrameId;
+use super::pipes::Pipes;
+use super::{Engines, Event, Simulation};
+
+/// v1model's ports have 9 bits; the last one drops.
+pub(super) const PORTS: usize = 511;
+/// The port of packet-in and packet-out.
+const CPU_PORT: u16 = 510;
+
+struct Node {
+    config: SwitchConfig,
+    pipes: Pipes,
+    /// The link that leads away from each port.
+    links: Box<[u32; PORTS]>,
+    up: bool,
+    /// How often it was started: what was on its way to or from an earlier life is void.
+    life: u16,
+    unrouted: u64,
+}
+
+pub(super) struct Switches(Vec<Node>);
+
+impl Switches {
+    pub(super) fn new(config: &RackConfig) -> Self {
+        let node = |config: &SwitchConfig| Node {
+            pipes: Pipes::new(config),
+            config: config.clone(),
+            links: Box::new([NOWHERE; PORTS]),
+            up: true,
+            life: 0,
+            unrouted: 0,
+        };
+        Self(config.switches.iter().map(node).collect())
+    }
+
+    /// Where the number of the link at a port is kept.
+    pub(super) fn plug(&mut self, switch: u16, port: u16) -> Option<&mut u32> {
+        let node = self.0.get_mut(usize::from(switch)).filter(|_| is_port(port))?;
+        Some(&mut node.links[usize::from(port)])
+    }
+
+    pub(super) fn is_up(&self, switch: u16) -> bool {
+        self.0.get(usize::from(switch)).is_some_and(|node| node.up)
+    }
+
+    pub(super) fn life(&self, switch: u16) -> u16 {
+        self.0[usize::from(switch)].life
+    }
+
+    /// Packets that found their pipeline's queue full, and frames for ports without a cable.
+    pub(super) fn drops(&self) -> (u64, u64) {
+        self.0.iter().fold((0, 0), |(full, unrouted), node| {
+            (full + node.pipes.dropped, unrouted + node.unrouted)
+        })
+    }
+}
+
+impl Simulation {
+    /// A frame has come in.
+    pub(super) fn at_switch(
+        &mut self,
+        switch: u16,
+        port: u16,
+        frame: FrameId,
+        engines: &mut Engines<'_>,
+    ) {
+        let node = &mut self.switches.0[usize::from(switch)];
+        let out = if node.up { node.pipes.enter(self.now, port) } else { None };
+        if let Some(out) = out {
+            let engine = &mut engines[usize::from(switch)];
+            engine.process(self.now, port, self.frames.get(frame), &mut self.output);
+            self.after_engine(switch, out, engines);
+        }
+        self.frames.free(frame);
+    }
+
+    /// A frame from the controller, packet-out header in front, has come in.
+    pub(super) fn packet_out_arrived(
+        &mut self,
+        switch: u16,
+        life: u16,
+        frame: FrameId,
+        engines: &mut Engines<'_>,
+    ) {
+        if self.switches.life(switch) == life {
+            self.at_switch(switch, CPU_PORT, frame, engines);
+        } else {
+            self.frames.free(frame);
+        }
+    }
+
+    /// Sends what the program put out, at `out`.
+    #[inline]
+    fn after_engine(&mut self, switch: u16, out: Nanos, engines: &mut Engines<'_>) {
+        let mut output = std::mem::take(&mut self.output);
+        let mut again = output.again().iter().peekable();
+        for (place, (port, bytes)) in output.frames().enumerate() {
+            let passes = again.next_if(|(at, _)| *at == place).map_or(0, |(_, passes)| *passes);
+            let node = &mut self.switches.0[usize::from(switch)];
+            let at = match passes {
+                0 => out,
+                _ => node.pipes.again(out, bytes.len(), passes),
+            };
+            if port == CPU_PORT {
+                self.controls.packet_in(&mut self.queue, switch, at, bytes);
+                continue;
+            }
+            let link = node.links.get(usize::from(port)).copied().unwrap_or(NOWHERE);
+            let frame = if link == NOWHERE { None } else { self.frames.add(bytes) };
+            match frame {
+                None => node.unrouted += 1,
+                Some(frame) if passes == 0 => self.put(link, at, frame),
+                // Later than others that come out before it: it must not hold up their link.
+                Some(frame) => self.queue.push(at, Event::Leave { switch, port, frame }),
+            }
+        }
+        output.clear();
+        self.output = output;
+        let engine: &mut Switch = &mut engines[usize::from(switch)];
+        if engine.has_digests() {
+            for digest in engine.take_digests() {
+                self.controls.digest(&mut self.queue, switch, out, digest);
+            }
+        }
+    }
+
+    /// A frame that went round again leaves.
+    pub(super) fn leave(&mut self, switch: u16, port: u16, frame: FrameId) {
+        let node = &self.switches.0[usize::from(switch)];
+        if node.up {
+            self.put(node.links[usize::from(port)], self.now, frame);
+        } else {
+            self.frames.free(frame);
+        }
+    }
+
+    /// The switch is without power: what reaches it is gone, and so is what is under way between
+    /// it and its controller.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such switch.
+    pub fn stop_switch(&mut self, switch: u16) -> Result<(), String> {
+        let node = self.switch_node(switch)?;
+        node.up = false;
+        node.life = node.life.wrapping_add(1);
+        self.controls.forget(switch);
+        Ok(())
+    }
+
+    /// The switch has power again, and idle pipelines. Its owner has made its program new.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is no such switch.
+    pub fn start_switch(&mut self, switch: u16) -> Result<(), String> {
+        let node = self.switch_node(switch)?;
+        node.up = true;
+        let dropped = node.pipes.dropped;
+        node.pipes = Pipes::new(&node.config);
+        node.pipes.dropped = dropped;
+        Ok(())
+    }
+
+    fn switch_node(&mut self, switch: u16) -> Result<&mut Node, String> {
+        let count = self.switches.0.len();
+        self.switches
+            .0
+            .get_mut(usize::from(switch))
+            .ok_or_else(|| format!("There is no switch {switch}: the rack has {count}, from 0."))
+    }
+}

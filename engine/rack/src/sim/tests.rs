@@ -1,0 +1,1 @@
+//! Racks of real programs and roles in virtual time.

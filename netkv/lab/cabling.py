@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv.lab import ports
-from netkv.lab.spec import RackSpec
+from netkv.lab.spec import LabSpec, RackSpec
 
 CLIENT_PORT = 1
 FIRST_SERVER_PORT = 100
@@ -58,9 +58,15 @@ def plug(spec: RackSpec) -> Cabling:
     return Cabling(
         client=Cable(CLIENT_PORT, free[-3], free[-2]),
         servers=tuple(cables),
-        partitions=tuple(tuple(range(i, spec.lab.servers, processes)) for i in range(processes)),
+        partitions=partitions(spec.lab),
         p4runtime=free[-1],
     )
+
+
+def partitions(lab: LabSpec) -> tuple[tuple[int, ...], ...]:
+    """The servers (indices) in each server process."""
+    processes = min(lab.server_processes, lab.servers)
+    return tuple(tuple(range(i, lab.servers, processes)) for i in range(processes))
 
 
 def switch_config(spec: RackSpec, cabling: Cabling, bundle: Path) -> dict[str, Any]:
@@ -102,6 +108,13 @@ def client_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
     return {
         "bind": cabling.client.peer,
         "peer": cabling.client.switch,
+        **load_config(spec),
+    }
+
+
+def load_config(spec: RackSpec) -> dict[str, Any]:
+    """What the load generator is told to do, live and simulated."""
+    return {
         "clients": spec.lab.clients,
         "seed": spec.seed,
         "deadline_s": spec.deadline,

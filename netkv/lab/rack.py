@@ -165,7 +165,7 @@ class Rack:
         bytes_before, self._control_bytes = self._control_bytes, self._controller_bytes()
         return RackSample(
             time=time.time(),
-            client=_client_sample(client),
+            client=client_sample(client),
             phase=str(client.get("phase", "down")),
             server_load=load,
             server_dropped=dropped,
@@ -327,7 +327,8 @@ class Rack:
         return 0 if self._controller is None else self._controller.bytes
 
 
-def _client_sample(reply: dict[str, Any]) -> ClientSample:
+def client_sample(reply: dict[str, Any]) -> ClientSample:
+    """A sample of the load generator, as it came from the engine."""
     names = (
         "completed",
         "reads",

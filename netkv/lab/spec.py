@@ -22,6 +22,18 @@ class Spec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+class TopologySpec(Spec):
+    """Switches and how they are joined. Live there is one rack; the simulator has them all."""
+
+    kind: Literal["rack", "racks", "spine-leaf"] = "rack"
+    racks: Annotated[int, Field(ge=1, le=64)] = 2
+    """`racks`: how many, the clients' own included, joined by a core switch."""
+    layers: Annotated[int, Field(ge=1, le=8)] = 2
+    """`spine-leaf`: layers of switches between clients and servers."""
+    switches: Annotated[int, Field(ge=1, le=16)] = 2
+    """`spine-leaf`: switches in each layer."""
+
+
 class LabSpec(Spec):
     """The hardware of one rack: servers, clients, the switch and its cache."""
 
@@ -43,6 +55,12 @@ class LabSpec(Spec):
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"
+    topology: TopologySpec = TopologySpec()
+    profile: str = "this-machine"
+    """Simulated only: the testbed that hosts, links and switches are like (`netkv.sim.profiles`)."""
+    scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
+    """Simulated only: everything but the controller takes this many times as long, so that a rack of
+    billions of requests a second fits a machine. Rates in results are those of the slower rack."""
     executor: Executor = "compiled"
     """How the engine runs P4 programs: machine code, or step by step (the reference)."""
 

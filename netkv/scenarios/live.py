@@ -1,27 +1,30 @@
-"""One run on the live driver: bring a rack up, load it, let things happen, verify, take it down."""
+"""One run: bring a rack up, load it, let things happen, verify, take it down.
+
+The order of things is the same for both drivers; they differ in the rack and in the clock.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
 import secrets
-import time
+from abc import ABC
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.lab.process import NodeError, NodeProcess
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios.clock import Clock, WallClock
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
+from netkv.scenarios import timeline
 from netkv.scenarios.timeline import Timeline
-
-if TYPE_CHECKING:
-    pass
+from netkv.schemes import Scheme
 
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
@@ -35,8 +38,29 @@ class RunFailedError(NetkvError):
     """The run cannot go on; the text is the reason that is stored with it."""
 
 
-class LiveRun:
+class RunnableRack(timeline.Rack, Protocol):
+    """What a run needs from a rack, live or simulated."""
+
+    program_hash: str
+
+    @property
+    def scheme(self) -> Scheme: ...
+    @property
+    def failed(self) -> RackEvent | None: ...
+    @property
+    def running(self) -> dict[str, bool]: ...
+    async def compile(self) -> None: ...
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def sample(self) -> RackSample: ...
+    async def hottest(self, count: int) -> list[bytes]: ...
+    def cached_keys(self) -> set[bytes]: ...
+
+
+class DrivenRun(ABC):
     """Runs one planned run; `prepare`, `run`, and always `close`."""
+
+    rack: RunnableRack
 
     def __init__(
         self,
@@ -45,28 +69,15 @@ class LiveRun:
         on_event: Callable[[RackEvent], None],
         on_sample: Callable[[Phase, RackSample], None],
         on_phase: Callable[[str], None],
+        clock: Clock,
     ) -> None:
         self._planned = planned
         self._scenario = planned.scenario
         self._on_event = on_event
         self._on_sample = on_sample
         self._on_phase = on_phase
-        self._lab_name = f"run-{secrets.token_hex(6)}"
-        spec = self._scenario.rack(planned.scheme, planned.seed)
-        with state.locked():
-            self._lab = state.create(
-                self._lab_name, spec.model_dump(mode="json"), state.identity(os.getpid())
-            )
-        try:
-            self.rack = Rack(
-                spec,
-                self._lab.directory,
-                on_event=self._heard,
-                on_processes=self._processes,
-            )
-        except BaseException:
-            self._remove()
-            raise
+        self.spec = self._scenario.rack(planned.scheme, planned.seed)
+        self._clock = clock
 
     async def prepare(self) -> None:
         """Compiles the program; raises `NetkvError`."""
@@ -76,41 +87,34 @@ class LiveRun:
         """Everything from bringing the rack up to the verification; raises `NetkvError`."""
         self._on_phase("starting")
         await self.rack.start()
-        collector.epoch = time.time() + self._scenario.warmup
+        collector.epoch = self._clock.time() + self._scenario.warmup
         if self._scenario.warmup > 0:
             await self._load("warmup", self._scenario.warmup, None)
         else:
             await self.rack.sample()
-        collector.epoch = time.time()
+        collector.epoch = self._clock.time()
         await self._load("measure", self._scenario.duration, Timeline(self._scenario))
         collector.predicted_hit_ratio = await self._predict()
         await self._drain()
         collector.acked_writes_lost = await self._verify()
 
     async def close(self) -> None:
-        """Takes the rack down and removes its directory."""
+        """Takes the rack down."""
         self._on_phase("stopping")
-        try:
-            await self.rack.stop()
-        finally:
-            self._remove()
-
-    def _remove(self) -> None:
-        with state.locked():
-            state.remove(self._lab_name)
+        await self.rack.stop()
 
     async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
         """Runs a phase with load, sampled every second, with what the timeline has for it."""
         self._on_phase(phase)
         await self.rack.client({"do": "phase", "name": phase})
-        begun = time.monotonic()
+        begun = self._clock.now()
         next_sample = begun + SAMPLE_INTERVAL
         end = begun + seconds
         while True:
             due = timeline.next_at() if timeline is not None else None
             wake = min(next_sample, end, begun + due if due is not None else end)
             await self._sleep_until(wake)
-            now = time.monotonic()
+            now = self._clock.now()
             if timeline is not None:
                 for event in timeline.take(now - begun):
                     self._tell(event.describe())
@@ -128,10 +132,10 @@ class LiveRun:
         """Sleeps; raises `RunFailedError` early when a node dies and that ends the run."""
         while True:
             self._check()
-            rest = wake - time.monotonic()
+            rest = wake - self._clock.now()
             if rest <= 0:
                 return
-            await asyncio.sleep(min(rest, _SHORT_INTERVAL))
+            await self._clock.sleep(min(rest, _SHORT_INTERVAL))
 
     def _check(self) -> None:
         failed = self.rack.failed
@@ -160,11 +164,11 @@ class LiveRun:
     async def _drain(self) -> None:
         self._on_phase("drain")
         await self.rack.client({"do": "phase", "name": "drain"})
-        deadline = time.monotonic() + self._scenario.deadline + 5
+        deadline = self._clock.now() + self._scenario.deadline + 5
         while (await self._sample("drain")).phase != "idle":
-            if time.monotonic() > deadline:
+            if self._clock.now() > deadline:
                 raise RunFailedError("Requests were still outstanding long after their deadline.")
-            await self._sleep_until(time.monotonic() + _SHORT_INTERVAL)
+            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
 
     async def _verify(self) -> int | None:
         """Reads back every written key; returns how many acknowledged writes are lost."""
@@ -175,7 +179,7 @@ class LiveRun:
         self._on_phase("verify")
         await self.rack.client({"do": "phase", "name": "verify"})
         verified = -1
-        progress = time.monotonic()
+        progress = self._clock.now()
         while True:
             sample = await self._sample("verify")
             self._check()
@@ -183,19 +187,65 @@ class LiveRun:
             if sample.phase == "idle":
                 return int(sample.client_statistics["acked_writes_lost"])
             if now_verified != verified:
-                verified, progress = now_verified, time.monotonic()
-            elif time.monotonic() - progress > _STALL_TIMEOUT:
+                verified, progress = now_verified, self._clock.now()
+            elif self._clock.now() - progress > _STALL_TIMEOUT:
                 raise RunFailedError(
                     f"The verification made no progress for {_STALL_TIMEOUT:g} s "
                     f"({verified} keys read back)."
                 )
-            await self._sleep_until(time.monotonic() + _SHORT_INTERVAL)
+            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
 
     def _tell(self, text: str) -> None:
-        self._on_event(RackEvent(time.time(), "note", "rack", text))
+        self._on_event(RackEvent(self._clock.time(), "note", "rack", text))
 
     def _heard(self, event: RackEvent) -> None:
         self._on_event(event)
+
+
+class LiveRun(DrivenRun):
+    """A run on sockets, processes and the wall clock."""
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        *,
+        on_event: Callable[[RackEvent], None],
+        on_sample: Callable[[Phase, RackSample], None],
+        on_phase: Callable[[str], None],
+    ) -> None:
+        super().__init__(
+            planned,
+            on_event=on_event,
+            on_sample=on_sample,
+            on_phase=on_phase,
+            clock=WallClock(),
+        )
+        self._lab_name = f"run-{secrets.token_hex(6)}"
+        with state.locked():
+            self._lab = state.create(
+                self._lab_name, self.spec.model_dump(mode="json"), state.identity(os.getpid())
+            )
+        try:
+            self.rack = Rack(
+                self.spec,
+                self._lab.directory,
+                on_event=self._heard,
+                on_processes=self._processes,
+            )
+        except BaseException:
+            self._remove()
+            raise
+
+    async def close(self) -> None:
+        """Takes the rack down and removes its directory."""
+        try:
+            await super().close()
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
+        with state.locked():
+            state.remove(self._lab_name)
 
     def _processes(self, nodes: dict[str, NodeProcess]) -> None:
         self._lab.nodes = {

@@ -1,0 +1,33 @@
+"""A run in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios.live import DrivenRun
+from netkv.scenarios.plan import PlannedRun
+from netkv.scenarios.results import Phase
+from netkv.sim.rack import SimRack, VirtualClock
+
+
+class SimRun(DrivenRun):
+    """A run on the simulator."""
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        *,
+        on_event: Callable[[RackEvent], None],
+        on_sample: Callable[[Phase, RackSample], None],
+        on_phase: Callable[[str], None],
+    ) -> None:
+        spec = planned.scenario.rack(planned.scheme, planned.seed)
+        self.rack = SimRack(spec, on_event=lambda event: self._heard(event))
+        super().__init__(
+            planned,
+            on_event=on_event,
+            on_sample=on_sample,
+            on_phase=on_phase,
+            clock=VirtualClock(self.rack),
+        )

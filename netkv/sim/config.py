@@ -1,0 +1,109 @@
+"""A simulated rack as the engine reads it (`_engine.Simulation`), from a specification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netkv.control import network
+from netkv.control.network import Network
+from netkv.errors import UsageError
+from netkv.lab.cabling import load_config
+from netkv.lab.spec import RackSpec
+from netkv.sim.models import HostModel, LinkModel, Profile
+
+
+def lay_out(spec: RackSpec) -> Network:
+    """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
+    lab = spec.lab
+    topology = lab.topology
+    hosts = {"clients": lab.clients, "servers": lab.servers}
+    try:
+        match topology.kind:
+            case "rack":
+                return network.rack(**hosts)
+            case "racks":
+                return network.racks(topology.racks, **hosts)
+            case "spine-leaf":
+                return network.spine_leaf(topology.layers, topology.switches, **hosts)
+    except ValueError as error:
+        raise UsageError(f"This topology cannot be: {error}") from error
+
+
+def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -> dict[str, Any]:
+    """The configuration. Everything takes `lab.scale` times as long as the profile says."""
+    lab = spec.lab
+    scale = lab.scale
+    size = spec.workload.value_size
+    server = profile.server
+    numbers = {plan.name: number for number, plan in enumerate(network.switches)}
+    host_link = _link(profile.host_link, scale)
+    switch_link = _link(profile.switch_link, scale)
+    links = [
+        {
+            "a": {"server": host.host.index} if host.is_server else {"client": host.host.index},
+            "b": {"switch": [numbers[host.switch], host.host.port]},
+            "model": host_link,
+        }
+        for host in network.hosts
+    ]
+    links += [
+        {
+            "a": {"switch": [numbers[link.a], link.a_port]},
+            "b": {"switch": [numbers[link.b], link.b_port]},
+            "model": switch_link,
+        }
+        for link in network.links
+    ]
+    switch = profile.switch
+    return {
+        "seed": spec.seed,
+        "load": load_config(spec),
+        "client": _host(profile.client, scale),
+        "servers": {
+            "scheme": role,
+            "count": lab.servers,
+            "keys": spec.workload.keys,
+            "value_size": size if isinstance(size, int) else size.model_dump(),
+            "service_rate": lab.service_rate,
+            "queue_limit": lab.queue_limit,
+            "host": _host(server, scale),
+            "store": {
+                "get": server.get.scaled(scale),
+                "put": server.put.scaled(scale),
+                "delete": server.delete.scaled(scale),
+            },
+        },
+        "switches": [
+            {
+                "latency_s": switch.latency * 1e-6 * scale,
+                "packet_rate": switch.packet_rate / scale,
+                "pipelines": switch.pipelines,
+                "queue_packets": switch.queue_packets,
+                "recirculation_bps": switch.recirculation_gbps * 1e9 / scale,
+            }
+            for _ in network.switches
+        ],
+        "links": links,
+        "control": {
+            # Not scaled: what a controller does is on the order of seconds in the papers, too.
+            "latency_s": profile.control.latency * 1e-6,
+            "rate": profile.control.rate,
+        },
+    }
+
+
+def _host(model: HostModel, scale: float) -> dict[str, Any]:
+    return {
+        "cores": model.cores,
+        "receive": model.receive.scaled(scale),
+        "send": model.send.scaled(scale),
+        "queue_limit": model.queue,
+    }
+
+
+def _link(model: LinkModel, scale: float) -> dict[str, Any]:
+    return {
+        "bandwidth_bps": model.bandwidth_gbps * 1e9 / scale,
+        "delay_s": model.delay * 1e-6 * scale,
+        "queue_bytes": model.queue_kib * 1024,
+    }

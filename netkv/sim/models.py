@@ -1,0 +1,106 @@
+"""What hosts, switches, cables and control channels are like: the numbers behind a simulation.
+
+Times are microseconds, rates per second, unless the name says otherwise.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from netkv.lab.spec import Spec
+
+Positive = Annotated[float, Field(gt=0, le=1e12)]
+Count = Annotated[int, Field(ge=1, le=1_000_000)]
+
+
+class Time(Spec):
+    """A time that is drawn anew each time, in microseconds."""
+
+    kind: Literal["constant", "exponential", "lognormal", "uniform"] = "constant"
+    mean: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """The constant, the mean, the median (lognormal), or the middle (uniform)."""
+    spread: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Standard deviation of the logarithm (lognormal), or half of the width (uniform)."""
+
+    def scaled(self, factor: float) -> dict[str, Any]:
+        """As the engine reads it, in seconds, everything `factor` times as long."""
+        mean = self.mean * 1e-6 * factor
+        match self.kind:
+            case "constant" | "exponential":
+                return {self.kind: mean}
+            case "lognormal":
+                return {"lognormal": [mean, self.spread]}
+            case "uniform":
+                half = self.spread * 1e-6 * factor
+                return {"uniform": [max(mean - half, 0.0), mean + half]}
+
+
+def constant(microseconds: float) -> Time:
+    """Always the same."""
+    return Time(mean=microseconds)
+
+
+class HostModel(Spec):
+    """Processors of a host, and what the network costs them."""
+
+    cores: Annotated[int, Field(ge=1, le=1024)] = 1
+    receive: Time = Time()
+    """Of a core, for each frame that comes in."""
+    send: Time = Time()
+    """Of a core, for each frame that goes out."""
+    queue: Count = 4096
+    """Frames that wait for a core before further ones are dropped."""
+
+
+class ServerModel(HostModel):
+    """A storage server: what each operation costs beside its frames."""
+
+    get: Time = Time()
+    put: Time = Time()
+    delete: Time = Time()
+
+
+class LinkModel(Spec):
+    """A cable, both directions alike."""
+
+    bandwidth_gbps: Positive
+    delay: Annotated[float, Field(ge=0, le=1e6)]
+    queue_kib: Count = 512
+    """What waits at the sending end before further frames are dropped."""
+
+
+class SwitchModel(Spec):
+    """A switch around its program."""
+
+    latency: Annotated[float, Field(ge=0, le=1e6)]
+    """From the last bit in to the first bit out."""
+    packet_rate: Positive
+    """Of each pipeline."""
+    pipelines: Annotated[int, Field(ge=1, le=16)] = 1
+    queue_packets: Count = 4096
+    """Packets that wait for a pipeline before further ones are dropped."""
+    recirculation_gbps: Positive = 100.0
+
+
+class ControlModel(Spec):
+    """The channel between a switch and its controller."""
+
+    latency: Annotated[float, Field(ge=0, le=1e6)]
+    rate: Positive
+    """Messages in each direction; table writes are messages, so it limits updates too."""
+
+
+class Profile(Spec):
+    """A whole testbed."""
+
+    title: str
+    client: HostModel
+    server: ServerModel
+    host_link: LinkModel
+    """Between a host and its switch."""
+    switch_link: LinkModel
+    """Between two switches."""
+    switch: SwitchModel
+    control: ControlModel

@@ -1,0 +1,164 @@
+"""Named profiles: testbeds whose figures are known, each with its source.
+
+`this-machine` is measured by `netkv calibrate`; without that it is `a-cloud-machine`.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from netkv.errors import UsageError, suggest
+from netkv.lab import state
+from netkv.sim.models import (
+    ControlModel,
+    HostModel,
+    LinkModel,
+    Profile,
+    ServerModel,
+    SwitchModel,
+    constant,
+)
+
+THIS_MACHINE = "this-machine"
+FALLBACK = "a-cloud-machine"
+
+# Tofino: 6.5 Tbit/s, more than 4 billion packets a second over all pipelines, below a microsecond
+# (NetCache, slide "Implementation"). Two pipelines of 2 billion. Table updates: about 10,000 a
+# second through the driver's batches (FarReach and DistReach install entries at that order).
+_TOFINO = SwitchModel(
+    latency=0.8, packet_rate=2e9, pipelines=2, queue_packets=20_000, recirculation_gbps=100
+)
+_TOFINO_CONTROL = ControlModel(latency=50, rate=20_000)
+
+_PROFILES: dict[str, Profile] = {
+    # NetCache, section 6.1 and slide "Implementation": 16 cores, 40 Gbit/s NIC with DPDK, TommyDS
+    # in memory: 10 million requests a second (16 cores of 1.6 us each), 7 us latency. What the
+    # processor does not explain of the 7 us is in NIC and cable, half on each side.
+    "netcache-testbed": Profile(
+        title="NetCache's testbed: Tofino, TommyDS in memory at 10 M requests/s, DPDK",
+        client=HostModel(cores=16, receive=constant(0.2), send=constant(0.2), queue=65_536),
+        server=ServerModel(
+            cores=16,
+            receive=constant(0.2),
+            send=constant(0.2),
+            get=constant(1.2),
+            put=constant(1.2),
+            delete=constant(1.2),
+            queue=4096,
+        ),
+        host_link=LinkModel(bandwidth_gbps=40, delay=1.3, queue_kib=2048),
+        switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
+        switch=_TOFINO,
+        control=_TOFINO_CONTROL,
+    ),
+    # FarReach, sections V-B and VI-A: 16 servers on RocksDB, 60,000 writes a second each; reads of
+    # a store that is in the page cache are a little faster than its writes with the log. About
+    # 100 us of latency at low load (Exp#2), most of it in the server and its kernel's network stack.
+    "farreach-testbed": Profile(
+        title="FarReach's testbed: Tofino, RocksDB at 60,000 requests/s a server",
+        client=HostModel(cores=16, receive=constant(1), send=constant(1), queue=65_536),
+        server=ServerModel(
+            cores=1,
+            receive=constant(2),
+            send=constant(2),
+            get=constant(12.7),
+            put=constant(12.7),
+            delete=constant(12.7),
+            queue=2048,
+        ),
+        host_link=LinkModel(bandwidth_gbps=40, delay=18, queue_kib=2048),
+        switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
+        switch=_TOFINO,
+        control=_TOFINO_CONTROL,
+    ),
+    # NetMC, section V: five servers with an in-memory store and clients on Mellanox VMA (kernel
+    # bypass): about a microsecond of a core for a packet sent or received.
+    "netmc-testbed": Profile(
+        title="NetMC's testbed: Tofino, stores in memory, VMA clients",
+        client=HostModel(cores=4, receive=constant(1), send=constant(1), queue=65_536),
+        server=ServerModel(
+            cores=1,
+            receive=constant(1),
+            send=constant(1),
+            get=constant(1),
+            put=constant(1),
+            delete=constant(1),
+            queue=2048,
+        ),
+        host_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
+        switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
+        switch=_TOFINO,
+        control=_TOFINO_CONTROL,
+    ),
+    # Two cores of a cloud machine that do everything: the live lab on loopback, as `netkv calibrate`
+    # measured it on the machine that netkv is developed on. Cables are sockets: no bandwidth to
+    # speak of, and some ten microseconds for the kernel to wake whoever waits.
+    FALLBACK: Profile(
+        title="A cloud machine with 2 cores that runs the live lab on loopback",
+        client=HostModel(receive=constant(2.5), send=constant(2.5), queue=65_536),
+        server=ServerModel(
+            receive=constant(1.5),
+            send=constant(1.5),
+            get=constant(0.4),
+            put=constant(0.6),
+            delete=constant(0.6),
+            queue=4096,
+        ),
+        host_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
+        switch_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
+        switch=SwitchModel(
+            latency=3, packet_rate=400_000, queue_packets=4096, recirculation_gbps=10
+        ),
+        control=ControlModel(latency=1_500, rate=4_000),
+    ),
+}
+
+
+def names() -> tuple[str, ...]:
+    """All names that `get` takes."""
+    return (*_PROFILES, THIS_MACHINE)
+
+
+def path() -> Path:
+    """Where `netkv calibrate` keeps the profile of this machine."""
+    return state.home() / "this-machine.json"
+
+
+def get(name: str) -> Profile:
+    """The profile of that name; raises `UsageError` that names those there are."""
+    if name == THIS_MACHINE:
+        return _measured() or _PROFILES[FALLBACK]
+    try:
+        return _PROFILES[name]
+    except KeyError:
+        raise UsageError(
+            f"There is no profile '{name}'.\n  {suggest(name, names(), label='Profiles')}"
+        ) from None
+
+
+def is_measured() -> bool:
+    """Whether `this-machine` was measured here."""
+    return path().is_file()
+
+
+def save(profile: Profile) -> None:
+    """Keeps `profile` as that of this machine."""
+    path().parent.mkdir(parents=True, exist_ok=True)
+    path().write_text(profile.model_dump_json(indent=2) + "\n", encoding="utf-8")
+
+
+def _measured() -> Profile | None:
+    try:
+        text = path().read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return None
+    try:
+        return Profile.model_validate(json.loads(text))
+    except (json.JSONDecodeError, ValidationError) as error:
+        raise UsageError(
+            f"The profile of this machine, {path()}, cannot be read ({error}). "
+            f"'netkv calibrate' writes it anew."
+        ) from error

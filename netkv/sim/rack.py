@@ -1,0 +1,333 @@
+"""A rack in virtual time: the same switch programs, roles and control planes as live.
+
+It offers what `netkv.lab.rack.Rack` offers, so that a scenario runs on either. Time passes only in
+`advance`; between two calls the rack stands still.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+from netkv import resources, schemes
+from netkv.control.network import Network
+from netkv.errors import NetkvError, UsageError, suggest
+from netkv.lab.cabling import partitions
+from netkv.lab.process import NodeError
+from netkv.lab.rack import client_sample
+from netkv.lab.report import EventKind, RackEvent, RackSample
+from netkv.lab.spec import RackSpec
+from netkv.sim import config, profiles
+from netkv.sim.controller import SimController
+from netkv.sim.models import Profile
+from netkv.sim.tables import Tables
+
+SECOND = 1_000_000_000
+READY_TIMEOUT = 600 * SECOND
+"""Virtual time for tables and preloaded keys; a real controller would have given up long before."""
+_READY_STEP = SECOND // 100
+
+
+class VirtualClock:
+    """The rack's own time, for a run."""
+
+    def __init__(self, rack: SimRack) -> None:
+        self._rack = rack
+
+    def now(self) -> float:
+        """Seconds since the rack was made."""
+        return self._rack.now
+
+    def time(self) -> float:
+        """The same: a simulated rack knows no epoch."""
+        return self._rack.now
+
+    async def sleep(self, seconds: float) -> None:
+        """Lets time pass in the rack, while other tasks of the event loop go on."""
+        until = round((self._rack.now + seconds) * SECOND)
+        await asyncio.to_thread(self._rack.advance, until)
+
+
+class SimRack:
+    """A rack from its specification. Use `start` once."""
+
+    def __init__(
+        self,
+        spec: RackSpec,
+        *,
+        profile: Profile | None = None,
+        on_event: Callable[[RackEvent], None] = lambda _: None,
+    ) -> None:
+        """`profile`: what the rack is like; None takes the one that `spec.lab.profile` names.
+
+        Raises `UsageError` for a scheme, profile or topology that cannot be.
+        """
+        self.spec = spec
+        self.profile = profile or profiles.get(spec.lab.profile)
+        self.network: Network = config.lay_out(spec)
+        self.events: list[RackEvent] = []
+        self.failed: RackEvent | None = None
+        self.program_hash = ""
+        self._scheme = schemes.get(spec.scheme)
+        self._on_event = on_event
+        self._bundle = b""
+        self._partitions = partitions(spec.lab)
+        self._down: set[str] = set()
+        self._before: list[dict[str, Any]] = [{} for _ in range(spec.lab.servers)]
+        self._control_bytes = 0
+        self._sampled_at = 0.0
+        self._controllers: list[SimController] = []
+
+    @property
+    def scheme(self) -> schemes.Scheme:
+        """The scheme that it runs."""
+        return self._scheme
+
+    @property
+    def now(self) -> float:
+        """Virtual seconds since it was made."""
+        return self._simulation.now() / SECOND if self._controllers else 0.0
+
+    @property
+    def switches(self) -> tuple[str, ...]:
+        """Names of the switches: `switch` if there is one."""
+        plans = self.network.switches
+        return ("switch",) if len(plans) == 1 else tuple(plan.name for plan in plans)
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """All nodes, running or not."""
+        count = len(self._partitions)
+        return (*self.switches, *(f"servers-{i}" for i in range(count)), "client", "controller")
+
+    @property
+    def running(self) -> dict[str, bool]:
+        """Which nodes are running."""
+        return {name: name not in self._down for name in self.nodes}
+
+    async def compile(self) -> None:
+        """Compiles the scheme's program; raises `NetkvError` with the compiler's report."""
+        from netkv import _engine
+
+        try:
+            self._bundle = await asyncio.to_thread(
+                _engine.compile_p4, str(self._scheme.program_path), [str(resources.path("p4"))]
+            )
+        except _engine.CompileError as error:
+            raise NetkvError(f"{error}") from error
+        self.program_hash = json.loads(self._bundle.split(b"\n", 1)[1])["source_hash"]
+
+    async def start(self) -> None:
+        """Makes everything, then lets time pass until the switches are set up."""
+        if not self.program_hash:
+            await self.compile()
+        await asyncio.to_thread(self.bring_up)
+
+    def bring_up(self) -> None:
+        """As `start`, once the program is compiled. Raises `NetkvError`."""
+        from netkv import _engine
+
+        spec, lab = self.spec, self.spec.lab
+        if not profiles.is_measured() and lab.profile == profiles.THIS_MACHINE:
+            self._say("note", "rack", "This machine is not measured ('netkv calibrate' does it).")
+        self._engines = [
+            _engine.Switch(self._bundle, spec.seed + number, lab.executor)
+            for number in range(len(self.network.switches))
+        ]
+        document = config.rack_config(spec, self._scheme.server_role, self.network, self.profile)
+        try:
+            self._simulation = _engine.Simulation(json.dumps(document), self._engines)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        hottest: list[bytes] = []
+        if self._scheme.caches and lab.preload and lab.cache_entries:
+            hottest = self._hottest(lab.cache_entries)
+        for number, plan in enumerate(self.network.switches):
+            self._controllers.append(
+                SimController(
+                    self._simulation,
+                    number,
+                    Tables(self._engines[number], self._bundle),
+                    lambda plan=plan: self._scheme.control_plane(spec, plan.topology),
+                    lambda text: self._say("control", "controller", text),
+                )
+            )
+        for controller, plan in zip(self._controllers, self.network.switches, strict=True):
+            controller.start([key for key in hottest if plan.topology.is_local(key)])
+        while not all(controller.ready for controller in self._controllers):
+            if self._simulation.now() > READY_TIMEOUT:
+                raise NetkvError(
+                    f"The control plane was not ready within {READY_TIMEOUT / SECOND:g} virtual s."
+                )
+            self.advance(self._simulation.now() + _READY_STEP)
+        self._say("ready", "rack", f"{self._scheme.title} is up.")
+
+    async def stop(self) -> None:
+        """There is nothing to take down."""
+
+    def advance(self, until: int) -> None:
+        """Lets time pass up to `until` (nanoseconds)."""
+        simulation, controllers = self._simulation, self._controllers
+        while True:
+            dues = [each.deadline for each in controllers if each.deadline is not None]
+            for notice in simulation.run(max(min([until, *dues]), simulation.now())):
+                match notice:
+                    case ("packet-in", switch, frame):
+                        controllers[switch].packet_in(frame)
+                    case ("digest", switch, digest):
+                        controllers[switch].digest(digest)
+                    case ("write", switch, token):
+                        controllers[switch].write_arrived(token)
+                    case ("answered", switch, token):
+                        controllers[switch].answered(token)
+            now = simulation.now()
+            for controller in controllers:
+                controller.timer(now)
+            if now >= until:
+                return
+
+    async def kill(self, name: str) -> None:
+        """Takes a node's power away."""
+        self._stop(name)
+        self._say("killed", name, f"The node '{name}' was killed.")
+
+    async def stop_node(self, name: str) -> None:
+        """The same as `kill`: nothing simulated has anything to put in order."""
+        self._stop(name)
+        self._say("stopped", name, f"The node '{name}' was stopped.")
+
+    async def start_node(self, name: str) -> None:
+        """Starts a node again: a switch comes back empty, a server with its store."""
+        self.start_again(name, keep_storage=True)
+
+    def start_again(self, name: str, *, keep_storage: bool) -> None:
+        """As `start_node`; `keep_storage` says whether a server's store is still there."""
+        self._check_name(name)
+        if name not in self._down:
+            raise UsageError(f"The node '{name}' is running already.")
+        self._down.discard(name)
+        simulation = self._simulation
+        if name in self.switches:
+            number = self.switches.index(name)
+            self._engines[number].load(self._bundle)
+            simulation.start_switch(number)
+            if "controller" not in self._down:
+                self._controllers[number].switch_started()
+        elif name == "client":
+            for client in range(1, self.spec.lab.clients + 1):
+                simulation.set_client(client, True)
+        elif name == "controller":
+            for number, switch in enumerate(self.switches):
+                if switch not in self._down:
+                    self._engines[number].load(self._bundle)
+                    self._controllers[number].replace()
+        else:
+            for server in self._servers_of(name):
+                simulation.start_server(server, keep_storage)
+                self._before[server] = {}
+        self._say("started", name, f"The node '{name}' was started again.")
+
+    def _stop(self, name: str) -> None:
+        self._check_name(name)
+        if name in self._down:
+            raise NodeError(f"The node '{name}' is not running.")
+        self._down.add(name)
+        simulation = self._simulation
+        if name in self.switches:
+            number = self.switches.index(name)
+            simulation.stop_switch(number)
+            self._controllers[number].switch_stopped()
+        elif name == "client":
+            for client in range(1, self.spec.lab.clients + 1):
+                simulation.set_client(client, False)
+        elif name == "controller":
+            for controller in self._controllers:
+                controller.die()
+        else:
+            for server in self._servers_of(name):
+                simulation.stop_server(server)
+
+    async def client(self, command: dict[str, Any]) -> dict[str, Any]:
+        """Sends a command to the load generator."""
+        return self.command(command)
+
+    def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        """As `client`. Raises `UsageError` for a command that cannot be."""
+        try:
+            reply: dict[str, Any] = json.loads(self._simulation.command(json.dumps(command)))
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+        return reply
+
+    async def sample(self) -> RackSample:
+        """What happened since the last call."""
+        return self.take_sample()
+
+    def take_sample(self) -> RackSample:
+        """As `sample`."""
+        client = self._simulation.sample()
+        statistics = self._simulation.statistics()
+        interval = self.now - self._sampled_at
+        self._sampled_at = self.now
+        load, dropped = [], []
+        for server, counts in enumerate(statistics["servers"]):
+            before = self._before[server]
+            self._before[server] = counts
+            load.append((counts["served"] - before.get("served", 0)) / max(interval, 1e-9))
+            dropped.append(counts["dropped"] - before.get("dropped", 0))
+        bytes_before = self._control_bytes
+        self._control_bytes = sum(controller.bytes for controller in self._controllers)
+        return RackSample(
+            time=self.now,
+            client=client_sample(client),
+            phase=str(client["phase"]),
+            server_load=tuple(load),
+            server_dropped=tuple(dropped),
+            switch={key: value for key, value in statistics.items() if isinstance(value, int)},
+            control_plane_bytes=self._control_bytes - bytes_before,
+            cached=sum(len(controller.cached_keys()) for controller in self._controllers),
+            server_statistics=tuple(statistics["servers"]),
+            client_statistics=client,
+        )
+
+    def cached_keys(self) -> set[bytes]:
+        """The keys that the control planes believe cached."""
+        return {key for controller in self._controllers for key in controller.cached_keys()}
+
+    async def hottest(self, count: int) -> list[bytes]:
+        """The most popular keys at this moment, the hottest first."""
+        return self._hottest(count)
+
+    def _hottest(self, count: int) -> list[bytes]:
+        reply = self.command({"do": "hottest", "n": min(count, self.spec.workload.keys)})
+        return [bytes.fromhex(key) for key in reply["keys"]]
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Counts of the simulation since its start."""
+        return self._simulation.statistics()
+
+    def watch(self, keys: list[bytes], limit: int) -> None:
+        """Writes down what becomes of frames about these keys (none: all), the latest `limit`."""
+        self._simulation.watch(keys, limit)
+
+    def journal(self) -> list[str]:
+        """What was written down, a line for each frame on a link."""
+        return self._simulation.journal()
+
+    def _servers_of(self, name: str) -> tuple[int, ...]:
+        return self._partitions[int(name.removeprefix("servers-"))]
+
+    def _check_name(self, name: str) -> None:
+        if name not in self.nodes:
+            raise UsageError(
+                f"There is no node '{name}' in this lab.\n"
+                f"  {suggest(name, self.nodes, label='Nodes')}"
+            )
+
+    def _say(self, kind: EventKind, node: str, text: str) -> None:
+        event = RackEvent(self.now, kind, node, text)
+        self.events.append(event)
+        self._on_event(event)

@@ -1,0 +1,118 @@
+"""Table writes of a control plane, carried out on a simulated switch.
+
+What a P4Runtime server would do with the same writes: names become ids, numbers become bytes, and a
+refusal becomes a sentence. The sizes of the P4Runtime messages are counted too, since control-plane
+bandwidth is a result.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from finsy.proto import p4r
+
+from netkv.control import base
+from netkv.p4rt import entities, p4info
+from netkv.p4rt.schema import Action, Field, Table
+
+if TYPE_CHECKING:
+    from netkv import _engine
+
+PACKET_HEADER_BYTES = 2
+"""Of the controller headers: a port of 9 bits and padding (p4/include/headers.p4)."""
+
+
+class Tables:
+    """The tables of one switch, by the names of its program."""
+
+    def __init__(self, switch: _engine.Switch, bundle: bytes) -> None:
+        self._switch = switch
+        self._names = entities.Names(p4info.from_bundle(bundle))
+        self._schema = self._names.schema
+        self._sizes: dict[tuple[str, ...], int] = {}
+        """Of messages of a kind; values of a few bits more or less make no difference."""
+
+    def carry_out(self, write: base.TableWrite) -> str:
+        """Does what `write` says; returns why the switch refuses it, or nothing."""
+        from netkv import _engine
+
+        try:
+            self._carry_out(write)
+        except _engine.ControlError as error:
+            return str(error)
+        return ""
+
+    def _carry_out(self, write: base.TableWrite) -> None:
+        table = self._schema.tables.named(write.table)
+        match write:
+            case base.InsertEntry():
+                action = self._schema.actions.named(write.action)
+                params = ("action", action.id, _params(action, write.params))
+                self._switch.insert_entry(table.id, _matches(table, write), params, write.priority)
+            case base.DeleteEntry():
+                self._switch.delete_entry(table.id, _matches(table, write), write.priority)
+            case base.SetDefault():
+                action = self._schema.actions.named(write.action)
+                self._switch.set_default(table.id, action.id, _params(action, write.params))
+
+    def write_message_bytes(self, write: base.TableWrite) -> int:
+        """Bytes of the P4Runtime update."""
+        kind = (type(write).__name__, write.table, getattr(write, "action", ""))
+        if kind not in self._sizes:
+            self._sizes[kind] = self._update(write).ByteSize()
+        return self._sizes[kind]
+
+    def frame_message_bytes(self, frame: bytes) -> int:
+        """Bytes of a P4Runtime packet-in or packet-out with `frame`."""
+        if ("packet",) not in self._sizes:
+            packet = self._names.packet_out(b"", {"egress_port": 0, "pad": 0})
+            # The payload's tag and length take 3 bytes for frames of 128 to 16,383 bytes.
+            self._sizes["packet",] = packet.ByteSize() + 3
+        return self._sizes["packet",] + len(frame)
+
+    def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
+        """Bytes of a digest and its acknowledgement, as if each came in a list of its own."""
+        return sum(len(value) + 4 for value in message[1]) + 40
+
+    def _update(self, write: base.TableWrite) -> p4r.Update:
+        names = self._names
+        match write:
+            case base.InsertEntry():
+                call = entities.Call(write.action, write.params)
+                return entities.insert(
+                    names.table_entry(write.table, _named(write), call, priority=write.priority)
+                )
+            case base.DeleteEntry():
+                return entities.delete(
+                    names.table_entry(write.table, _named(write), priority=write.priority)
+                )
+            case base.SetDefault():
+                call = entities.Call(write.action, write.params)
+                return entities.modify(names.default_entry(write.table, call))
+
+
+def _named(write: base.InsertEntry | base.DeleteEntry) -> dict[str, entities.MatchValue]:
+    return {
+        name: entities.Range(value.low, value.high) if isinstance(value, base.Range) else value
+        for name, value in write.match.items()
+    }
+
+
+def _matches(table: Table, write: base.InsertEntry | base.DeleteEntry) -> list[_engine.Match]:
+    matches: list[_engine.Match] = []
+    for name, value in write.match.items():
+        key = table.key(name)
+        if isinstance(value, base.Range):
+            matches.append((key.id, "range", _bytes(key, value.low), _bytes(key, value.high)))
+        else:
+            matches.append((key.id, "exact", _bytes(key, value)))
+    return matches
+
+
+def _params(action: Action, params: object) -> list[bytes]:
+    assert isinstance(params, dict)
+    return [_bytes(param, params[param.name]) for param in action.params]
+
+
+def _bytes(field: Field, value: int) -> bytes:
+    return value.to_bytes((field.width + 7) // 8, "big")

@@ -1,0 +1,335 @@
+//! What a link does to frames besides carrying them: loss, duplication, reordering and delay.
+//!
+//! The same model serves both drivers: the simulator asks it for every frame on a link, the live
+//! switch for every frame at a port. It knows no clock; it says by how much a frame is late.
+
+use netkv_roles::Nanos;
+use netkv_workload::Random;
+use serde::Deserialize;
+
+/// Copies of a frame that leave an [`Impairer`] at most.
+pub const COPIES: usize = 2;
+/// The longest delay and jitter that can be set: 10 s.
+pub const LONGEST_DELAY: Nanos = 10_000_000_000;
+/// Default of [`Impairment::reorder_span`]: 1 ms.
+pub const REORDER_SPAN: Nanos = 1_000_000;
+
+/// How one direction of a link treats frames. The default does nothing to them.
+///
+/// As JSON all times are in seconds and everything may be left out:
+/// `{"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001}`.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(try_from = "Written")]
+pub struct Impairment {
+    /// Probability that a frame is lost, with its duplicate; 1 cuts the link.
+    pub loss: f64,
+    /// Probability that a frame that is not lost arrives twice.
+    pub duplicate: f64,
+    /// Probability that a copy is held back, so that later frames overtake it.
+    pub reorder: f64,
+    /// By how much every frame is late.
+    pub delay: Nanos,
+    /// Each copy is late by a further time drawn uniformly from 0 to this. Frames that are closer
+    /// to each other than the jitter may change places.
+    pub jitter: Nanos,
+    /// A copy that is held back is late by a further time drawn uniformly from 1 ns to this.
+    pub reorder_span: Nanos,
+}
+
+impl Default for Impairment {
+    fn default() -> Self {
+        Self::NONE
+    }
+}
+
+impl Impairment {
+    /// A link in order.
+    pub const NONE: Self = Self {
+        loss: 0.0,
+        duplicate: 0.0,
+        reorder: 0.0,
+        delay: 0,
+        jitter: 0,
+        reorder_span: REORDER_SPAN,
+    };
+
+    /// True if frames pass as they are.
+    pub fn is_none(&self) -> bool {
+        Self { reorder_span: REORDER_SPAN, ..*self } == Self::NONE
+    }
+
+    /// Reads the JSON form.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: what is wrong and what would be right.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        serde_json::from_str(text)
+            .map_err(|error| format!("This is not an impairment of a link: {error}."))
+    }
+
+    /// Checks that all of it can be.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the first thing that cannot.
+    pub fn check(&self) -> Result<(), String> {
+        let shares =
+            [("loss", self.loss), ("duplicate", self.duplicate), ("reorder", self.reorder)];
+        for (name, share) in shares {
+            if !(0.0..=1.0).contains(&share) {
+                return Err(format!(
+                    "'{name}' is {share}; it is a probability, so it must be 0 to 1"
+                ));
+            }
+        }
+        let times =
+            [("delay", self.delay), ("jitter", self.jitter), ("reorder_span", self.reorder_span)];
+        for (name, time) in times {
+            if time > LONGEST_DELAY {
+                let seconds = time as f64 / 1e9;
+                return Err(format!("'{name}' is {seconds} s; it must be 0 to 10 s"));
+            }
+        }
+        if self.reorder > 0.0 && self.reorder_span == 0 {
+            return Err("'reorder' needs a 'reorder_span' above 0 s".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// [`Impairment`] as it is written, times in seconds.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    loss: f64,
+    duplicate: f64,
+    reorder: f64,
+    delay: f64,
+    jitter: f64,
+    reorder_span: f64,
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        let reorder_span = REORDER_SPAN as f64 / 1e9;
+        Self { loss: 0.0, duplicate: 0.0, reorder: 0.0, delay: 0.0, jitter: 0.0, reorder_span }
+    }
+}
+
+impl TryFrom<Written> for Impairment {
+    type Error = String;
+
+    fn try_from(written: Written) -> Result<Self, String> {
+        let time = |name: &str, seconds: f64| {
+            let nanos = (seconds * 1e9).round();
+            if (0.0..=LONGEST_DELAY as f64).contains(&nanos) {
+                Ok(nanos as Nanos)
+            } else {
+                Err(format!("'{name}' is {seconds} s; it must be 0 to 10 s"))
+            }
+        };
+        let impairment = Self {
+            loss: written.loss,
+            duplicate: written.duplicate,
+            reorder: written.reorder,
+            delay: time("delay", written.delay)?,
+            jitter: time("jitter", written.jitter)?,
+            reorder_span: time("reorder_span", written.reorder_span)?,
+        };
+        impairment.check()?;
+        Ok(impairment)
+    }
+}
+
+/// What becomes of one frame: the copies that arrive, and by how much each is late.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fate {
+    delays: [Nanos; COPIES],
+    copies: usize,
+}
+
+impl Fate {
+    /// The frame arrives once and at once.
+    pub const UNTOUCHED: Self = Self { delays: [0; COPIES], copies: 1 };
+    /// The frame never arrives.
+    pub const LOST: Self = Self { delays: [0; COPIES], copies: 0 };
+
+    /// For each copy that arrives, by how much it is late.
+    pub fn delays(&self) -> &[Nanos] {
+        &self.delays[..self.copies]
+    }
+
+    /// True if no copy arrives.
+    pub fn is_lost(&self) -> bool {
+        self.copies == 0
+    }
+}
+
+/// Decides about the frames of one direction of a link. The same seed, stream, impairments and
+/// order of frames give the same decisions everywhere.
+#[derive(Debug, Clone)]
+pub struct Impairer {
+    impairment: Impairment,
+    random: Random,
+}
+
+impl Impairer {
+    /// A link in order. Give every direction of every link a `stream` of its own.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        Self { impairment: Impairment::NONE, random: Random::new(seed, stream) }
+    }
+
+    /// From now on frames are treated like that; the random numbers go on where they are.
+    pub fn set(&mut self, impairment: Impairment) {
+        self.impairment = impairment;
+    }
+
+    /// How frames are treated.
+    pub fn impairment(&self) -> &Impairment {
+        &self.impairment
+    }
+
+    /// True if frames pass as they are, so that nobody needs to ask about each.
+    pub fn is_idle(&self) -> bool {
+        self.impairment.is_none()
+    }
+
+    /// Decides about the next frame. Takes no random number that its impairment does not need.
+    pub fn fate(&mut self) -> Fate {
+        if self.is_idle() {
+            return Fate::UNTOUCHED;
+        }
+        if self.happens(self.impairment.loss) {
+            return Fate::LOST;
+        }
+        let copies = if self.happens(self.impairment.duplicate) { 2 } else { 1 };
+        let mut fate = Fate { copies, ..Fate::LOST };
+        for delay in &mut fate.delays[..copies] {
+            *delay = self.lateness();
+        }
+        fate
+    }
+
+    fn lateness(&mut self) -> Nanos {
+        let Impairment { reorder, delay, jitter, reorder_span, .. } = self.impairment;
+        let mut late = delay;
+        if jitter > 0 {
+            late += self.random.below(jitter + 1);
+        }
+        if self.happens(reorder) {
+            late += 1 + self.random.below(reorder_span);
+        }
+        late
+    }
+
+    fn happens(&mut self, probability: f64) -> bool {
+        probability > 0.0 && self.random.unit() < probability
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRAMES: usize = 100_000;
+
+    fn fates(impairment: Impairment) -> Vec<Fate> {
+        let mut impairer = Impairer::new(7, 3);
+        impairer.set(impairment);
+        (0..FRAMES).map(|_| impairer.fate()).collect()
+    }
+
+    /// Whether a count of FRAMES trials is within five standard deviations of its mean.
+    fn likely(count: usize, probability: f64) -> bool {
+        let (n, p) = (FRAMES as f64, probability);
+        (count as f64 - n * p).abs() <= 5.0 * (n * p * (1.0 - p)).sqrt()
+    }
+
+    #[test]
+    fn each_impairment_happens_as_often_as_it_says_and_no_other() {
+        let lost = fates(Impairment { loss: 0.03, ..Impairment::NONE });
+        assert!(likely(lost.iter().filter(|fate| fate.is_lost()).count(), 0.03));
+        assert!(lost.iter().all(|fate| fate.is_lost() || *fate == Fate::UNTOUCHED));
+
+        let twice = fates(Impairment { duplicate: 0.2, ..Impairment::NONE });
+        assert!(likely(twice.iter().filter(|fate| fate.delays() == [0, 0]).count(), 0.2));
+        assert!(twice.iter().all(|fate| matches!(fate.delays(), [0] | [0, 0])));
+
+        let late = fates(Impairment { reorder: 0.1, reorder_span: 50, ..Impairment::NONE });
+        let held = late.iter().filter(|fate| fate.delays()[0] > 0).count();
+        assert!(likely(held, 0.1));
+        assert!(late.iter().all(|fate| fate.delays().len() == 1 && fate.delays()[0] <= 50));
+        assert!(late.iter().any(|fate| fate.delays()[0] == 50));
+    }
+
+    #[test]
+    fn delay_is_the_least_and_jitter_spreads_above_it() {
+        let fates = fates(Impairment { delay: 1000, jitter: 9, ..Impairment::NONE });
+        for late in 1000..=1009 {
+            let count = fates.iter().filter(|fate| fate.delays() == [late]).count();
+            assert!(likely(count, 0.1), "{late} ns: {count}");
+        }
+    }
+
+    #[test]
+    fn the_copies_of_a_frame_are_late_each_for_itself() {
+        let fates = fates(Impairment { duplicate: 1.0, jitter: 99, ..Impairment::NONE });
+        let alike = fates.iter().filter(|fate| fate.delays()[0] == fate.delays()[1]).count();
+        assert!(likely(alike, 0.01));
+    }
+
+    #[test]
+    fn the_same_seed_decides_the_same_and_another_stream_differently() {
+        let impairment = Impairment {
+            loss: 0.3,
+            duplicate: 0.3,
+            reorder: 0.3,
+            jitter: 1000,
+            ..Impairment::NONE
+        };
+        let take = |seed, stream| {
+            let mut impairer = Impairer::new(seed, stream);
+            impairer.set(impairment);
+            (0..100).map(|_| impairer.fate()).collect::<Vec<_>>()
+        };
+        assert_eq!(take(1, 2), take(1, 2));
+        assert_ne!(take(1, 2), take(1, 3));
+        assert_ne!(take(1, 2), take(2, 2));
+    }
+
+    #[test]
+    fn a_cut_link_carries_nothing_and_a_healed_one_everything() {
+        let mut impairer = Impairer::new(1, 1);
+        assert_eq!(impairer.fate(), Fate::UNTOUCHED);
+        impairer.set(Impairment { loss: 1.0, ..Impairment::NONE });
+        assert!((0..1000).all(|_| impairer.fate().is_lost()));
+        impairer.set(Impairment::NONE);
+        assert!(impairer.is_idle() && impairer.fate() == Fate::UNTOUCHED);
+    }
+
+    #[test]
+    fn json_is_in_seconds_and_what_is_left_out_is_in_order() {
+        let text = r#"{"loss": 0.5, "delay": 0.0005, "jitter": 1e-6}"#;
+        let expected = Impairment { loss: 0.5, delay: 500_000, jitter: 1000, ..Impairment::NONE };
+        assert_eq!(Impairment::parse(text), Ok(expected));
+        assert!(Impairment::parse("{}").unwrap().is_none());
+    }
+
+    #[test]
+    fn what_cannot_be_is_explained() {
+        for (text, names) in [
+            (r#"{"loss": 1.5}"#, "'loss' is 1.5"),
+            (r#"{"duplicate": -0.1}"#, "'duplicate' is -0.1"),
+            (r#"{"delay": 11}"#, "'delay' is 11 s"),
+            (r#"{"jitter": -1}"#, "'jitter' is -1 s"),
+            (r#"{"reorder": 0.1, "reorder_span": 0}"#, "'reorder_span'"),
+            (r#"{"lose": 0.1}"#, "lose"),
+        ] {
+            let error = Impairment::parse(text).unwrap_err();
+            assert!(error.contains(names), "{error}");
+        }
+        let nan = Impairment { loss: f64::NAN, ..Impairment::NONE };
+        assert!(nan.check().unwrap_err().contains("'loss'"));
+    }
+}

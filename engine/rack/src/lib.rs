@@ -10,6 +10,7 @@ mod command;
 pub mod config;
 mod counters;
 pub mod echo;
+mod fabric;
 pub mod impair;
 pub mod load;
 pub mod pipeline;

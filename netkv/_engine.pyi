@@ -484,13 +484,14 @@ class SwitchNode:
         ports: Sequence[tuple[int, str, str]],
         cpu_port: int = 510,
         trains: bool = True,
+        seed: int = 1,
     ) -> None:
         """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
 
         The kernel keeps everyone but the peer out. A port that is in use raises OSError with a
         sentence that says which; a wrong address or port number raises ValueError. With `trains`,
         frames of one size cross the kernel together (segmentation offload) where it can do that;
-        no peer sees a difference.
+        no peer sees a difference. `seed` is for what impaired links do at random.
         """
 
     def start(self) -> None:
@@ -509,6 +510,16 @@ class SwitchNode:
         """
 
     def resume(self) -> None: ...
+    def impair(self, port: int, direction: str, impairment: str) -> None:
+        """Set how the link at a port treats frames, in place of what was set before.
+
+        `direction` is "to" or "from" (the host). `impairment` is JSON, probabilities and seconds:
+        {"loss": 0.01, "duplicate": 0, "reorder": 0.1, "delay": 0.0005, "jitter": 0.0001,
+        "reorder_span": 0.001}; what is left out is 0 (`reorder_span`, the longest time that a
+        reordered frame is held back, 1 ms); {} is a link in order. Holds for every frame that
+        comes after the call, which may be made before `start`. ValueError says what is wrong.
+        """
+
     def packet_out(self, frame: bytes) -> None:
         """Inject a frame at the CPU port; it starts with the program's packet_out header."""
 
@@ -526,7 +537,9 @@ class SwitchNode:
         are no Ethernet frame: shorter than 14 bytes, or longer than 2048), "unrouted" (left at a
         port that does not exist), "send_drops" (peer gone), "receive_drops" (a socket's buffer was
         full before the switch came round), "packet_ins", "packet_outs", "digests";
-        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time); "cpu_ns" (time of the
+        "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time); "links_lost",
+        "links_duplicated", "links_delayed" (copies that were late) and "links_dropped" (too many
+        were late): frames on impaired links; "cpu_ns" (time of the
         node's thread on a core). Datagrams of anyone but the peer never get in.
         """
 
@@ -567,6 +580,12 @@ class ServerNode:
         """
 
     def stop(self) -> None: ...
+    def slow(self, factor: float) -> None:
+        """Serve `factor` (1 to 1e6) times slower than `service_rate`; 1 is the rate itself.
+
+        ValueError: the factor cannot be, or the servers have no rate. Call it after `start`.
+        """
+
     def failure(self) -> str | None:
         """Why the node has stopped by itself, as a sentence; None while it has not."""
 

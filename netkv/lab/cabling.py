@@ -42,6 +42,12 @@ class Cabling:
     p4runtime: str
     """Where the switch's P4Runtime server listens."""
 
+    def node_port(self, node: str) -> int:
+        """The switch port that leads to a node: `client`, `servers-0`, ..."""
+        if node == "client":
+            return self.client.port
+        return self.servers[int(node.removeprefix("servers-"))].port
+
     def server_port(self, server: int) -> int:
         """The switch port that leads to a server."""
         for cable, partition in zip(self.servers, self.partitions, strict=True):
@@ -69,8 +75,10 @@ def partitions(lab: LabSpec) -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(range(i, lab.servers, processes)) for i in range(processes))
 
 
-def switch_config(spec: RackSpec, cabling: Cabling, bundle: Path) -> dict[str, Any]:
-    """Configuration of the switch node."""
+def switch_config(
+    spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Configuration of the switch node; `links` are impaired (`Conditions.links`)."""
     cables = (cabling.client, *cabling.servers)
     return {
         "bundle": str(bundle),
@@ -78,18 +86,23 @@ def switch_config(spec: RackSpec, cabling: Cabling, bundle: Path) -> dict[str, A
         "executor": spec.lab.executor,
         "ports": [[cable.port, cable.switch, cable.peer] for cable in cables],
         "cpu_port": CPU_PORT,
+        "links": links,
         "p4runtime": cabling.p4runtime,
     }
 
 
 def server_config(
-    spec: RackSpec, cabling: Cabling, index: int, role: str, data: Path
+    spec: RackSpec, cabling: Cabling, index: int, role: str, data: Path, slow: float
 ) -> dict[str, Any]:
-    """Configuration of the `index`-th server node; `data` is where its store may keep files."""
+    """Configuration of the `index`-th server node; `data` is where its store may keep files.
+
+    `slow` divides its service rate.
+    """
     size = spec.workload.value_size
     return {
         "backend": spec.lab.backend,
         "data": str(data),
+        "slow": slow,
         "bind": cabling.servers[index].peer,
         "peer": cabling.servers[index].switch,
         "scheme": role,

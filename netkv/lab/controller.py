@@ -8,6 +8,9 @@ Rules
    belongs to a life (writes not answered, packets not handled) is forgotten with it.
 3. After a life has ended the next one begins as soon as the switch answers again, with
    `SwitchRestarted`: loading the program empties the switch, whether it had restarted or not.
+4. A controller that is stopped is gone with all that it knew. The next one begins as the first did,
+   with `Started`: it loads the program, which empties the switch, and preloads nothing.
+5. What a cut of the control channel does stands in `channel`.
 """
 
 from __future__ import annotations
@@ -25,6 +28,7 @@ from netkv.control import base
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
+from netkv.lab.channel import ControlChannel
 from netkv.lab.spec import RackSpec
 from netkv.p4rt import entities
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
@@ -57,6 +61,7 @@ class Controller:
         cabling: Cabling,
         bundle: Path,
         *,
+        channel: ControlChannel,
         preload: Sequence[bytes],
         tell: Callable[[str], object],
         on_failure: Callable[[str], None],
@@ -71,6 +76,7 @@ class Controller:
         """Between controller and switch so far, both directions: P4Runtime messages."""
         self._address = cabling.p4runtime
         self._bundle = bundle
+        self._channel = channel
         self._preload = tuple(preload)
         self._listener = tell
         self._said = ""
@@ -93,6 +99,11 @@ class Controller:
     def statistics(self) -> dict[str, int]:
         """What the control plane counts, and `lives`: how often the switch was set up."""
         return {**self.control_plane.statistics(), "lives": self._lives}
+
+    @property
+    def running(self) -> bool:
+        """Whether it was started and has not ended."""
+        return self._task is not None and not self._task.done()
 
     async def start(self) -> None:
         """Starts; `ready` waits until the switch is set up."""
@@ -130,12 +141,14 @@ class Controller:
 
     async def _live(self) -> None:
         """One life: from connecting to the end of the stream."""
+        await self._channel.whole()
         client = P4RuntimeClient(self._address)
         try:
             await client.connect(CONNECT_TIMEOUT)
             await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
-            life = _Life(client, self.control_plane, self._note_bytes, self._tell)
+            life = _Life(client, self._channel, self.control_plane, self._note_bytes, self._tell)
             await life.enable_digests()
+            await self._channel.whole()
         except ControllerError as error:
             await client.close()
             if not error.disconnected:
@@ -172,17 +185,20 @@ class _Life:
     def __init__(
         self,
         client: P4RuntimeClient,
+        channel: ControlChannel,
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
         tell: Callable[[str], object],
     ) -> None:
         self._client = client
+        self._channel = channel
         self._names = client.names
         self._control_plane = control_plane
         self._note_bytes = note_bytes
         self._tell = tell
         self._events: asyncio.Queue[base.Event] = asyncio.Queue()
-        self._actions: asyncio.Queue[base.Action] = asyncio.Queue()
+        self._actions: asyncio.Queue[tuple[int, base.Action]] = asyncio.Queue()
+        """With the number of cuts of the channel when it was decided."""
 
     async def enable_digests(self) -> None:
         """Asks the switch for the digests that the control plane wants."""
@@ -230,7 +246,8 @@ class _Life:
             event = await self._next_event(timed)
             timed = isinstance(event, base.Timer)
             for action in self._control_plane.handle(time.monotonic_ns(), event):
-                self._actions.put_nowait(action)
+                if not isinstance(action, base.SendFrame) or not self._channel.loses():
+                    self._actions.put_nowait((self._channel.cuts, action))
             # Neither many events nor a timer that is always due may starve the other tasks.
             await asyncio.sleep(0)
 
@@ -250,17 +267,20 @@ class _Life:
 
     async def _carry_out(self) -> None:
         while True:
-            action = await self._actions.get()
+            cuts, action = await self._actions.get()
             writes: list[base.TableWrite] = []
             while isinstance(action, base.InsertEntry | base.DeleteEntry | base.SetDefault):
                 writes.append(action)
                 if self._actions.empty():
                     break
-                action = self._actions.get_nowait()
+                cuts, action = self._actions.get_nowait()
             if writes:
                 await self._write(writes)
             match action:
                 case base.SendFrame(frame, egress_port):
+                    # It may have waited behind a write that stalled.
+                    if self._channel.loses(since=cuts):
+                        continue
                     packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
                     self._note_bytes(packet.ByteSize())
                     await self._client.packet_out(packet)
@@ -271,6 +291,7 @@ class _Life:
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
         """Carries out table writes that stand together and answers each."""
         updates = [self._update(write) for write in writes]
+        await self._channel.whole()
         self._note_bytes(sum(update.ByteSize() for update in updates))
         failed: dict[int, str] = {}
         try:
@@ -282,6 +303,7 @@ class _Life:
             if not failed:
                 # The Write was refused as a whole.
                 failed = dict.fromkeys(range(len(writes)), str(refused))
+        await self._channel.whole()
         for index, write in enumerate(writes):
             error = failed.get(index, "")
             written = base.TableWritten(write.write, index not in failed, error)
@@ -306,12 +328,16 @@ class _Life:
 
     async def _hear_packets(self) -> None:
         async for packet in self._client.packets():
+            if self._channel.loses():
+                continue
             self._note_bytes(packet.ByteSize())
             port = self._names.packet_metadata(packet).get("ingress_port", 0)
             self._events.put_nowait(base.PacketIn(port, packet.payload))
 
     async def _hear_digests(self) -> None:
         async for message in self._client.digests():
+            if self._channel.loses():
+                continue
             self._note_bytes(message.ByteSize())
             await self._client.acknowledge(message)
             for members in self._names.digest_members(message):

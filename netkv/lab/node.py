@@ -49,7 +49,11 @@ class SwitchProcess:
         bundle = Path(config["bundle"]).read_bytes()
         self._switch = _engine.Switch(bundle, config["seed"], config["executor"])
         ports = [(port, bind, peer) for port, bind, peer in config["ports"]]
-        self._node = _engine.SwitchNode(self._switch, ports, config["cpu_port"])
+        self._node = _engine.SwitchNode(
+            self._switch, ports, config["cpu_port"], seed=config["seed"]
+        )
+        for link in config["links"]:
+            self._impair(link)
         self._p4runtime = str(config["p4runtime"])
 
     def start(self) -> dict[str, Any]:
@@ -62,6 +66,8 @@ class SwitchProcess:
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
             return {**self._node.statistics(), **self._server.statistics()}
+        if command["do"] == "impair":
+            return self._impair(command)
         if command["do"] == "pause":
             return self._node.pause()
         if command["do"] == "resume":
@@ -70,6 +76,9 @@ class SwitchProcess:
 
     def failure(self) -> str | None:
         return self._server.failure
+
+    def _impair(self, link: dict[str, Any]) -> None:
+        self._node.impair(link["port"], link["direction"], json.dumps(link["impairment"]))
 
 
 class ServerProcess:
@@ -80,6 +89,7 @@ class ServerProcess:
 
         self._backend = config.pop("backend")
         self._data = config.pop("data")
+        self._slow = config.pop("slow")
         self._node = _engine.ServerNode(json.dumps(config))
 
     def start(self) -> dict[str, Any]:
@@ -89,11 +99,15 @@ class ServerProcess:
             self._node.start(RocksDB(self._data))
         else:
             self._node.start()
+        if self._slow > 1:
+            self._node.slow(self._slow)
         return {}
 
     def handle(self, command: dict[str, Any]) -> Any:
         if command["do"] == "statistics":
             return self._node.statistics()
+        if command["do"] == "slow":
+            return self._node.slow(command["factor"])
         raise ValueError(f"a server does not know the command '{command['do']}'")
 
     def failure(self) -> str | None:

@@ -6,6 +6,9 @@ Rules
 2. A node that ends without being asked to is a failure: it is told at once, and the first one is
    kept in `failed`. The rack itself goes on; whether the run does is its owner's decision.
 3. `stop` and every failed `start` leave no process behind.
+4. The controller is a node, too, but no process: its tasks run here. To stop and to kill it is the
+   same.
+5. Faults of links, servers and the control channel last until they are healed, whoever restarts.
 """
 
 from __future__ import annotations
@@ -13,18 +16,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from netkv import resources, schemes
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
+from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
-from netkv.lab.report import ClientSample, EventKind, RackEvent, RackSample
+from netkv.lab.report import EventKind, RackEvent, RackSample
+from netkv.lab.sampling import ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 
 _ADDRESS_TRIES = 5
@@ -32,6 +38,7 @@ _ADDRESS_TRIES = 5
 _REBIND_TIMEOUT = 5.0
 """Seconds for the addresses of a dead node to become free again."""
 PRELOAD_TIMEOUT = 60.0
+CONTROLLER = "controller"
 
 
 class Rack:
@@ -68,21 +75,28 @@ class Rack:
         self._cabling: Cabling | None = None
         self._bundle = directory / "program.bundle"
         self._controller: Controller | None = None
-        self._before: dict[int, dict[str, float]] = {}
-        """What each server had counted at the last sample."""
+        self._set_up = False
+        """Whether the switch that runs now has had a controller."""
+        self._conditions = Conditions()
+        self._server_counts = ServerCounts(spec.lab.servers)
         self._control_bytes = 0
         self._sampled_at = time.monotonic()
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All nodes, running or not: `switch`, `servers-0`, ..., `client`."""
+        """All processes, running or not: `switch`, `servers-0`, ..., `client`."""
         count = min(self.spec.lab.server_processes, self.spec.lab.servers)
         return ("switch", *(f"servers-{i}" for i in range(count)), "client")
 
     @property
     def running(self) -> dict[str, bool]:
-        """Which nodes are running."""
+        """Which processes are running."""
         return {name: name in self._nodes and self._nodes[name].running for name in self.nodes}
+
+    @property
+    def controlled(self) -> bool:
+        """Whether a controller runs, or has run since the switch was started last."""
+        return self._controller is not None or self._set_up
 
     async def start(self) -> None:
         """Brings everything up: nodes, then control plane, then the preloaded cache.
@@ -102,10 +116,7 @@ class Rack:
 
     async def stop(self) -> None:
         """Ends everything; nothing happens the second time."""
-        if self._controller is not None:
-            controller, self._controller = self._controller, None
-            with contextlib.suppress(Exception):
-                await controller.stop()
+        await self._stop_controller()
         nodes = [node for node in self._nodes.values() if node.running]
         for node in nodes:
             node.expected_to_exit = True
@@ -116,6 +127,9 @@ class Rack:
 
     async def kill(self, name: str) -> None:
         """Kills a node (SIGKILL), as a crash would."""
+        if name == CONTROLLER:
+            await self._end_controller("killed", "was killed")
+            return
         node = self._node(name)
         await node.kill()
         self._tell("killed", name, f"The node '{name}' was killed.")
@@ -123,19 +137,32 @@ class Rack:
 
     async def stop_node(self, name: str) -> None:
         """Stops a node in order."""
+        if name == CONTROLLER:
+            await self._end_controller("stopped", "was stopped")
+            return
         node = self._node(name)
         await node.stop()
         self._tell("stopped", name, f"The node '{name}' was stopped.")
         self._on_processes(self._nodes)
 
-    async def start_node(self, name: str) -> None:
+    async def start_node(self, name: str, storage: Literal["kept", "lost"] | None = None) -> None:
         """Starts a node that was stopped, killed or died, with its old addresses.
 
-        A switch comes back empty; the control plane notices and installs everything again.
+        A switch comes back empty; the control plane notices and installs everything again. A
+        controller comes back without memory and sets the switch up; that takes a moment longer
+        than this call. `storage` says whether servers find their records; None: if their back end
+        can keep them. Raises `UsageError` for what cannot be.
         """
+        if name == CONTROLLER:
+            if self._controller is not None and self._controller.running:
+                raise UsageError("The controller is running already.")
+            await self._launch_controller(())
+            self._tell("started", name, "A new controller has taken over.")
+            return
         self._check_name(name)
         if self.running[name]:
             raise UsageError(f"The node '{name}' is running already.")
+        found = self._settle_storage(name, storage)
         deadline = time.monotonic() + _REBIND_TIMEOUT
         while True:
             try:
@@ -145,7 +172,40 @@ class Rack:
                 if time.monotonic() > deadline:
                     raise
                 await asyncio.sleep(0.1)
-        self._tell("started", name, f"The node '{name}' was started again.")
+        self._tell("started", name, f"The node '{name}' was started again{found}.")
+
+    async def impair(
+        self, name: str, direction: Direction, impairment: Mapping[str, float]
+    ) -> None:
+        """Sets how the link of a node treats frames in one direction (`SwitchNode.impair`).
+
+        In place of what was set before; it lasts while nodes come and go. Raises `NodeError`.
+        """
+        assert self._cabling is not None
+        self._check_name(name, self.nodes[1:], "node at the end of a link")
+        self._conditions.set_link(name, direction, impairment)
+        if self.running["switch"]:
+            port = self._cabling.node_port(name)
+            command = {"port": port, "direction": direction, "impairment": dict(impairment)}
+            await self._node("switch").command("impair", command)
+
+    async def slow(self, name: str, factor: float) -> None:
+        """Makes the servers of a process `factor` times slower than their service rate.
+
+        It lasts while the process comes and goes. Raises `NodeError`.
+        """
+        self._check_name(name, self.nodes[1:-1], "server process")
+        self._conditions.set_slow(name, factor)
+        if self.running[name]:
+            await self._node(name).command("slow", {"factor": factor})
+
+    def partition(self) -> None:
+        """Cuts the control channel (`netkv.lab.channel`)."""
+        self._conditions.channel.cut()
+
+    def heal(self) -> None:
+        """Restores the control channel."""
+        self._conditions.channel.heal()
 
     async def client(self, command: dict[str, Any]) -> dict[str, Any]:
         """Sends a command to the load generator (`ClientNode.command`); raises `NodeError`."""
@@ -161,7 +221,7 @@ class Rack:
         )
         now = time.monotonic()
         interval, self._sampled_at = now - self._sampled_at, now
-        load, dropped, statistics = self._server_rates(servers, interval)
+        load, dropped, statistics = self._server_counts.take(servers, interval)
         bytes_before, self._control_bytes = self._control_bytes, self._controller_bytes()
         return RackSample(
             time=time.time(),
@@ -225,24 +285,48 @@ class Rack:
         hottest = []
         if self.scheme.caches and self.spec.lab.preload and self.spec.lab.cache_entries:
             hottest = await self.hottest(self.spec.lab.cache_entries)
+        controller = await self._launch_controller(hottest)
+        await controller.ready(PRELOAD_TIMEOUT)
+
+    async def _launch_controller(self, preload: Sequence[bytes]) -> Controller:
+        assert self._cabling is not None
         self._controller = Controller(
             self.scheme,
             self.spec,
             self._cabling,
             self._bundle,
-            preload=hottest,
-            tell=lambda text: self._tell("control", "controller", text),
+            channel=self._conditions.channel,
+            preload=preload,
+            tell=lambda text: self._tell("control", CONTROLLER, text),
             on_failure=self._controller_failed,
         )
+        self._control_bytes = 0
+        self._set_up = True
         await self._controller.start()
-        await self._controller.ready(PRELOAD_TIMEOUT)
+        return self._controller
+
+    async def _stop_controller(self) -> None:
+        if self._controller is not None:
+            controller, self._controller = self._controller, None
+            with contextlib.suppress(Exception):
+                await controller.stop()
+
+    async def _end_controller(self, kind: EventKind, how: str) -> None:
+        if self._controller is None:
+            raise NodeError("The controller is not running.")
+        await self._stop_controller()
+        self._tell(kind, CONTROLLER, f"The controller {how}.")
 
     async def _launch(self, name: str) -> None:
         assert self._cabling is not None
         kind: Kind = "client"
         config = cabling.client_config(self.spec, self._cabling)
         if name == "switch":
-            kind, config = "switch", cabling.switch_config(self.spec, self._cabling, self._bundle)
+            kind = "switch"
+            ports = {node: self._cabling.node_port(node) for node in self.nodes[1:]}
+            links = self._conditions.links(ports)
+            config = cabling.switch_config(self.spec, self._cabling, self._bundle, links)
+            self._set_up = self._controller is not None
         elif name.startswith("servers-"):
             index = int(name.removeprefix("servers-"))
             kind = "server"
@@ -251,17 +335,38 @@ class Rack:
                 self._cabling,
                 index,
                 self.scheme.server_role,
-                self.directory / "data" / name,
+                self._data(name),
+                self._conditions.slow(name),
             )
         node = NodeProcess(
             name, kind, config, self.directory / "logs" / f"{name}.log", self._node_ended
         )
         self._nodes[name] = node
-        self._before = {s: c for s, c in self._before.items() if s not in self._servers_of(name)}
+        self._server_counts.forget(self._servers_of(name))
         await node.spawn()
         # Told before it is ready: whoever cleans up after a crash has to know every process.
         self._on_processes(self._nodes)
         await node.configure()
+
+    def _data(self, name: str) -> Path:
+        """Where the servers of a process may keep files."""
+        return self.directory / "data" / name
+
+    def _settle_storage(self, name: str, storage: Literal["kept", "lost"] | None) -> str:
+        """Makes a store be as it shall be found; returns what to say of it."""
+        servers = name.startswith("servers-")
+        durable = self.spec.lab.backend != "memory"
+        if storage is not None and not servers:
+            raise UsageError(f"The node '{name}' has no storage that could be {storage}.")
+        if storage == "kept" and not durable:
+            raise UsageError(
+                f"The records of '{name}' cannot be kept: a store in memory is gone with its "
+                f"process ('lab.backend: rocksdb' keeps them)."
+            )
+        if storage == "lost" and durable:
+            shutil.rmtree(self._data(name), ignore_errors=True)
+        lost = servers and (storage == "lost" or not durable)
+        return ", without what was written to it" if lost else ""
 
     def _servers_of(self, name: str) -> tuple[int, ...]:
         if self._cabling is None or not name.startswith("servers-"):
@@ -287,11 +392,11 @@ class Rack:
         self._on_event(event)
         return event
 
-    def _check_name(self, name: str) -> None:
-        if name not in self.nodes:
+    def _check_name(self, name: str, among: Sequence[str] = (), what: str = "node") -> None:
+        names = among or (*self.nodes, CONTROLLER)
+        if name not in names:
             raise UsageError(
-                f"There is no node '{name}' in this lab.\n"
-                f"  {suggest(name, self.nodes, label='Nodes')}"
+                f"There is no {what} '{name}' in this lab.\n  {suggest(name, names, label='Nodes')}"
             )
 
     def _node(self, name: str) -> NodeProcess:
@@ -307,43 +412,5 @@ class Rack:
         except NodeError:
             return {}
 
-    def _server_rates(
-        self, replies: list[dict[str, Any]], interval: float
-    ) -> tuple[tuple[float, ...], tuple[int, ...], tuple[dict[str, Any], ...]]:
-        load = [0.0] * self.spec.lab.servers
-        dropped = [0] * self.spec.lab.servers
-        statistics: list[dict[str, Any]] = [{} for _ in range(self.spec.lab.servers)]
-        for reply in replies:
-            for key, counts in reply.get("servers", {}).items():
-                server = int(key)
-                before = self._before.get(server, {})
-                self._before[server] = counts
-                statistics[server] = counts
-                load[server] = (counts["served"] - before.get("served", 0)) / max(interval, 1e-9)
-                dropped[server] = int(counts["dropped"] - before.get("dropped", 0))
-        return tuple(load), tuple(dropped), tuple(statistics)
-
     def _controller_bytes(self) -> int:
         return 0 if self._controller is None else self._controller.bytes
-
-
-def client_sample(reply: dict[str, Any]) -> ClientSample:
-    """A sample of the load generator, as it came from the engine."""
-    names = (
-        "completed",
-        "reads",
-        "writes",
-        "hits",
-        "retries",
-        "lost",
-        "not_found",
-        "stale_reads",
-        "phantom_reads",
-        "overloaded",
-    )
-    counts = {name: int(reply.get(name, 0)) for name in names}
-    return ClientSample(
-        interval=float(reply.get("interval_s", 0.0)),
-        latency=str(reply.get("latency", "")),
-        **counts,
-    )

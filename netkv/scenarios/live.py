@@ -176,6 +176,9 @@ class DrivenRun(ABC):
         if down:
             self._tell(f"not verified: {', '.join(down)} down at the end")
             return None
+        if not self.rack.controlled:
+            self._tell("not verified: the switch was started again and has had no controller")
+            return None
         self._on_phase("verify")
         await self.rack.client({"do": "phase", "name": "verify"})
         verified = -1

@@ -5,12 +5,14 @@ Times are seconds from the start of the measured part, rates operations per seco
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from netkv import schemes
 from netkv.lab.spec import LabSpec, RackSpec, Shift, Spec, WorkloadSpec
+from netkv.scenarios import faults, possible
+from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
 
 OnFailure = Literal["fail", "continue"]
 Metric = Literal[
@@ -23,53 +25,6 @@ Metric = Literal[
     "cached",
     "control_plane_bytes_per_s",
 ]
-
-
-class TimelineEvent(Spec):
-    """One thing that happens during the measured part; exactly one action besides `at`."""
-
-    ACTIONS: ClassVar[tuple[str, ...]] = ("stop", "start", "kill", "rate", "outstanding", "shift")
-
-    at: Annotated[float, Field(ge=0)]
-    stop: str | None = None
-    """Stop a node as an operator would: `switch`, `client` or `servers-0`, `servers-1`, ..."""
-    start: str | None = None
-    """Start a node again that an earlier event stopped or killed."""
-    kill: str | None = None
-    """Kill a node as a power cut would (SIGKILL)."""
-    rate: Annotated[float, Field(gt=0)] | None = None
-    """From now on an open loop with this rate."""
-    outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """From now on a closed loop with this many requests outstanding."""
-    shift: Shift | None = None
-    """One popularity shift now (its `every` is ignored)."""
-
-    @model_validator(mode="after")
-    def _one_action(self) -> TimelineEvent:
-        given = [name for name in self.ACTIONS if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = " and ".join(given) if given else "none"
-            raise ValueError(
-                f"an event has exactly one of {', '.join(self.ACTIONS)}; this one has {found}"
-            )
-        return self
-
-    @property
-    def action(self) -> str:
-        """Which of the actions it is."""
-        return next(name for name in self.ACTIONS if getattr(self, name) is not None)
-
-    @property
-    def node(self) -> str | None:
-        """The node that is stopped, killed or started; None for load events."""
-        return self.stop or self.start or self.kill
-
-    def describe(self) -> str:
-        """What happens, for the list of events."""
-        if self.shift is not None:
-            return f"shift {self.shift.kind} of {self.shift.keys} keys"
-        value = getattr(self, self.action)
-        return f"{self.action} {value:g}" if isinstance(value, float) else f"{self.action} {value}"
 
 
 class Plot(Spec):
@@ -100,6 +55,8 @@ class Scenario(Spec):
     on_failure: OnFailure = "fail"
     """What an unexpected death of a node means for the run."""
     events: list[TimelineEvent] = Field(default_factory=list)
+    random_faults: RandomFaults | None = None
+    """Faults beside `events`; each run draws them from its seed and stores them as its events."""
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
     """Path of an option → its values; several paths give every combination."""
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
@@ -117,35 +74,9 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
-        nodes = node_names(self.lab)
-        down: set[str] = set()
-        for event in self.timeline():
-            if event.at >= self.duration:
-                raise ValueError(
-                    f"the event '{event.describe()}' at {event.at:g} s is after the end of the run "
-                    f"(duration {self.duration:g} s)"
-                )
-            if event.node is None:
-                continue
-            if event.node not in nodes:
-                raise ValueError(
-                    f"there is no node '{event.node}' in this lab; its nodes: {', '.join(nodes)}"
-                )
-            if event.action == "start":
-                if event.node not in down:
-                    raise ValueError(
-                        f"the event at {event.at:g} s starts '{event.node}', "
-                        f"which no earlier event stopped"
-                    )
-                down.discard(event.node)
-            elif event.node in down:
-                raise ValueError(
-                    f"the event at {event.at:g} s is about '{event.node}', which is down by then"
-                )
-            else:
-                down.add(event.node)
-        if "client" in down:
-            raise ValueError("the client is down at the end, so nothing could be verified")
+        possible.check(self.timeline(), self.lab, self.duration)
+        if self.random_faults is not None:
+            faults.check(self.lab, self.random_faults.kinds, self.random_faults.nodes)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -164,17 +95,14 @@ class Scenario(Spec):
         )
 
 
-def node_names(lab: LabSpec) -> tuple[str, ...]:
-    """The nodes of a rack, as events and logs name them."""
-    count = min(lab.server_processes, lab.servers)
-    return ("switch", *(f"servers-{i}" for i in range(count)), "client")
-
-
 NOUNS: dict[type[Spec], str] = {
     Scenario: "a scenario",
     LabSpec: "a lab",
     WorkloadSpec: "a workload",
     TimelineEvent: "an event",
+    LinkFault: "a link",
+    SlowFault: "a slow server",
+    RandomFaults: "random faults",
     Plot: "a plot",
     Shift: "a popularity shift",
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from netkv import schemes
-from netkv.scenarios import loader, thresholds
+from netkv.scenarios import faults, loader, thresholds
 from netkv.scenarios.model import Scenario
 
 
@@ -17,7 +17,7 @@ class PlannedRun:
     """One run: a scheme at one point of the sweep, once."""
 
     scenario: Scenario
-    """With the sweep point applied."""
+    """With the sweep point applied and random faults drawn."""
     scheme: str
     params: dict[str, Any]
     """Path → value of this point; empty without a sweep."""
@@ -32,9 +32,23 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
         params = dict(zip(scenario.sweep, values, strict=True))
         applied = loader.apply(scenario, params)
         for repeat in range(scenario.repeat):
+            seed = scenario.seed + repeat
+            drawn = draw_faults(applied, seed)
             for scheme in scenario.schemes:
-                runs.append(PlannedRun(applied, scheme, params, repeat, scenario.seed + repeat))
+                runs.append(PlannedRun(drawn, scheme, params, repeat, seed))
     return runs
+
+
+def draw_faults(scenario: Scenario, seed: int) -> Scenario:
+    """The scenario with its random faults as plain events, the same for every scheme."""
+    if scenario.random_faults is None:
+        return scenario
+    drawn = faults.expand(
+        scenario.random_faults, seed, scenario.duration, scenario.lab, scenario.events
+    )
+    data = scenario.model_dump(mode="json", exclude_unset=True, exclude={"random_faults"})
+    events = [event.model_dump(mode="json", exclude_unset=True) for event in drawn]
+    return Scenario.model_validate({**data, "events": [*data.get("events", ()), *events]})
 
 
 def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:

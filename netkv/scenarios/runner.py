@@ -30,6 +30,7 @@ from netkv.scenarios.results import (
     RunStart,
     ScenarioResult,
 )
+from netkv.scenarios.timeline import check_live
 
 MODE = "live"
 
@@ -65,6 +66,8 @@ async def run_scenario(
     """
     state.sweep()
     planned = plan(scenario)
+    for item in planned:
+        check_live(item.scenario)
     results: list[RunResult] = []
     for index, item in enumerate(planned):
         run = _Run(item, index, len(planned), sink, on_progress)

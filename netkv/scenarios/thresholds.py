@@ -3,9 +3,10 @@
     netcache.throughput_ops >= 2 * nocache.throughput_ops
 
 A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
-and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore. Over repeats the
-mean counts, and over a sweep the line must hold at every sweep point. Counts of losses
-(`acked_writes_lost`, `stale_reads`, `lost_ops`, `failed`) are sums over the repeats.
+and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
+every scheme that runs, and the line must hold for all of them. Over repeats the mean counts, and
+over a sweep the line must hold at every sweep point. Counts of losses (`acked_writes_lost`,
+`stale_reads`, `lost_ops`, `failed`) are sums over the repeats.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
 """
@@ -60,6 +61,8 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
 _MAX_LENGTH = 500
+EACH = "each"
+"""Stands for every scheme in turn."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +84,7 @@ def imbalance(load: Iterable[float]) -> float | None:
 
 def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
     """Parses and checks an `expect` line; raises `UsageError` that says what is wrong with it."""
-    names = {_identifier(scheme) for scheme in schemes}
+    names = {EACH, *map(_identifier, schemes)}
     if len(text) > _MAX_LENGTH:
         raise UsageError(f"an 'expect' line has at most {_MAX_LENGTH} characters.")
     try:
@@ -147,10 +150,13 @@ def _over_points(
         return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
     verdict: Threshold | None = None
     for point, runs in points.items():
-        result = _at_point(expression, runs, f" at {point}" if point else "")
-        if not result.ok:
-            return result
-        verdict = verdict or result
+        where = f" at {point}" if point else ""
+        for scheme, own in runs.items() if _names(expression) & {EACH} else [("", [])]:
+            whose = f" for {scheme}" if scheme else ""
+            result = _at_point(expression, {**runs, EACH: own}, whose + where)
+            if not result.ok:
+                return result
+            verdict = verdict or result
     assert verdict is not None
     return verdict
 
@@ -250,7 +256,11 @@ def _identifier(scheme: str) -> str:
 
 
 def schemes_in(expression: Expression) -> set[str]:
-    """The schemes that an expression speaks of, dashes written as underscores."""
+    """The schemes that an expression names, dashes written as underscores."""
+    return _names(expression) - {EACH}
+
+
+def _names(expression: Expression) -> set[str]:
     return {
         node.value.id
         for side in (expression.left, expression.right)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
 
-from netkv.scenarios.model import Scenario, TimelineEvent
+from netkv.errors import UsageError
+from netkv.scenarios.events import Storage, TimelineEvent
+from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import Phase
 
 
@@ -13,8 +16,25 @@ class Rack(Protocol):
 
     async def kill(self, name: str) -> None: ...
     async def stop_node(self, name: str) -> None: ...
-    async def start_node(self, name: str) -> None: ...
+    async def start_node(self, name: str, storage: Storage | None = None) -> None: ...
+    async def impair(
+        self, name: str, direction: Literal["to", "from"], impairment: Mapping[str, float]
+    ) -> None: ...
+    async def slow(self, name: str, factor: float) -> None: ...
+    def partition(self) -> None: ...
+    def heal(self) -> None: ...
     async def client(self, command: dict[str, Any]) -> dict[str, Any]: ...
+
+
+def check_live(scenario: Scenario) -> None:
+    """Raises `UsageError` for an event that only the simulator can carry out."""
+    for event in scenario.timeline():
+        if event.storage == "kept" and scenario.lab.backend == "memory":
+            raise UsageError(
+                f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
+                f"store in memory is gone with its process. Take 'lab.backend: rocksdb', or "
+                f"'storage: lost', or the simulator."
+            )
 
 
 class Timeline:
@@ -42,9 +62,18 @@ class Timeline:
         elif event.stop is not None:
             await rack.stop_node(event.stop)
         elif event.start is not None:
-            await rack.start_node(event.start)
+            await rack.start_node(event.start, event.storage)
             if event.start == "client":
                 await self._resume(rack, phase)
+        elif event.link is not None:
+            for direction in event.link.directions:
+                await rack.impair(event.link.node, direction, event.link.impairment)
+        elif event.slow is not None:
+            await rack.slow(event.slow.node, event.slow.factor)
+        elif event.partition is not None:
+            rack.partition()
+        elif event.heal is not None:
+            rack.heal()
         elif event.shift is not None:
             shift = event.shift.model_dump(mode="json", exclude={"every"})
             await rack.client({"do": "shift", **shift})

@@ -13,6 +13,7 @@ from finsy.proto import p4r
 
 from netkv.control import base
 from netkv.lab import cabling, controller
+from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.p4rt.client import ControllerError
@@ -157,11 +158,13 @@ class Running:
         bundle.write_text("program")
         self.told: list[str] = []
         self.failures: list[str] = []
+        self.channel = ControlChannel()
         self.controller = Controller(
             scheme,
             spec,
             cabling.plug(spec),
             bundle,
+            channel=self.channel,
             preload=preload,
             tell=self.told.append,
             on_failure=self.failures.append,
@@ -280,3 +283,67 @@ async def test_fault_of_a_control_plane_is_told_not_swallowed(
     assert "of the test" in running.failures[0]
     with pytest.raises(ZeroDivisionError):
         await running.controller.stop()
+
+
+async def cut_then_timer(switch: Switch, script: Script, running: Running) -> None:
+    """Cuts the channel, with a timer that is due right after."""
+    then = script.then
+
+    def cut(event: base.Event) -> list[base.Action]:
+        if isinstance(event, base.PacketIn):
+            running.channel.cut()
+            script.due = 0
+        return then(event)
+
+    script.then = cut
+    switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"cut"))
+    await asyncio.sleep(0.1)
+    script.then = then
+    assert script.heard[-1] == base.Timer()
+
+
+async def test_cut_channel_stalls_table_writes_and_their_answers_until_it_is_healed(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.then = lambda event: [insert(5, "a")] if isinstance(event, base.Timer) else []
+    async with Running(script, tmp_path) as running:
+        await cut_then_timer(switch, script, running)
+        assert switch.log == ["load program"]
+        running.channel.heal()
+        await asyncio.sleep(0.1)
+        assert switch.log == ["load program", "write a"]
+        assert script.heard[-1] == base.TableWritten(5, ok=True)
+
+
+async def test_cut_channel_loses_packets_both_ways_and_none_comes_late(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    # The frame waits behind a write that stalls: it was sent while the channel was cut.
+    actions: list[base.Action] = [insert(1, "a"), base.SendFrame(b"lost")]
+    script.then = lambda event: actions if isinstance(event, base.Timer) else []
+    async with Running(script, tmp_path) as running:
+        await cut_then_timer(switch, script, running)
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"lost"))
+        await asyncio.sleep(0.1)
+        running.channel.heal()
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"heard"))
+        await asyncio.sleep(0.1)
+        packets = [event.frame for event in script.heard if isinstance(event, base.PacketIn)]
+        assert packets == [b"cut", b"heard"]
+        assert switch.log == ["load program", "write a"]
+        assert running.channel.lost == 2
+
+
+async def test_switch_that_restarts_while_the_channel_is_cut_is_set_up_after(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [insert(1, "a")]
+    async with Running(script, tmp_path) as running:
+        running.channel.cut()
+        switch.break_streams()
+        await asyncio.sleep(0.2)
+        assert base.SwitchRestarted() not in script.heard
+        running.channel.heal()
+        await asyncio.sleep(0.2)
+        assert switch.log == ["load program", "write a"] * 2
+        assert script.heard.count(base.SwitchRestarted()) == 1

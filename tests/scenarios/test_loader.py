@@ -152,7 +152,7 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
     assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1, stop: switch, rate: 5}\n")
     text = error_of(GOOD + "events:\n  - {at: 1, kill: servers-7}\n")
     assert "no node 'servers-7'" in text
-    assert "switch, servers-0, client" in text
+    assert "Did you mean 'servers-0'? Its nodes: client, controller, servers-0, switch." in text
     assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
     assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")
     loader.loads(GOOD + "events:\n  - {at: 1, kill: switch}\n  - {at: 2, start: switch}\n", "f")

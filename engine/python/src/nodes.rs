@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use netkv_rack::client::ClientNode as Client;
 use netkv_rack::config::{ClientConfig, ServerConfig};
+use netkv_rack::impair::{Direction, Impairment};
 use netkv_rack::server::ServerNode as Server;
 use netkv_rack::store::Store;
 use netkv_rack::switch::{PortConfig, SwitchNode as Node};
@@ -72,15 +73,16 @@ pub struct SwitchNode(Node);
 #[pymethods]
 impl SwitchNode {
     #[new]
-    #[pyo3(signature = (switch, ports, cpu_port = 510, trains = true))]
+    #[pyo3(signature = (switch, ports, cpu_port = 510, trains = true, seed = 1))]
     fn new(
         switch: &Bound<'_, Switch>,
         ports: Vec<(u16, String, String)>,
         cpu_port: u16,
         trains: bool,
+        seed: u64,
     ) -> PyResult<Self> {
         let ports = port_configs(&ports, trains)?;
-        let node = Node::new(switch.get().shared(), &ports, cpu_port);
+        let node = Node::seeded(switch.get().shared(), &ports, cpu_port, seed);
         node.map(Self).map_err(|error| io_error(&error))
     }
 
@@ -102,6 +104,20 @@ impl SwitchNode {
 
     fn resume(&self, py: Python<'_>) {
         py.detach(|| self.0.resume());
+    }
+
+    fn impair(&self, port: u16, direction: &str, impairment: &str) -> PyResult<()> {
+        let direction = match direction {
+            "to" => Direction::To,
+            "from" => Direction::From,
+            other => {
+                return Err(PyValueError::new_err(format!(
+                    "'{other}' is not a direction of a link; it is 'to' or 'from' the host."
+                )));
+            }
+        };
+        let impairment = Impairment::parse(impairment).map_err(PyValueError::new_err)?;
+        self.0.impair(port, direction, impairment).map_err(PyValueError::new_err)
     }
 
     fn packet_out(&self, frame: &[u8]) {
@@ -153,6 +169,11 @@ impl ServerNode {
 
     fn stop(&self, py: Python<'_>) {
         py.detach(|| self.0.stop());
+    }
+
+    fn slow(&self, py: Python<'_>, factor: f64) -> PyResult<()> {
+        // Detached, as `statistics`.
+        py.detach(|| self.0.slow(factor)).map_err(PyValueError::new_err)
     }
 
     fn failure(&self) -> Option<String> {

@@ -14,6 +14,16 @@ pub const LONGEST_DELAY: Nanos = 10_000_000_000;
 /// Default of [`Impairment::reorder_span`]: 1 ms.
 pub const REORDER_SPAN: Nanos = 1_000_000;
 
+/// Which way frames go on a link, seen from the host at its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// From the switch to the host.
+    To,
+    /// From the host to the switch.
+    From,
+}
+
 /// How one direction of a link treats frames. The default does nothing to them.
 ///
 /// As JSON all times are in seconds and everything may be left out:
@@ -171,18 +181,21 @@ impl Fate {
 #[derive(Debug, Clone)]
 pub struct Impairer {
     impairment: Impairment,
+    /// Whether the impairment does nothing.
+    idle: bool,
     random: Random,
 }
 
 impl Impairer {
     /// A link in order. Give every direction of every link a `stream` of its own.
     pub fn new(seed: u64, stream: u64) -> Self {
-        Self { impairment: Impairment::NONE, random: Random::new(seed, stream) }
+        Self { impairment: Impairment::NONE, idle: true, random: Random::new(seed, stream) }
     }
 
     /// From now on frames are treated like that; the random numbers go on where they are.
     pub fn set(&mut self, impairment: Impairment) {
         self.impairment = impairment;
+        self.idle = impairment.is_none();
     }
 
     /// How frames are treated.
@@ -192,12 +205,12 @@ impl Impairer {
 
     /// True if frames pass as they are, so that nobody needs to ask about each.
     pub fn is_idle(&self) -> bool {
-        self.impairment.is_none()
+        self.idle
     }
 
     /// Decides about the next frame. Takes no random number that its impairment does not need.
     pub fn fate(&mut self) -> Fate {
-        if self.is_idle() {
+        if self.idle {
             return Fate::UNTOUCHED;
         }
         if self.happens(self.impairment.loss) {

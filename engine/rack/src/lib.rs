@@ -13,6 +13,7 @@ mod command;
 pub mod config;
 mod counters;
 pub mod echo;
+mod fabric;
 mod generator;
 pub mod impair;
 pub mod load;

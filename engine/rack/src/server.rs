@@ -30,6 +30,9 @@ counters! {
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
 
+/// The largest factor of [`ServerNode::slow`].
+pub const MOST_SLOW: f64 = 1e6;
+
 struct Shared {
     /// The loop has them during a round.
     servers: Mutex<Vec<Server>>,
@@ -118,6 +121,27 @@ impl ServerNode {
     pub fn stop(&self) {
         self.worker.stop();
         lock(&self.socket).take();
+    }
+
+    /// Makes all servers of the node serve `factor` times slower than their service rate; 1 makes
+    /// them as fast as they were. Nothing, unless the node was started.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: the factor cannot be, or the servers have no service rate.
+    pub fn slow(&self, factor: f64) -> Result<(), String> {
+        if !(1.0..=MOST_SLOW).contains(&factor) {
+            return Err(format!("A factor of {factor} is not possible; it is 1 to {MOST_SLOW}."));
+        }
+        if self.config.service_rate.is_none() {
+            return Err(
+                "Only servers with a service rate can be slowed down ('service_rate').".to_owned()
+            );
+        }
+        lock(&self.shared.servers).iter_mut().for_each(|server| {
+            server.slow(factor);
+        });
+        Ok(())
     }
 
     /// Why the node has stopped by itself, as a sentence.

@@ -7,6 +7,11 @@
 //!
 //! The pipeline is locked for a port's batch and not while the kernel works: a program that was
 //! swapped in sees every frame that came later, and none gets lost.
+//!
+//! The node is the fabric, too: the link at each port can be told to lose, double, reorder and
+//! delay frames, in each direction.
+
+mod forward;
 
 use std::collections::VecDeque;
 use std::io;
@@ -15,13 +20,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
 
-use netkv_dataplane::{DigestMessage, Output, Switch};
+use netkv_dataplane::{DigestMessage, Switch};
 
-use crate::clock;
 use crate::counters::counters;
+use crate::fabric::Order;
+use crate::impair::{Direction, Impairment};
 use crate::pipeline::Pipeline;
-use crate::sys::{Poller, Received, Sender, Socket};
-use crate::worker::{Signals, Worker, lock};
+use crate::sys::Socket;
+use crate::worker::{Worker, lock};
+use forward::Loop;
 
 /// Frames for the control plane that wait at most; later ones are dropped and counted.
 pub const CPU_QUEUE: usize = 4096;
@@ -29,10 +36,6 @@ pub const CPU_QUEUE: usize = 4096;
 pub const DIGEST_QUEUE: usize = 16_384;
 /// v1model's ports have 9 bits; the last one drops.
 const PORTS: usize = 511;
-/// An Ethernet header.
-const SHORTEST_FRAME: usize = 14;
-/// Token of the waker in the poller; ports have their index.
-const WAKER: u64 = u64::MAX;
 
 /// Where a port is on the fabric.
 #[derive(Debug, Clone, Copy)]
@@ -52,6 +55,7 @@ counters! {
     pub struct Counters {
         received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
         packet_ins, packet_outs, digests, cpu_queue_drops, digest_drops, receive_drops, cpu_ns,
+        links_lost, links_duplicated, links_delayed, links_dropped,
     }
 }
 
@@ -75,6 +79,11 @@ struct Shared<P> {
     inbox: Mutex<Inbox>,
     arrived: Condvar,
     packet_outs: Mutex<Vec<Vec<u8>>>,
+    /// For the links at the ports; `ordered` says that there are some.
+    orders: Mutex<Vec<Order>>,
+    ordered: AtomicBool,
+    /// Of what links do at random.
+    seed: u64,
     paused: AtomicBool,
     /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.
     at_work: Mutex<()>,
@@ -95,6 +104,16 @@ pub struct Node<P> {
 impl<P: Pipeline> Node<P> {
     /// Binds all ports. Errors are sentences: a busy UDP port, or a port number that cannot be.
     pub fn new(pipeline: Arc<Mutex<P>>, ports: &[PortConfig], cpu_port: u16) -> io::Result<Self> {
+        Self::seeded(pipeline, ports, cpu_port, 1)
+    }
+
+    /// [`Node::new`], with a seed for what impaired links do at random.
+    pub fn seeded(
+        pipeline: Arc<Mutex<P>>,
+        ports: &[PortConfig],
+        cpu_port: u16,
+        seed: u64,
+    ) -> io::Result<Self> {
         let invalid = |text: String| Err(io::Error::new(io::ErrorKind::InvalidInput, text));
         let mut bound: Vec<Port> = Vec::with_capacity(ports.len());
         for config in ports {
@@ -119,6 +138,9 @@ impl<P: Pipeline> Node<P> {
             inbox: Mutex::default(),
             arrived: Condvar::new(),
             packet_outs: Mutex::default(),
+            orders: Mutex::default(),
+            ordered: AtomicBool::new(false),
+            seed,
             paused: AtomicBool::new(false),
             at_work: Mutex::default(),
             resumed: Condvar::new(),
@@ -176,6 +198,30 @@ impl<P: Pipeline> Node<P> {
         self.worker.signals().waker.wake();
     }
 
+    /// Sets how the link at a port treats frames in one direction, in place of what was set before.
+    /// Holds for every frame that comes after; may be called before the node is started.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: there is no such port, or no such impairment.
+    pub fn impair(
+        &self,
+        port: u16,
+        direction: Direction,
+        impairment: Impairment,
+    ) -> Result<(), String> {
+        impairment.check().map_err(|text| format!("Switch port {port}: {text}."))?;
+        let ports = lock(&self.ports).clone().unwrap_or_default();
+        let Some(index) = ports.iter().position(|it| it.number == port) else {
+            let numbers: Vec<String> = ports.iter().map(|it| it.number.to_string()).collect();
+            let ports = numbers.join(", ");
+            return Err(format!("There is no switch port {port}; the ports are: {ports}."));
+        };
+        lock(&self.shared.orders).push(Order { port: index, direction, impairment });
+        self.shared.ordered.store(true, Ordering::Release);
+        Ok(())
+    }
+
     /// Waits for frames to the control plane or digests; none if the time passes or the node ends.
     pub fn wait(&self, timeout: Duration) -> (Vec<Vec<u8>>, Vec<DigestMessage>) {
         let mut inbox = lock(&self.shared.inbox);
@@ -213,171 +259,4 @@ impl<P: Pipeline> Node<P> {
 
 fn receive_drops(ports: &[Port]) -> u64 {
     ports.iter().map(|port| port.socket.receive_drops()).sum()
-}
-
-/// What the thread owns.
-struct Loop<'a, P> {
-    shared: &'a Shared<P>,
-    ports: &'a [Port],
-    signals: &'a Signals,
-    poller: Poller,
-    ready: Vec<u64>,
-    received: Received,
-    output: Output,
-    sender: Sender,
-    /// For each port, where the frames that leave there are in `output`.
-    leaving: Vec<Vec<(usize, usize)>>,
-    /// Index of a port number in `ports`.
-    index: [Option<usize>; PORTS],
-    /// For the control plane, in this round.
-    packet_ins: Vec<Vec<u8>>,
-    digests: Vec<DigestMessage>,
-}
-
-impl<'a, P: Pipeline> Loop<'a, P> {
-    fn new(shared: &'a Shared<P>, ports: &'a [Port], signals: &'a Signals) -> io::Result<Self> {
-        let poller = Poller::new()?;
-        poller.watch(&signals.waker, WAKER)?;
-        let mut index = [None; PORTS];
-        for (i, port) in ports.iter().enumerate() {
-            poller.watch(&port.socket, i as u64)?;
-            index[usize::from(port.number)] = Some(i);
-        }
-        Ok(Self {
-            shared,
-            ports,
-            signals,
-            poller,
-            ready: Vec::new(),
-            received: Received::default(),
-            output: Output::new(),
-            sender: Sender::default(),
-            leaving: vec![Vec::new(); ports.len()],
-            index,
-            packet_ins: Vec::new(),
-            digests: Vec::new(),
-        })
-    }
-
-    fn run(mut self) -> io::Result<()> {
-        loop {
-            self.ready.clear();
-            self.ready.extend(self.poller.wait(None)?);
-            let mut at_work = lock(&self.shared.at_work);
-            while self.shared.paused.load(Ordering::Acquire) {
-                at_work = match self.shared.resumed.wait(at_work) {
-                    Ok(guard) => guard,
-                    Err(poisoned) => poisoned.into_inner(),
-                };
-            }
-            if self.signals.stopping() {
-                return Ok(());
-            }
-            self.round()?;
-        }
-    }
-
-    /// Moves what is there now.
-    fn round(&mut self) -> io::Result<()> {
-        for at in 0..self.ready.len() {
-            match self.ready[at] {
-                WAKER => self.packet_outs(),
-                index => self.port_batch(index as usize)?,
-            }
-        }
-        self.shared.counters.batches.add(1);
-        self.distribute();
-        self.send();
-        self.output.clear();
-        self.deliver();
-        Ok(())
-    }
-
-    fn packet_outs(&mut self) {
-        self.signals.waker.clear();
-        let frames = std::mem::take(&mut *lock(&self.shared.packet_outs));
-        self.shared.counters.packet_outs.add(frames.len() as u64);
-        let frames = frames.iter().map(Vec::as_slice);
-        let mut pipeline = lock(&self.shared.pipeline);
-        pipeline.batch(clock::now(), self.shared.cpu_port, frames, &mut self.output);
-        self.digests.append(&mut pipeline.take_digests());
-    }
-
-    fn port_batch(&mut self, index: usize) -> io::Result<()> {
-        let port = &self.ports[index];
-        let received = self.received.fill(&port.socket)?;
-        let (mut bytes, mut malformed) = (0, 0);
-        let frames = self.received.frames().filter_map(|frame| {
-            let whole = frame.filter(|frame| frame.len() >= SHORTEST_FRAME);
-            match whole {
-                Some(frame) => bytes += frame.len() as u64,
-                None => malformed += 1,
-            }
-            whole
-        });
-        let mut pipeline = lock(&self.shared.pipeline);
-        pipeline.batch(clock::now(), port.number, frames, &mut self.output);
-        self.digests.append(&mut pipeline.take_digests());
-        drop(pipeline);
-        let counters = &self.shared.counters;
-        counters.received.add(received as u64);
-        counters.received_bytes.add(bytes);
-        counters.malformed.add(malformed);
-        Ok(())
-    }
-
-    /// Sorts what left the pipeline by the socket it is for, or the control plane.
-    fn distribute(&mut self) {
-        let mut unrouted = 0;
-        for (number, (start, end)) in self.output.ranges() {
-            if number == self.shared.cpu_port {
-                self.packet_ins.push(self.output.bytes()[start..end].to_vec());
-            } else if let Some(&Some(index)) = self.index.get(usize::from(number)) {
-                self.leaving[index].push((start, end));
-            } else {
-                unrouted += 1;
-            }
-        }
-        self.shared.counters.unrouted.add(unrouted);
-    }
-
-    fn send(&mut self) {
-        let counters = &self.shared.counters;
-        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
-            if !leaving.is_empty() {
-                let sent = self.sender.send(&port.socket, self.output.bytes(), leaving);
-                leaving.clear();
-                counters.sent.add(sent.frames);
-                counters.sent_bytes.add(sent.bytes);
-                counters.send_drops.add(sent.dropped);
-            }
-        }
-    }
-
-    /// Hands packets and digests of the round to whoever calls [`SwitchNode::wait`].
-    fn deliver(&mut self) {
-        if self.packet_ins.is_empty() && self.digests.is_empty() {
-            return;
-        }
-        let counters = &self.shared.counters;
-        counters.packet_ins.add(self.packet_ins.len() as u64);
-        counters.digests.add(self.digests.len() as u64);
-        let mut inbox = lock(&self.shared.inbox);
-        for frame in self.packet_ins.drain(..) {
-            if inbox.frames.len() < CPU_QUEUE {
-                inbox.frames.push_back(frame);
-            } else {
-                counters.cpu_queue_drops.add(1);
-            }
-        }
-        for digest in self.digests.drain(..) {
-            if inbox.digests.len() < DIGEST_QUEUE {
-                inbox.digests.push_back(digest);
-            } else {
-                counters.digest_drops.add(1);
-            }
-        }
-        drop(inbox);
-        self.shared.arrived.notify_all();
-    }
 }

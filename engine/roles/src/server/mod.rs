@@ -150,6 +150,16 @@ impl Server {
         self.keys.len()
     }
 
+    /// Serves `factor` times slower than its service rate says, from the next request on; 1 is the
+    /// rate itself. A server without a rate has nothing to slow down: then false.
+    pub fn slow(&mut self, factor: f64) -> bool {
+        let (Some(service), Some(rate)) = (&mut self.service, self.config.service_rate) else {
+            return false;
+        };
+        service.set_rate(rate / factor);
+        true
+    }
+
     /// Takes one frame; pushes what must happen next onto `out`. Frames that are not for this
     /// server are counted and have no effect.
     pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {

@@ -31,8 +31,19 @@ pub(crate) enum Arrival {
 impl Service {
     /// `rate` requests a second (more than 0), at most `limit` waiting.
     pub(crate) fn new(rate: f64, limit: usize) -> Self {
-        let interval = (SECOND as f64 / rate) as Nanos;
-        Self { interval, limit, free_at: 0, waiting: VecDeque::new(), spare: Vec::new() }
+        Self {
+            interval: interval(rate),
+            limit,
+            free_at: 0,
+            waiting: VecDeque::new(),
+            spare: Vec::new(),
+        }
+    }
+
+    /// From the next request on `rate` requests a second; the one being served takes as long as it
+    /// would have.
+    pub(crate) fn set_rate(&mut self, rate: f64) {
+        self.interval = interval(rate);
     }
 
     /// A frame arrives at `now`.
@@ -71,6 +82,10 @@ impl Service {
     pub(crate) fn next(&self) -> Option<Nanos> {
         (!self.waiting.is_empty()).then_some(self.free_at)
     }
+}
+
+fn interval(rate: f64) -> Nanos {
+    (SECOND as f64 / rate) as Nanos
 }
 
 #[cfg(test)]

@@ -1,0 +1,235 @@
+//! The links at a switch node's ports: which of them are impaired, and the frames that are late.
+//!
+//! A link in order costs nothing: the loop asks once a batch whether it has to look here at all.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use netkv_roles::Nanos;
+
+use crate::impair::{Direction, Impairer, Impairment};
+
+/// Late frames that wait at most, over all links; further ones are lost and counted.
+pub const LATE_LIMIT: usize = 65_536;
+/// Buffers kept for frames to come.
+const SPARE: usize = 4096;
+
+/// From now on a direction of a link is like that.
+#[derive(Debug, Clone, Copy)]
+pub struct Order {
+    /// Index of the port.
+    pub port: usize,
+    /// Which way.
+    pub direction: Direction,
+    /// How frames are treated.
+    pub impairment: Impairment,
+}
+
+/// What links did to frames.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct Tally {
+    /// Frames that were lost.
+    pub lost: u64,
+    /// Frames that arrived twice.
+    pub duplicated: u64,
+    /// Copies that were late.
+    pub delayed: u64,
+    /// Copies that were lost because too many were late.
+    pub dropped: u64,
+}
+
+/// A frame whose time has not come. Frames of one time keep their order.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Late {
+    due: Nanos,
+    sequence: u64,
+    /// Index of the port.
+    pub port: usize,
+    to_host: bool,
+    /// The whole frame.
+    pub frame: Vec<u8>,
+}
+
+impl Late {
+    /// Which way it goes.
+    pub fn direction(&self) -> Direction {
+        if self.to_host { Direction::To } else { Direction::From }
+    }
+}
+
+/// The links of one switch.
+pub struct Fabric {
+    /// For each port: to the host, from the host.
+    links: Vec<[Impairer; 2]>,
+    /// Whether any link is impaired to its host.
+    impaired_to: bool,
+    late: BinaryHeap<Reverse<Late>>,
+    sequence: u64,
+    spare: Vec<Vec<u8>>,
+    tally: Tally,
+}
+
+fn side(direction: Direction) -> usize {
+    match direction {
+        Direction::To => 0,
+        Direction::From => 1,
+    }
+}
+
+impl Fabric {
+    /// Links in order, with these port numbers. Their random numbers come from `seed`, each
+    /// direction of each port a stream of its own.
+    pub fn new(seed: u64, ports: impl Iterator<Item = u16>) -> Self {
+        let links = ports.map(|port| {
+            [Direction::To, Direction::From]
+                .map(|direction| Impairer::new(seed, 2 * u64::from(port) + side(direction) as u64))
+        });
+        Self {
+            links: links.collect(),
+            impaired_to: false,
+            late: BinaryHeap::new(),
+            sequence: 0,
+            spare: Vec::new(),
+            tally: Tally::default(),
+        }
+    }
+
+    /// Carries out an order. Frames that are late already stay so.
+    pub fn obey(&mut self, order: Order) {
+        self.links[order.port][side(order.direction)].set(order.impairment);
+        self.impaired_to = self.links.iter().any(|link| !link[side(Direction::To)].is_idle());
+    }
+
+    /// True if frames to some host have to go through [`Fabric::pass`].
+    pub fn impairs_to(&self) -> bool {
+        self.impaired_to
+    }
+
+    /// True if frames from the host at a port have to go through [`Fabric::pass`].
+    pub fn impairs_from(&self, port: usize) -> bool {
+        !self.links[port][side(Direction::From)].is_idle()
+    }
+
+    /// Puts a frame on a link; returns how many copies of it arrive at once. Others are kept until
+    /// they are due, or gone.
+    pub fn pass(&mut self, now: Nanos, port: usize, direction: Direction, frame: &[u8]) -> usize {
+        let fate = self.links[port][side(direction)].fate();
+        self.tally.lost += u64::from(fate.is_lost());
+        self.tally.duplicated += u64::from(fate.delays().len() > 1);
+        let mut at_once = 0;
+        for &delay in fate.delays() {
+            if delay == 0 {
+                at_once += 1;
+            } else if self.late.len() < LATE_LIMIT {
+                self.tally.delayed += 1;
+                self.keep(now + delay, port, direction, frame);
+            } else {
+                self.tally.dropped += 1;
+            }
+        }
+        at_once
+    }
+
+    fn keep(&mut self, due: Nanos, port: usize, direction: Direction, frame: &[u8]) {
+        let mut buffer = self.spare.pop().unwrap_or_default();
+        buffer.clear();
+        buffer.extend_from_slice(frame);
+        self.sequence += 1;
+        self.late.push(Reverse(Late {
+            due,
+            sequence: self.sequence,
+            port,
+            to_host: direction == Direction::To,
+            frame: buffer,
+        }));
+    }
+
+    /// When the next late frame is due; none if there is none.
+    pub fn deadline(&self) -> Option<Nanos> {
+        self.late.peek().map(|Reverse(late)| late.due)
+    }
+
+    /// Takes the next late frame that is due by now.
+    pub fn take_due(&mut self, now: Nanos) -> Option<Late> {
+        if self.deadline()? > now {
+            return None;
+        }
+        self.late.pop().map(|Reverse(late)| late)
+    }
+
+    /// Gives the memory of a frame back.
+    pub fn recycle(&mut self, late: Late) {
+        if self.spare.len() < SPARE {
+            self.spare.push(late.frame);
+        }
+    }
+
+    /// What links did since the last call.
+    pub fn take_tally(&mut self) -> Tally {
+        std::mem::take(&mut self.tally)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fabric(impairment: Impairment) -> Fabric {
+        let mut fabric = Fabric::new(1, [5, 9].into_iter());
+        fabric.obey(Order { port: 1, direction: Direction::From, impairment });
+        fabric
+    }
+
+    fn due(fabric: &mut Fabric, now: Nanos) -> Vec<Vec<u8>> {
+        std::iter::from_fn(|| fabric.take_due(now)).map(|late| late.frame).collect()
+    }
+
+    #[test]
+    fn only_the_direction_that_was_named_is_impaired() {
+        let cut = Impairment { loss: 1.0, ..Impairment::NONE };
+        let mut fabric = fabric(cut);
+        assert!(fabric.impairs_from(1) && !fabric.impairs_from(0) && !fabric.impairs_to());
+        assert_eq!(fabric.pass(0, 1, Direction::From, b"a"), 0);
+        assert_eq!(fabric.pass(0, 1, Direction::To, b"a"), 1);
+        assert_eq!(fabric.pass(0, 0, Direction::From, b"a"), 1);
+        fabric.obey(Order { port: 0, direction: Direction::To, impairment: cut });
+        assert!(fabric.impairs_to());
+        assert_eq!(fabric.take_tally(), Tally { lost: 1, ..Tally::default() });
+    }
+
+    #[test]
+    fn an_even_delay_keeps_the_order_and_comes_when_it_is_due() {
+        let mut fabric = fabric(Impairment { delay: 100, ..Impairment::NONE });
+        for number in 0..50u8 {
+            // Ten frames at a time.
+            assert_eq!(fabric.pass(u64::from(number / 10), 1, Direction::From, &[number]), 0);
+        }
+        assert_eq!(fabric.deadline(), Some(100));
+        assert!(due(&mut fabric, 99).is_empty());
+        assert_eq!(due(&mut fabric, 102), (0..30u8).map(|n| vec![n]).collect::<Vec<_>>());
+        assert_eq!(due(&mut fabric, 104).len(), 20);
+        assert_eq!(fabric.deadline(), None);
+    }
+
+    #[test]
+    fn later_frames_overtake_those_that_are_held_back() {
+        let held = Impairment { reorder: 0.5, reorder_span: 1000, ..Impairment::NONE };
+        let mut fabric = fabric(held);
+        let at_once =
+            (0..100).map(|n| fabric.pass(n, 1, Direction::From, &[n as u8])).sum::<usize>();
+        let late = due(&mut fabric, 10_000);
+        assert_eq!(at_once + late.len(), 100);
+        assert!((20..80).contains(&at_once) && !late.is_sorted());
+    }
+
+    #[test]
+    fn a_link_that_is_late_for_ever_does_not_take_all_memory() {
+        let mut fabric = fabric(Impairment { delay: 1, ..Impairment::NONE });
+        for _ in 0..LATE_LIMIT + 7 {
+            fabric.pass(0, 1, Direction::From, b"frame");
+        }
+        let tally = fabric.take_tally();
+        assert_eq!((tally.delayed, tally.dropped), (LATE_LIMIT as u64, 7));
+        assert_eq!(due(&mut fabric, 1).len(), LATE_LIMIT);
+    }
+}

@@ -1,0 +1,283 @@
+//! The switch node's thread: rounds of frames from the ports through the pipeline to the ports.
+
+use std::io;
+use std::iter::{once, repeat_n};
+use std::sync::atomic::Ordering;
+
+use netkv_dataplane::{DigestMessage, Output};
+
+use super::{CPU_QUEUE, DIGEST_QUEUE, PORTS, Port, Shared};
+use crate::clock;
+use crate::fabric::{Fabric, Late};
+use crate::impair::Direction;
+use crate::pipeline::Pipeline;
+use crate::sys::{Poller, Received, Sender};
+use crate::worker::{Signals, lock};
+
+/// An Ethernet header.
+const SHORTEST_FRAME: usize = 14;
+/// Token of the waker in the poller; ports have their index.
+const WAKER: u64 = u64::MAX;
+
+/// What the thread owns.
+pub struct Loop<'a, P> {
+    shared: &'a Shared<P>,
+    ports: &'a [Port],
+    signals: &'a Signals,
+    poller: Poller,
+    ready: Vec<u64>,
+    received: Received,
+    output: Output,
+    sender: Sender,
+    /// For each port, where the frames that leave there are in `output`.
+    leaving: Vec<Vec<(usize, usize)>>,
+    /// Index of a port number in `ports`.
+    index: [Option<usize>; PORTS],
+    fabric: Fabric,
+    /// Frames from hosts that were late, in this round.
+    arriving: Vec<Late>,
+    /// So many frames at the head of `output` come from links to their hosts, where they were late.
+    late: usize,
+    /// For the control plane, in this round.
+    packet_ins: Vec<Vec<u8>>,
+    digests: Vec<DigestMessage>,
+}
+
+impl<'a, P: Pipeline> Loop<'a, P> {
+    /// Watches the ports.
+    pub fn new(shared: &'a Shared<P>, ports: &'a [Port], signals: &'a Signals) -> io::Result<Self> {
+        let poller = Poller::new()?;
+        poller.watch(&signals.waker, WAKER)?;
+        let mut index = [None; PORTS];
+        for (i, port) in ports.iter().enumerate() {
+            poller.watch(&port.socket, i as u64)?;
+            index[usize::from(port.number)] = Some(i);
+        }
+        Ok(Self {
+            shared,
+            ports,
+            signals,
+            poller,
+            ready: Vec::new(),
+            received: Received::default(),
+            output: Output::new(),
+            sender: Sender::default(),
+            leaving: vec![Vec::new(); ports.len()],
+            index,
+            fabric: Fabric::new(shared.seed, ports.iter().map(|port| port.number)),
+            arriving: Vec::new(),
+            late: 0,
+            packet_ins: Vec::new(),
+            digests: Vec::new(),
+        })
+    }
+
+    /// Moves frames until the node is stopped.
+    pub fn run(mut self) -> io::Result<()> {
+        loop {
+            self.ready.clear();
+            self.ready.extend(self.poller.wait(clock::until(self.fabric.deadline()))?);
+            let mut at_work = lock(&self.shared.at_work);
+            while self.shared.paused.load(Ordering::Acquire) {
+                at_work = match self.shared.resumed.wait(at_work) {
+                    Ok(guard) => guard,
+                    Err(poisoned) => poisoned.into_inner(),
+                };
+            }
+            if self.signals.stopping() {
+                return Ok(());
+            }
+            self.round()?;
+        }
+    }
+
+    /// Moves what is there now.
+    fn round(&mut self) -> io::Result<()> {
+        if self.shared.ordered.load(Ordering::Acquire) {
+            self.obey();
+        }
+        if self.fabric.deadline().is_some() {
+            self.release();
+        }
+        for at in 0..self.ready.len() {
+            match self.ready[at] {
+                WAKER => self.packet_outs(),
+                index => self.port_batch(index as usize)?,
+            }
+        }
+        self.shared.counters.batches.add(1);
+        if self.fabric.impairs_to() {
+            self.distribute_impaired();
+        } else {
+            self.distribute();
+        }
+        self.send();
+        self.output.clear();
+        self.late = 0;
+        self.deliver();
+        Ok(())
+    }
+
+    fn packet_outs(&mut self) {
+        self.signals.waker.clear();
+        let frames = std::mem::take(&mut *lock(&self.shared.packet_outs));
+        self.shared.counters.packet_outs.add(frames.len() as u64);
+        let frames = frames.iter().map(Vec::as_slice);
+        let mut pipeline = lock(&self.shared.pipeline);
+        pipeline.batch(clock::now(), self.shared.cpu_port, frames, &mut self.output);
+        self.digests.append(&mut pipeline.take_digests());
+    }
+
+    fn port_batch(&mut self, index: usize) -> io::Result<()> {
+        let port = &self.ports[index];
+        let received = self.received.fill(&port.socket)?;
+        let (mut bytes, mut malformed) = (0, 0);
+        let frames = self.received.frames().filter_map(|frame| {
+            let whole = frame.filter(|frame| frame.len() >= SHORTEST_FRAME);
+            match whole {
+                Some(frame) => bytes += frame.len() as u64,
+                None => malformed += 1,
+            }
+            whole
+        });
+        let mut pipeline = lock(&self.shared.pipeline);
+        let now = clock::now();
+        if self.fabric.impairs_from(index) {
+            let fabric = &mut self.fabric;
+            let passing = frames
+                .flat_map(|frame| repeat_n(frame, fabric.pass(now, index, Direction::From, frame)));
+            pipeline.batch(now, port.number, passing, &mut self.output);
+        } else {
+            pipeline.batch(now, port.number, frames, &mut self.output);
+        }
+        self.digests.append(&mut pipeline.take_digests());
+        drop(pipeline);
+        let counters = &self.shared.counters;
+        counters.received.add(received as u64);
+        counters.received_bytes.add(bytes);
+        counters.malformed.add(malformed);
+        if self.fabric.impairs_from(index) {
+            self.count_links();
+        }
+        Ok(())
+    }
+
+    /// Carries out the orders about links.
+    fn obey(&mut self) {
+        self.shared.ordered.store(false, Ordering::Release);
+        for order in lock(&self.shared.orders).drain(..) {
+            self.fabric.obey(order);
+        }
+    }
+
+    /// Takes the late frames whose time has come to where they go.
+    fn release(&mut self) {
+        let now = clock::now();
+        while let Some(late) = self.fabric.take_due(now) {
+            match late.direction() {
+                Direction::From => self.arriving.push(late),
+                Direction::To => {
+                    self.output.push(self.ports[late.port].number, &late.frame);
+                    self.late += 1;
+                    self.fabric.recycle(late);
+                }
+            }
+        }
+        if self.arriving.is_empty() {
+            return;
+        }
+        let mut pipeline = lock(&self.shared.pipeline);
+        for late in self.arriving.drain(..) {
+            let frame = once(late.frame.as_slice());
+            pipeline.batch(now, self.ports[late.port].number, frame, &mut self.output);
+            self.fabric.recycle(late);
+        }
+        self.digests.append(&mut pipeline.take_digests());
+    }
+
+    /// Sorts what left the pipeline by the socket it is for, or the control plane.
+    fn distribute(&mut self) {
+        let mut unrouted = 0;
+        for (number, (start, end)) in self.output.ranges() {
+            if number == self.shared.cpu_port {
+                self.packet_ins.push(self.output.bytes()[start..end].to_vec());
+            } else if let Some(&Some(index)) = self.index.get(usize::from(number)) {
+                self.leaving[index].push((start, end));
+            } else {
+                unrouted += 1;
+            }
+        }
+        self.shared.counters.unrouted.add(unrouted);
+    }
+
+    /// [`Loop::distribute`] with links that may lose frames, double them or keep them for later.
+    fn distribute_impaired(&mut self) {
+        let now = clock::now();
+        let bytes = self.output.bytes();
+        let mut unrouted = 0;
+        for (at, (number, (start, end))) in self.output.ranges().enumerate() {
+            if number == self.shared.cpu_port {
+                self.packet_ins.push(bytes[start..end].to_vec());
+            } else if let Some(&Some(index)) = self.index.get(usize::from(number)) {
+                let copies = if at < self.late {
+                    1
+                } else {
+                    self.fabric.pass(now, index, Direction::To, &bytes[start..end])
+                };
+                self.leaving[index].extend(repeat_n((start, end), copies));
+            } else {
+                unrouted += 1;
+            }
+        }
+        self.shared.counters.unrouted.add(unrouted);
+        self.count_links();
+    }
+
+    fn count_links(&mut self) {
+        let (tally, counters) = (self.fabric.take_tally(), &self.shared.counters);
+        counters.links_lost.add(tally.lost);
+        counters.links_duplicated.add(tally.duplicated);
+        counters.links_delayed.add(tally.delayed);
+        counters.links_dropped.add(tally.dropped);
+    }
+
+    fn send(&mut self) {
+        let counters = &self.shared.counters;
+        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
+            if !leaving.is_empty() {
+                let sent = self.sender.send(&port.socket, self.output.bytes(), leaving);
+                leaving.clear();
+                counters.sent.add(sent.frames);
+                counters.sent_bytes.add(sent.bytes);
+                counters.send_drops.add(sent.dropped);
+            }
+        }
+    }
+
+    /// Hands packets and digests of the round to whoever calls [`super::Node::wait`].
+    fn deliver(&mut self) {
+        if self.packet_ins.is_empty() && self.digests.is_empty() {
+            return;
+        }
+        let counters = &self.shared.counters;
+        counters.packet_ins.add(self.packet_ins.len() as u64);
+        counters.digests.add(self.digests.len() as u64);
+        let mut inbox = lock(&self.shared.inbox);
+        for frame in self.packet_ins.drain(..) {
+            if inbox.frames.len() < CPU_QUEUE {
+                inbox.frames.push_back(frame);
+            } else {
+                counters.cpu_queue_drops.add(1);
+            }
+        }
+        for digest in self.digests.drain(..) {
+            if inbox.digests.len() < DIGEST_QUEUE {
+                inbox.digests.push_back(digest);
+            } else {
+                counters.digest_drops.add(1);
+            }
+        }
+        drop(inbox);
+        self.shared.arrived.notify_all();
+    }
+}

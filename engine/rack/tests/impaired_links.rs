@@ -1,0 +1,150 @@
+//! A switch node whose links lose, double, reorder and delay frames.
+
+mod small_switch;
+
+use std::io::ErrorKind;
+use std::time::{Duration, Instant};
+
+use netkv_rack::impair::{Direction, Impairment};
+use small_switch::{Bench, bench, frame};
+
+const FRAMES: u32 = 20_000;
+const NONE: Impairment = Impairment::NONE;
+
+/// Sends FRAMES numbered frames to the host at port 2; gives the numbers in the order of arrival.
+fn numbers(bench: &Bench) -> Vec<u32> {
+    let [one, two] = &bench.peers;
+    two.set_nonblocking(true).unwrap();
+    let mut arrived = Vec::new();
+    let mut receive = || {
+        let mut buffer = [0; 100];
+        loop {
+            match two.recv(&mut buffer) {
+                Ok(18) => arrived.push(u32::from_be_bytes(buffer[14..18].try_into().unwrap())),
+                Ok(other) => panic!("a frame of {other} bytes"),
+                Err(error) if error.kind() == ErrorKind::WouldBlock => break,
+                Err(error) => panic!("{error}"),
+            }
+        }
+    };
+    let settled = || {
+        let came = bench.count("received");
+        let (late, lost) = (bench.count("links_delayed"), bench.count("links_lost"));
+        (came, bench.count("sent"), late, lost)
+    };
+    for number in 0..FRAMES {
+        one.send(&frame(0x0800, number)).unwrap();
+        if number % 50 == 49 {
+            // So that no buffer runs over.
+            bench.reach("received", u64::from(number + 1));
+            receive();
+        }
+    }
+    bench.reach("received", u64::from(FRAMES));
+    // Nothing is late for longer than the tests' delays, which are far below this.
+    let mut last = (settled(), Instant::now());
+    while last.1.elapsed() < Duration::from_millis(300) {
+        receive();
+        if settled() != last.0 {
+            last = (settled(), Instant::now());
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    receive();
+    arrived
+}
+
+fn impaired(direction: Direction, impairment: Impairment) -> (Bench, Vec<u32>) {
+    let bench = bench();
+    let port = match direction {
+        Direction::From => 1,
+        Direction::To => 2,
+    };
+    bench.node.impair(port, direction, impairment).unwrap();
+    let arrived = numbers(&bench);
+    (bench, arrived)
+}
+
+/// Whether a count of FRAMES trials is within five standard deviations of its mean.
+fn likely(count: u64, probability: f64) -> bool {
+    let (n, p) = (f64::from(FRAMES), probability);
+    (count as f64 - n * p).abs() <= 5.0 * (n * p * (1.0 - p)).sqrt()
+}
+
+#[test]
+fn a_lossy_link_loses_its_share_and_keeps_the_order_of_the_rest() {
+    for direction in [Direction::From, Direction::To] {
+        let (bench, arrived) = impaired(direction, Impairment { loss: 0.1, ..NONE });
+        let lost = bench.count("links_lost");
+        assert!(likely(lost, 0.1), "{lost} lost");
+        assert_eq!(arrived.len() as u64 + lost, u64::from(FRAMES));
+        assert!(arrived.is_sorted_by(|a, b| a < b));
+    }
+}
+
+#[test]
+fn a_link_that_doubles_delivers_everything_and_its_share_twice() {
+    for direction in [Direction::From, Direction::To] {
+        let (bench, mut arrived) = impaired(direction, Impairment { duplicate: 0.2, ..NONE });
+        let doubled = bench.count("links_duplicated");
+        assert!(likely(doubled, 0.2), "{doubled} doubled");
+        assert_eq!(arrived.len() as u64, u64::from(FRAMES) + doubled);
+        assert!(arrived.is_sorted());
+        arrived.dedup();
+        assert_eq!(arrived.len(), FRAMES as usize);
+    }
+}
+
+#[test]
+fn a_link_that_reorders_loses_nothing_and_lets_frames_overtake() {
+    for direction in [Direction::From, Direction::To] {
+        let (bench, mut arrived) = impaired(direction, Impairment { reorder: 0.3, ..NONE });
+        let held = bench.count("links_delayed");
+        assert!(likely(held, 0.3), "{held} held back");
+        let overtaken = arrived.windows(2).filter(|pair| pair[0] > pair[1]).count();
+        assert!(overtaken > FRAMES as usize / 100, "{overtaken} overtaken");
+        arrived.sort_unstable();
+        assert!(arrived.into_iter().eq(0..FRAMES));
+    }
+}
+
+#[test]
+fn an_even_delay_keeps_the_order_and_lasts_as_long_as_it_says() {
+    for direction in [Direction::From, Direction::To] {
+        let delay = Impairment { delay: 20_000_000, ..NONE };
+        let (bench, arrived) = impaired(direction, delay);
+        assert!(arrived.into_iter().eq(0..FRAMES));
+        assert_eq!(bench.count("links_delayed"), u64::from(FRAMES));
+        let [one, two] = &bench.peers;
+        two.set_nonblocking(false).unwrap();
+        let sent = Instant::now();
+        one.send(&frame(0x0800, 1)).unwrap();
+        assert_eq!(two.recv(&mut [0; 100]).unwrap(), 18);
+        assert!(sent.elapsed() >= Duration::from_millis(20), "{:?}", sent.elapsed());
+        // The other way nothing was changed: no frame waits.
+        two.send(&frame(0x0800, 2)).unwrap();
+        assert_eq!(one.recv(&mut [0; 100]).unwrap(), 18);
+        assert_eq!(bench.count("links_delayed"), u64::from(FRAMES) + 1);
+    }
+}
+
+#[test]
+fn a_link_that_was_cut_and_healed_carries_all_frames_again() {
+    let bench = bench();
+    bench.node.impair(1, Direction::From, Impairment { loss: 1.0, ..NONE }).unwrap();
+    bench.peers[0].send(&frame(0x0800, 1)).unwrap();
+    bench.reach("links_lost", 1);
+    bench.node.impair(1, Direction::From, NONE).unwrap();
+    assert!(numbers(&bench).into_iter().eq(0..FRAMES));
+    assert_eq!(bench.count("links_lost"), 1);
+}
+
+#[test]
+fn an_impairment_that_cannot_be_is_refused_with_a_sentence() {
+    let bench = bench();
+    let error = bench.node.impair(3, Direction::To, NONE).unwrap_err();
+    assert!(error.contains("no switch port 3") && error.contains("1, 2"), "{error}");
+    let wrong = Impairment { loss: 2.0, ..NONE };
+    let error = bench.node.impair(1, Direction::To, wrong).unwrap_err();
+    assert!(error.contains("'loss' is 2"), "{error}");
+}

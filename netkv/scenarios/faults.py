@@ -1,0 +1,200 @@
+"""Faults drawn at random: a seed becomes a timeline that anybody can read and replay.
+
+Rules
+-----
+1. The same arguments give the same events on every machine.
+2. Every fault ends: what is stopped is started, what is cut is healed, before `quiet` of the
+   duration is left, so that a run that follows can be verified.
+3. A fault hits what no other fault has hit and not yet let go, and nothing that an event of
+   `besides` is about; so the timeline is always a possible one.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterable, Sequence
+from typing import TypeAlias, TypeVar
+
+from netkv.lab.spec import LabSpec
+from netkv.scenarios.events import (
+    FAULT_KINDS,
+    Direction,
+    FaultKind,
+    LinkFault,
+    RandomFaults,
+    SlowFault,
+    Storage,
+    TimelineEvent,
+    node_names,
+    server_names,
+)
+from netkv.scenarios.possible import check_names
+
+QUIET = 0.05
+"""Share of the duration at its end in which no fault is at work."""
+_DIGITS = 6
+"""Times are in whole microseconds."""
+
+_DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
+_T = TypeVar("_T")
+
+Target: TypeAlias = tuple[str, str]
+"""What one fault at a time may be about: `("node", "switch")`, `("link", "client")`,
+`("slow", "servers-0")`, `("channel", "controller")`."""
+
+
+def random_schedule(
+    rng_seed: int,
+    duration: float,
+    lab: LabSpec,
+    kinds: Sequence[FaultKind] | None = None,
+    *,
+    nodes: Sequence[str] | None = None,
+    every: float,
+    last: float,
+    storage: Storage | None = None,
+    besides: Iterable[TimelineEvent] = (),
+) -> list[TimelineEvent]:
+    """Faults and their ends over `duration` seconds, in the order of their times.
+
+    `kinds`: None is all that are possible in this lab. `nodes`: which they may hit; None is all,
+    but for the client's process, and servers are stopped only if they keep their records.
+    `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
+    half to one and a half of it). `storage`: what servers find when they start again; None is
+    what their back end can do. Raises ValueError with a sentence for what is not possible.
+    """
+    check(lab, kinds, nodes, storage)
+    if kinds is None:
+        kinds = [kind for kind in FAULT_KINDS if _targets(kind, lab, nodes, storage)]
+    rng = random.Random(rng_seed)
+    limit = duration * (1 - QUIET)
+    held = {target: math.inf for event in besides for target in _about(event)}
+    """When each target is let go."""
+    events: list[TimelineEvent] = []
+    now = 0.0
+    while kinds:
+        now += -math.log(1 - rng.random()) * every
+        begin = round(now, _DIGITS)
+        end = round(min(now + last * (0.5 + rng.random()), limit), _DIGITS)
+        if begin >= limit:
+            break
+        kind = _one(rng, kinds)
+        free = [t for t in _targets(kind, lab, nodes, storage) if held.get(t, -1.0) < begin]
+        if end > begin and free:
+            target = _one(rng, free)
+            held[target] = end
+            events += _fault(rng, kind, target[1], begin, end, storage)
+    return sorted(events, key=lambda event: event.at)
+
+
+def expand(
+    faults: RandomFaults,
+    rng_seed: int,
+    duration: float,
+    lab: LabSpec,
+    besides: Sequence[TimelineEvent],
+) -> list[TimelineEvent]:
+    """The events that a scenario's `random_faults` come to in one run, beside its own."""
+    return random_schedule(
+        rng_seed,
+        duration,
+        lab,
+        faults.kinds,
+        nodes=faults.nodes,
+        every=faults.every,
+        last=faults.last,
+        besides=besides,
+    )
+
+
+def check(
+    lab: LabSpec,
+    kinds: Sequence[FaultKind] | None,
+    nodes: Sequence[str] | None,
+    storage: Storage | None = None,
+) -> None:
+    """Raises ValueError if a node does not exist or a kind can hit none of them."""
+    if nodes is not None:
+        check_names(nodes, node_names(lab), "'nodes' of random faults")
+    for kind in kinds or ():
+        if not _targets(kind, lab, nodes, storage):
+            why = " (only servers with a 'lab.service_rate' can)" if kind == "slow" else ""
+            raise ValueError(f"no node of the random faults can be hit by '{kind}'{why}")
+
+
+def _targets(
+    kind: FaultKind, lab: LabSpec, nodes: Sequence[str] | None, storage: Storage | None
+) -> list[Target]:
+    """What a kind of fault can hit."""
+    servers = server_names(lab)
+    where, possible = "link", ["client", *servers]
+    if kind in ("stop", "kill"):
+        keep = storage == "kept" or (storage is None and lab.backend != "memory")
+        everything = ["switch", *(servers if keep else ()), "controller"]
+        where, possible = "node", everything if nodes is None else list(node_names(lab))
+    elif kind == "partition":
+        where, possible = "channel", ["controller"]
+    elif kind == "slow":
+        where, possible = "slow", list(servers) if lab.service_rate is not None else []
+    return [(where, name) for name in possible if nodes is None or name in nodes]
+
+
+def _about(event: TimelineEvent) -> list[Target]:
+    """What an event is about, as far as faults are concerned."""
+    if event.node is not None:
+        return [("node", event.node)]
+    if event.link is not None:
+        return [("link", event.link.node)]
+    if event.slow is not None:
+        return [("slow", event.slow.node)]
+    return [("channel", "controller")] if event.partition or event.heal else []
+
+
+def _one(rng: random.Random, options: Sequence[_T]) -> _T:
+    return options[int(rng.random() * len(options))]
+
+
+def _fault(
+    rng: random.Random,
+    kind: FaultKind,
+    node: str,
+    begin: float,
+    end: float,
+    storage: Storage | None,
+) -> tuple[TimelineEvent, TimelineEvent]:
+    """A fault of a kind and its end."""
+    if kind in ("stop", "kill"):
+        found = storage if node.startswith("servers-") else None
+        return (
+            TimelineEvent.model_validate({"at": begin, kind: node}),
+            TimelineEvent(at=end, start=node, storage=found),
+        )
+    if kind == "partition":
+        return (
+            TimelineEvent(at=begin, partition="controller"),
+            TimelineEvent(at=end, heal="controller"),
+        )
+    if kind == "slow":
+        slow = SlowFault(node=node, factor=round(_between(rng, 2, 20), 1))
+        return (
+            TimelineEvent(at=begin, slow=slow),
+            TimelineEvent(at=end, slow=SlowFault(node=node, factor=1)),
+        )
+    direction = _one(rng, _DIRECTIONS)
+    strength = {
+        "loss": lambda: {"loss": _between(rng, 0.01, 0.3)},
+        "duplicate": lambda: {"duplicate": _between(rng, 0.01, 0.3)},
+        "reorder": lambda: {"reorder": _between(rng, 0.05, 0.5)},
+        "delay": lambda: {"delay": _between(rng, 0.0005, 0.01), "jitter": _between(rng, 0, 0.005)},
+        "cut": lambda: {"loss": 1.0},
+    }[kind]()
+    link = LinkFault.model_validate({"node": node, "direction": direction, **strength})
+    return (
+        TimelineEvent(at=begin, link=link),
+        TimelineEvent(at=end, link=LinkFault(node=node, direction=direction)),
+    )
+
+
+def _between(rng: random.Random, low: float, high: float) -> float:
+    return round(low + (high - low) * rng.random(), 4)

@@ -1,0 +1,183 @@
+"""Faults of a live rack do what they say, last as long as they should, and lose no write."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from racks import finish, load, spec, until
+
+from netkv.errors import UsageError
+from netkv.lab.process import NodeError
+from netkv.lab.rack import Rack
+
+
+async def test_impaired_link_stays_so_while_the_switch_goes_and_comes(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        assert (await load(rack, 0.3)).switch["links_lost"] == 0
+        await rack.impair("client", "to", {"loss": 0.2})
+        await rack.impair("servers-1", "from", {"duplicate": 0.2, "reorder": 0.2})
+        before = await load(rack, 0.5)
+        assert before.switch["links_lost"] > 0
+        assert before.switch["links_duplicated"] > 0
+        assert before.switch["links_delayed"] > 0
+        await rack.kill("switch")
+        await rack.impair("servers-1", "from", {})
+        await rack.start_node("switch")
+        await asyncio.sleep(0.3)
+        after = await load(rack, 1.0)
+        assert after.switch["links_lost"] > 0
+        assert after.switch["links_duplicated"] == 0, "healed while the switch was away"
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+        with pytest.raises(UsageError, match="no node at the end of a link 'switch'"):
+            await rack.impair("switch", "to", {})
+        with pytest.raises(NodeError, match="'loss' is 7"):
+            await rack.impair("client", "to", {"loss": 7})
+    finally:
+        await rack.stop()
+
+
+async def test_slow_server_is_slow_until_it_is_restored_also_after_a_restart(
+    tmp_path: Path,
+) -> None:
+    rack = Rack(spec("nocache", service_rate=400), tmp_path / "rack")
+    await rack.start()
+
+    async def rates() -> tuple[float, float]:
+        sample = await load(rack, 1.0)
+        return sum(sample.server_load[1::2]), sum(sample.server_load[0::2])
+
+    try:
+        await rack.slow("servers-1", 10)
+        slow, _ = await rates()
+        assert 40 < slow < 120, "two servers of 40 operations a second"
+        await rack.kill("servers-1")
+        await rack.start_node("servers-1")
+        slow, _ = await rates()
+        assert 40 < slow < 120
+        await rack.slow("servers-1", 1)
+        restored, other = await rates()
+        assert restored > 200
+        assert other > 200
+        with pytest.raises(UsageError, match="no server process 'client'"):
+            await rack.slow("client", 2)
+    finally:
+        await rack.stop()
+
+
+async def test_servers_without_a_rate_cannot_be_slowed_down(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        with pytest.raises(NodeError, match="service rate"):
+            await rack.slow("servers-0", 2)
+    finally:
+        await rack.stop()
+
+
+async def test_controller_that_is_killed_is_replaced_by_one_without_memory(
+    tmp_path: Path,
+) -> None:
+    rack = Rack(spec(), tmp_path / "rack")
+    await rack.start()
+    try:
+        await load(rack, 0.3)
+        await rack.kill("controller")
+        assert rack.cached_keys() == set()
+        await rack.sample()
+        # A write may be held for a second, by a key that was on its way into the cache.
+        await asyncio.sleep(1.5)
+        alone = await rack.sample()
+        assert alone.client.hits > 0, "the switch goes on without a controller"
+        assert alone.control_plane_bytes == 0
+        with pytest.raises(NodeError, match="controller is not running"):
+            await rack.stop_node("controller")
+        await rack.start_node("controller")
+        with pytest.raises(UsageError, match="running already"):
+            await rack.start_node("controller")
+        await until(lambda: len(rack.cached_keys()) >= 40, "the cache was not filled again", 20)
+        sample = await load(rack, 0.5)
+        assert sample.client.hits > 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+        assert verified.client.stale_reads == 0
+        assert rack.failed is None
+        kinds = [event.kind for event in rack.events if event.node == "controller"]
+        assert [kind for kind in kinds if kind != "control"] == ["killed", "started"]
+    finally:
+        await rack.stop()
+
+
+async def test_switch_that_starts_without_a_controller_is_not_verified(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        await rack.stop_node("controller")
+        assert rack.controlled, "the switch still has its tables"
+        await rack.kill("switch")
+        await rack.start_node("switch")
+        assert not rack.controlled
+        await rack.start_node("controller")
+        assert rack.controlled
+        await asyncio.sleep(0.5)
+        assert (await load(rack, 0.5)).client.completed > 50
+    finally:
+        await rack.stop()
+
+
+async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path) -> None:
+    rack = Rack(spec(preload=False, hot_threshold=2), tmp_path / "rack")
+    await rack.start()
+    try:
+        rack.partition()
+        cut = await load(rack, 1.5)
+        assert cut.client.completed > 200
+        assert cut.client.hits == 0, "no key can be cached"
+        assert cut.control_plane_bytes == 0
+        rack.heal()
+        await until(lambda: len(rack.cached_keys()) >= 20, "nothing was cached after", 20)
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+    finally:
+        await rack.stop()
+
+
+async def test_server_that_loses_its_storage_has_the_first_records_again(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache", backend="rocksdb"), tmp_path / "rack")
+    await rack.start()
+    try:
+        for storage, loses in (("kept", False), ("lost", True)):
+            sample = await load(rack, 0.5)
+            while sample.client.writes < 20:
+                sample = await load(rack, 0.5)
+            await finish(rack, "drain")
+            for node in ("servers-0", "servers-1"):
+                await rack.kill(node)
+                await rack.start_node(node, storage)  # type: ignore[arg-type]
+            verified = await finish(rack, "verify")
+            assert (verified.client_statistics["acked_writes_lost"] > 0) == loses
+    finally:
+        await rack.stop()
+
+
+async def test_storage_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache"), tmp_path / "rack")
+    await rack.start()
+    try:
+        await rack.kill("servers-0")
+        with pytest.raises(UsageError, match="in memory is gone with its process"):
+            await rack.start_node("servers-0", "kept")
+        await rack.start_node("servers-0", "lost")
+        assert "without what was written" in rack.events[-1].text
+        await rack.kill("client")
+        with pytest.raises(UsageError, match="'client' has no storage"):
+            await rack.start_node("client", "kept")
+    finally:
+        await rack.stop()

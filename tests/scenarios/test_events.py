@@ -1,0 +1,135 @@
+"""A timeline that cannot happen is refused with a sentence; one that can is told as it is."""
+
+from __future__ import annotations
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.scenarios import loader
+from netkv.scenarios.events import LinkFault, TimelineEvent
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.timeline import check_live
+
+HEAD = """\
+name: mine
+schemes: [nocache]
+lab: {servers: 4, server_processes: 2, service_rate: 500}
+duration: 10
+"""
+
+
+def loads(*events: str, more: str = "", head: str = HEAD) -> Scenario:
+    lines = "".join(f"  - {event}\n" for event in events)
+    return loader.loads(f"{head}{more}events:\n{lines}" if events else head + more, "mine.yaml")
+
+
+def error_of(*events: str, more: str = "", head: str = HEAD) -> str:
+    with pytest.raises(UsageError) as caught:
+        loads(*events, more=more, head=head)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("event", "text"),
+    [
+        ("{at: 1, kill: controller}", "kill controller"),
+        ("{at: 1, partition: controller}", "partition controller"),
+        ("{at: 1, link: {node: client, loss: 0.1}}", "link of client: loss 0.1"),
+        (
+            "{at: 1, link: {node: servers-1, direction: from, reorder: 0.2, delay: 0.002}}",
+            "link from servers-1: reorder 0.2, delay 0.002 s",
+        ),
+        ("{at: 1, link: {node: client, direction: to}}", "link to client: in order"),
+        ("{at: 1, slow: {node: servers-0, factor: 10}}", "slow servers-0: factor 10"),
+    ],
+)
+def test_every_fault_is_told_in_the_list_of_events(event: str, text: str) -> None:
+    [found] = loads(event).events
+    assert found.describe() == text
+
+
+@pytest.mark.parametrize(
+    ("event", "parts"),
+    [
+        ("{at: 1, kill: controler}", ["no node 'controler'", "Did you mean 'controller'?"]),
+        ("{at: 1, partition: switch}", ["'events.0.partition' is 'switch'", "controller"]),
+        ("{at: 1, heal: controller}", ["heals the control channel", "no earlier event"]),
+        ("{at: 1, start: controller}", ["starts 'controller', which no earlier event stopped"]),
+        ("{at: 1, link: {node: servers-2, loss: 0.1}}", ["no node 'servers-2'", "servers-1"]),
+        ("{at: 1, link: {node: switch, loss: 0.1}}", ["named by the node at its other end"]),
+        ("{at: 1, link: {node: controller, loss: 1}}", ["'partition: controller'"]),
+        ("{at: 1, link: {node: client, loss: 1.5}}", ["'events.0.link.loss' is 1.5"]),
+        ("{at: 1, link: {node: client, delay: -1}}", ["'events.0.link.delay' is -1"]),
+        (
+            "{at: 1, link: {node: client, los: 0.1}}",
+            ["'events.0.link.los' is not an option of a link", "Did you mean 'loss'?"],
+        ),
+        ("{at: 1, link: {node: client, direction: up}}", ["'events.0.link.direction' is 'up'"]),
+        ("{at: 1, link: {node: client, loss: 1}}", ["'client' loses every frame at the end"]),
+        ("{at: 1, slow: {node: client, factor: 2}}", ["no node 'client'", "servers-0"]),
+        ("{at: 1, slow: {node: servers-0, factor: 0.5}}", ["'events.0.slow.factor' is 0.5"]),
+        ("{at: 1, stop: switch, storage: lost}", ["'storage' belongs to the start of servers"]),
+        ("{at: 1, link: {node: client, loss: 0.1}, rate: 5}", ["exactly one of", "link and rate"]),
+    ],
+)
+def test_impossible_event_is_refused_with_what_would_be_right(event: str, parts: list[str]) -> None:
+    text = error_of(event)
+    for part in parts:
+        assert part in text
+
+
+def test_timeline_knows_what_is_down_and_what_is_cut() -> None:
+    twice = ("{at: 1, stop: controller}", "{at: 2, kill: controller}")
+    assert "'controller', which is down by then" in error_of(*twice)
+    cut = "{at: 1, partition: controller}"
+    assert "is cut by then" in error_of(cut, cut.replace("1", "2"))
+    loads(cut, "{at: 2, heal: controller}", cut.replace("1", "3"))
+    dead = "{at: 1, link: {node: client, loss: 1}}"
+    one_way = "{at: 2, link: {node: client, direction: to}}"
+    assert "the link from 'client' loses every frame" in error_of(dead, one_way)
+    loads(dead, "{at: 2, link: {node: client, loss: 0.2}}")
+    loads("{at: 3, start: switch}", "{at: 1, kill: switch}")
+
+
+def test_only_servers_of_limited_rate_can_be_slowed_down() -> None:
+    head = HEAD.replace(", service_rate: 500", "")
+    text = error_of("{at: 1, slow: {node: servers-0, factor: 2}}", head=head)
+    assert "set 'lab.service_rate'" in text
+
+
+def test_memory_cannot_be_kept_live_and_a_disk_can() -> None:
+    events = ("{at: 1, kill: servers-0}", "{at: 2, start: servers-0, storage: kept}")
+    scenario = loads(*events)
+    with pytest.raises(UsageError, match=r"at 2 s starts 'servers-0' with 'storage: kept'"):
+        check_live(scenario)
+    check_live(loader.override(scenario, ["lab.backend=rocksdb"]))
+    check_live(loads(events[0], "{at: 2, start: servers-0, storage: lost}"))
+
+
+def test_link_of_both_directions_is_two_orders_and_zero_heals() -> None:
+    fault = LinkFault(node="client", loss=0.5, delay=0.01)
+    assert fault.directions == ("to", "from")
+    assert fault.impairment["loss"] == 0.5
+    assert fault.impairment["delay"] == 0.01
+    assert not fault.heals
+    assert LinkFault(node="client").heals
+
+
+@pytest.mark.parametrize(
+    ("faults", "part"),
+    [
+        ("{every: 1}", "'random_faults.last' is missing"),
+        ("{every: 1, last: 1, kinds: [crash]}", "'random_faults.kinds.0' is 'crash'"),
+        ("{every: 1, last: 1, kinds: []}", "'random_faults.kinds'"),
+        ("{every: 1, last: 1, nodes: [swich]}", "Did you mean 'switch'?"),
+        ("{every: 1, last: 1, kinds: [loss], nodes: [switch]}", "can be hit by 'loss'"),
+        ("{every: 1, lasts: 1}", "Did you mean 'last'?"),
+    ],
+)
+def test_impossible_random_faults_are_refused(faults: str, part: str) -> None:
+    assert part in error_of(more=f"random_faults: {faults}\n")
+
+
+def test_events_read_back_from_a_stored_run_are_the_same() -> None:
+    event = TimelineEvent(at=1, link=LinkFault(node="client", direction="to", loss=0.1))
+    assert TimelineEvent.model_validate(event.model_dump(mode="json")) == event

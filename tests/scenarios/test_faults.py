@@ -1,0 +1,134 @@
+"""Random faults are a timeline that can happen, that anybody can replay, and that always ends."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from netkv.lab.spec import LabSpec
+from netkv.scenarios import loader
+from netkv.scenarios.events import FAULT_KINDS, FaultKind, Storage, TimelineEvent
+from netkv.scenarios.faults import random_schedule
+from netkv.scenarios.plan import plan
+from netkv.scenarios.possible import check
+
+LAB = LabSpec(servers=6, server_processes=3, service_rate=500, backend="rocksdb")
+
+
+def schedule(seed: int, lab: LabSpec = LAB, duration: float = 60.0) -> list[TimelineEvent]:
+    return random_schedule(seed, duration, lab, every=0.5, last=2.0)
+
+
+def state_after(events: list[TimelineEvent]) -> tuple[set[str], set[str], set[str], bool]:
+    """What is down, which links are not in order, which servers are slow, a cut channel."""
+    down: set[str] = set()
+    links: set[str] = set()
+    slow: set[str] = set()
+    cut = False
+    for event in events:
+        if event.node is not None:
+            down = down - {event.node} if event.action == "start" else down | {event.node}
+        elif event.link is not None:
+            whose = {f"{event.link.node} {way}" for way in event.link.directions}
+            links = links - whose if event.link.heals else links | whose
+        elif event.slow is not None:
+            node = {event.slow.node}
+            slow = slow - node if event.slow.factor == 1 else slow | node
+        else:
+            cut = event.partition is not None
+    return down, links, slow, cut
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_schedule_is_possible_and_heals_everything_before_the_end(seed: int) -> None:
+    events = schedule(seed)
+    assert len(events) > 50
+    check(events, LAB, 60.0)
+    assert state_after(events) == (set(), set(), set(), False)
+    assert max(event.at for event in events) <= 57.0
+    assert [event.at for event in events] == sorted(event.at for event in events)
+
+
+def test_same_seed_gives_the_same_faults_and_another_others() -> None:
+    assert schedule(1) == schedule(1)
+    assert schedule(1) != schedule(2)
+
+
+def test_every_kind_of_fault_comes_and_hits_every_node_it_can() -> None:
+    hit: Counter[str] = Counter()
+    for seed in range(10):
+        for event in schedule(seed):
+            if event.link is not None and not event.link.heals:
+                hit[f"link {event.link.node}"] += 1
+                hit.update(name for name, value in event.link.impairment.items() if value)
+            elif event.link is None:
+                hit[event.describe().split(":")[0]] += 1
+    nodes = ["switch", "controller", "servers-0", "servers-1", "servers-2"]
+    wanted = [f"{how} {node}" for how in ("stop", "kill", "start") for node in nodes]
+    wanted += [f"slow servers-{i}" for i in range(3)]
+    wanted += [f"link {node}" for node in ("client", "servers-0", "servers-1", "servers-2")]
+    wanted += ["loss", "duplicate", "reorder", "delay", "partition controller", "heal controller"]
+    assert [name for name in wanted if not hit[name]] == []
+    assert hit["stop client"] + hit["kill client"] == 0
+
+
+def test_only_kinds_and_nodes_that_were_named_are_hit() -> None:
+    events = random_schedule(
+        3, 60, LAB, ["kill", "delay"], nodes=["servers-1", "switch"], every=0.5, last=1
+    )
+    told = {event.describe().split(":")[0] for event in events}
+    names = ("kill switch", "kill servers-1", "start switch", "start servers-1")
+    links = ("link of servers-1", "link to servers-1", "link from servers-1")
+    assert told == {*names, *links}
+
+
+@pytest.mark.parametrize(("storage", "stopped"), [(None, False), ("kept", True), ("lost", False)])
+def test_servers_in_memory_are_stopped_only_if_they_keep_their_records(
+    storage: Storage | None, stopped: bool
+) -> None:
+    lab = LAB.model_copy(update={"backend": "memory"})
+    events = random_schedule(1, 60, lab, every=0.3, last=1, storage=storage)
+    starts = [e for e in events if e.start is not None and e.start.startswith("servers-")]
+    assert bool(starts) == stopped
+    assert all(event.storage == "kept" for event in starts)
+
+
+def test_short_runs_of_the_simulator_have_faults_too() -> None:
+    events = random_schedule(1, 0.01, LAB, every=0.0005, last=0.001)
+    assert len(events) > 10
+    check(events, LAB, 0.01)
+    assert state_after(events) == (set(), set(), set(), False)
+
+
+@pytest.mark.parametrize("kind", FAULT_KINDS)
+def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
+    events = random_schedule(1, 30, LAB, [kind], every=1, last=1)
+    assert len(events) > 10
+    check(events, LAB, 30)
+
+
+def test_faults_leave_alone_what_the_timeline_is_about() -> None:
+    text = """\
+name: mine
+schemes: [nocache, netcache]
+seed: 5
+repeat: 2
+lab: {servers: 2, backend: rocksdb}
+duration: 60
+events:
+  - {at: 20, kill: switch}
+  - {at: 30, start: switch}
+  - {at: 3, partition: controller}
+random_faults: {every: 0.3, last: 1, kinds: [kill, partition]}
+"""
+    runs = plan(loader.loads(text, "f"))
+    assert [run.seed for run in runs] == [5, 5, 6, 6]
+    first, same, other, _ = (run.scenario for run in runs)
+    assert first.events == same.events, "both schemes meet the same faults"
+    assert first.events != other.events
+    assert first.random_faults is None, "a replay of the stored run draws nothing anew"
+    drawn = [event for event in first.events if event.node is not None]
+    assert {event.node for event in drawn} == {"switch", "servers-0", "controller"}
+    assert len([event for event in drawn if event.node == "switch"]) == 2
+    assert len([event for event in first.events if event.partition]) == 1

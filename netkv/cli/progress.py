@@ -76,12 +76,13 @@ class _Lines:
     """A line when a phase begins; none for each second."""
 
     def __init__(self) -> None:
-        self._said: tuple[str, str] | None = None
+        self._said: dict[str, str] = {}
+        """The phase that was told last of each run."""
 
     def __call__(self, now: Progress) -> None:
-        if self._said == (now.run.id, now.phase) or now.phase in ("drain", "stopping"):
+        if self._said.get(now.run.id) == now.phase or now.phase in ("drain", "stopping"):
             return
-        self._said = (now.run.id, now.phase)
+        self._said[now.run.id] = now.phase
         say(f"{_name(now)}: {_PHASES.get(now.phase, now.phase)}")
 
 

@@ -95,7 +95,10 @@ def run(
     repeat: Annotated[
         int | None, typer.Option(min=1, help="Runs per scheme and sweep point.")
     ] = None,
-    mode: Annotated[str, typer.Option(help="How time passes: live.")] = "live",
+    mode: Annotated[
+        str | None,
+        typer.Option(help="How time passes: live, or sim (default: the scenario's)."),
+    ] = None,
     target: Annotated[
         str | None, typer.Option(help="What executes the P4 programs (default: engine).")
     ] = None,
@@ -126,16 +129,13 @@ def _prepared(
     changes: list[str],
     seed: int | None,
     repeat: int | None,
-    mode: str,
+    mode: str | None,
     target: str | None,
 ) -> Scenario:
-    from netkv.errors import UsageError
     from netkv.scenarios import loader
     from netkv.scenarios.plan import only_schemes
 
-    if mode != "live":
-        raise UsageError(f"The mode '{mode}' does not exist in this version of netkv. Modes: live.")
-    given = {"seed": seed, "repeat": repeat, "lab.target": target}
+    given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
     scenario = loader.load(loader.find(name), [*changes, *asked])
     return only_schemes(scenario, schemes) if schemes else scenario

@@ -9,11 +9,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from netkv.errors import UsageError
 from netkv.runs.owner import Owner
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.scenarios.results import RunEvent, RunResult, RunSample, RunStart, Threshold
 
 if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
     from netkv.runs.store import Store
 
 FIGURES = frozenset(
@@ -60,6 +63,7 @@ class StoreSink:
     def begin(self, run: RunStart) -> None:
         """Store a run that starts now."""
         with self._store.transaction() as session:
+            _replace(session, run.id)
             if not self._has_group:
                 owner = Owner.this_process()
                 session.add(
@@ -131,6 +135,28 @@ class StoreSink:
             return
         self._store.fail(self._open, _reason(error))
         self._open.clear()
+
+
+def _replace(session: Session, run_id: str) -> None:
+    """A simulated run is named for what it is: it takes the place of the same one from before.
+
+    Raises `UsageError` if that goes on at this moment.
+    """
+    row = session.get(RunRow, run_id)
+    if row is None:
+        return
+    if row.status == "running":
+        raise UsageError(
+            f"The simulated run {run_id} is going on already (process {row.group.owner_pid}), "
+            f"and its result will be the same."
+        )
+    group = row.group
+    session.delete(row)
+    session.flush()
+    session.refresh(group)
+    if not group.runs:
+        session.delete(group)
+        session.flush()
 
 
 def _reason(error: BaseException | None) -> str:

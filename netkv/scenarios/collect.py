@@ -35,10 +35,10 @@ class Collector:
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes = 0
         self._samples: list[tuple[float, RunSample]] = []
-        """With the time since the epoch: what is told while the run warms up has forecast times."""
+        """With the time on the clock of the rack: what is told while the run warms up has forecast times."""
         self._events: list[tuple[float, RunEvent]] = []
-        self.epoch = time.time() + run.warmup
-        """When the measured part began, in seconds since the epoch; a forecast until it has."""
+        self.epoch = (time.time() if run.mode == "live" else 0.0) + run.warmup
+        """When the measured part began, on the clock of the rack; a forecast until it has."""
         self.predicted_hit_ratio: float | None = None
         self.acked_writes_lost: int | None = None
 
@@ -115,7 +115,7 @@ class Collector:
             events=[
                 event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
             ],
-            finished_at=time.time(),
+            finished_at=time.time() if self._run.mode == "live" else None,
         )
 
     def _series(self) -> dict[str, list[Any]]:

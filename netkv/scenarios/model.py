@@ -15,6 +15,7 @@ from netkv.scenarios import faults, possible
 from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
 
 OnFailure = Literal["fail", "continue"]
+Mode = Literal["live", "sim"]
 Metric = Literal[
     "throughput_ops",
     "hit_ratio",
@@ -43,6 +44,8 @@ class Scenario(Spec):
     title: str = ""
     description: str = ""
     schemes: Annotated[list[str], Field(min_length=1)]
+    mode: Mode = "live"
+    """How time passes: on the wall's clock, or in the simulator."""
     lab: LabSpec = LabSpec()
     workload: WorkloadSpec = WorkloadSpec()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1

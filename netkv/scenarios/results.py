@@ -123,7 +123,8 @@ class RunResult(Result):
     latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, cached,
     control_plane_bytes_per_s."""
     events: list[RunEvent] = []
-    finished_at: float = 0.0
+    finished_at: float | None = None
+    """Seconds since the epoch; None for a simulated run, which is the same whenever it ran."""
 
 
 class Interval(Result):

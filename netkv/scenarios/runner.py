@@ -7,9 +7,12 @@ A run that fails is kept with its reason and the others still run; a scenario th
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import json
+import os
 import secrets
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from netkv import schemes
@@ -18,22 +21,21 @@ from netkv.lab import state
 from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios import thresholds
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.live import LiveRun
+from netkv.scenarios.live import DrivenRun, LiveRun
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
     Phase,
+    Provenance,
     RunResult,
     RunSample,
     RunSink,
     RunStart,
     ScenarioResult,
 )
+from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
-
-MODE = "live"
-
 
 @dataclass(frozen=True)
 class Progress:
@@ -66,12 +68,13 @@ async def run_scenario(
     """
     state.sweep()
     planned = plan(scenario)
-    for item in planned:
-        check_live(item.scenario)
-    results: list[RunResult] = []
-    for index, item in enumerate(planned):
-        run = _Run(item, index, len(planned), sink, on_progress)
-        results.append(await run.run())
+    if scenario.mode == "live":
+        for item in planned:
+            check_live(item.scenario)
+    runs = [
+        _Run(item, index, len(planned), sink, on_progress) for index, item in enumerate(planned)
+    ]
+    results = await _one_by_one(runs) if scenario.mode == "live" else await _together(runs)
     expressions = [thresholds.compile_expression(e, scenario.schemes) for e in scenario.expect]
     verdicts = thresholds.evaluate(expressions, results)
     if sink is not None:
@@ -79,13 +82,31 @@ async def run_scenario(
     return ScenarioResult(
         scenario=scenario.name,
         title=scenario.title or scenario.name,
-        mode=MODE,
+        mode=scenario.mode,
         target=scenario.lab.target,
         seed=scenario.seed,
         runs=results,
         summary=thresholds.summarise(results),
         thresholds=verdicts,
     )
+
+
+async def _one_by_one(runs: Sequence[_Run]) -> list[RunResult]:
+    """Live runs would take the machine from each other."""
+    return [await run.run() for run in runs]
+
+
+async def _together(runs: Sequence[_Run]) -> list[RunResult]:
+    """Simulated runs do not notice each other: one on each core, in the order of the plan."""
+    cores = asyncio.Semaphore(len(os.sched_getaffinity(0)))
+
+    async def one(run: _Run) -> RunResult:
+        async with cores:
+            return await run.run()
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(run)) for run in runs]
+    return [task.result() for task in tasks]
 
 
 class _Run:
@@ -112,7 +133,8 @@ class _Run:
 
     async def run(self) -> RunResult:
         """Runs it; whatever happens, the sink hears how it ended."""
-        live = LiveRun(
+        kind = LiveRun if self._planned.scenario.mode == "live" else SimRun
+        driven = kind(
             self._planned,
             on_event=self._event,
             on_sample=self._sample,
@@ -120,7 +142,7 @@ class _Run:
         )
         reason: str | None = "It was interrupted."
         try:
-            await self._attempt(live)
+            await self._attempt(driven)
             reason = None
         except NetkvError as error:
             reason = str(error)
@@ -131,43 +153,42 @@ class _Run:
             raise
         finally:
             try:
-                await live.close()
+                await driven.close()
             finally:
                 result = self._finish(reason)
         return result
 
-    async def _attempt(self, live: LiveRun) -> None:
+    async def _attempt(self, run: DrivenRun) -> None:
         failure: NetkvError | None = None
         try:
-            await live.prepare()
+            await run.prepare()
         except NetkvError as error:
             failure = error
-        self._begin(live.rack.program_hash)
+        self._begin(run.rack.program_hash)
         if failure is not None:
             raise failure
         assert self._collector is not None
-        await live.run(self._collector)
+        await run.run(self._collector)
 
     def _begin(self, program_hash: str) -> None:
         scenario = self._planned.scenario
         scheme = schemes.get(self._planned.scheme)
-        now = time.time()
-        stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+        origin = provenance(scheme.program, program_hash)
         self._start = RunStart(
-            id=f"{stamp}-{scheme.name}-{secrets.token_hex(3)}",
+            id=_live_id(scheme.name) if scenario.mode == "live" else _sim_id(self._planned, origin),
             scenario=scenario.name,
             title=scenario.title or scenario.name,
             scheme=scheme.name,
             params=self._planned.params,
             repeat=self._planned.repeat,
             seed=self._planned.seed,
-            mode=MODE,
+            mode=scenario.mode,
             target=scenario.lab.target,
-            started_at=now,
+            started_at=time.time(),
             duration=scenario.duration,
             warmup=scenario.warmup,
             parameters=scenario.model_dump(mode="json"),
-            provenance=provenance(scheme.program, program_hash),
+            provenance=origin,
         )
         self._collector = Collector(self._start)
         if self._sink is not None:
@@ -218,3 +239,21 @@ class _Run:
         self._on_progress(
             Progress(self._start, self._index, self._count, self._phase, elapsed, total, sample)
         )
+
+
+def _live_id(scheme: str) -> str:
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.localtime())
+    return f"{stamp}-{scheme}-{secrets.token_hex(3)}"
+
+
+def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
+    """A simulated run follows from what it is asked to be, and so does its name."""
+    document = {
+        "scenario": planned.scenario.model_dump(mode="json"),
+        "scheme": planned.scheme,
+        "seed": planned.seed,
+        "program": origin.program_hash,
+        "source": [origin.netkv_version, origin.source_revision],
+    }
+    digest = hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    return f"sim-{planned.scenario.name}-{planned.scheme}-{digest[:10]}"

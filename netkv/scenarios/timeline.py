@@ -27,7 +27,11 @@ class Rack(Protocol):
 
 
 def check_live(scenario: Scenario) -> None:
-    """Raises `UsageError` for an event that only the simulator can carry out."""
+    """Raises `UsageError` for what only the simulator can do."""
+    if scenario.lab.topology.kind != "rack":
+        raise UsageError(
+            f"The topology '{scenario.lab.topology.kind}' exists in the simulator only: '--mode sim'."
+        )
     for event in scenario.timeline():
         if event.storage == "kept" and scenario.lab.backend == "memory":
             raise UsageError(

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Callable
-from typing import Any
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from netkv import resources, schemes
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.cabling import partitions
 from netkv.lab.process import NodeError
-from netkv.lab.rack import client_sample
 from netkv.lab.report import EventKind, RackEvent, RackSample
+from netkv.lab.sampling import ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
@@ -46,7 +47,8 @@ class VirtualClock:
 
     async def sleep(self, seconds: float) -> None:
         """Lets time pass in the rack, while other tasks of the event loop go on."""
-        until = round((self._rack.now + seconds) * SECOND)
+        # At least a nanosecond: who waits for a moment between two must not wait for ever.
+        until = self._rack.nanoseconds + max(math.ceil(seconds * SECOND), 1)
         await asyncio.to_thread(self._rack.advance, until)
 
 
@@ -75,7 +77,7 @@ class SimRack:
         self._bundle = b""
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
-        self._before: list[dict[str, Any]] = [{} for _ in range(spec.lab.servers)]
+        self._counts = ServerCounts(spec.lab.servers)
         self._control_bytes = 0
         self._sampled_at = 0.0
         self._controllers: list[SimController] = []
@@ -88,7 +90,12 @@ class SimRack:
     @property
     def now(self) -> float:
         """Virtual seconds since it was made."""
-        return self._simulation.now() / SECOND if self._controllers else 0.0
+        return self.nanoseconds / SECOND
+
+    @property
+    def nanoseconds(self) -> int:
+        """Virtual nanoseconds since it was made."""
+        return self._simulation.now() if self._controllers else 0
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -198,9 +205,9 @@ class SimRack:
         self._stop(name)
         self._say("stopped", name, f"The node '{name}' was stopped.")
 
-    async def start_node(self, name: str) -> None:
-        """Starts a node again: a switch comes back empty, a server with its store."""
-        self.start_again(name, keep_storage=True)
+    async def start_node(self, name: str, storage: Literal["kept", "lost"] | None = None) -> None:
+        """Starts a node again: a switch comes back empty, a server with its store unless lost."""
+        self.start_again(name, keep_storage=storage != "lost")
 
     def start_again(self, name: str, *, keep_storage: bool) -> None:
         """As `start_node`; `keep_storage` says whether a server's store is still there."""
@@ -226,7 +233,7 @@ class SimRack:
         else:
             for server in self._servers_of(name):
                 simulation.start_server(server, keep_storage)
-                self._before[server] = {}
+            self._counts.forget(self._servers_of(name))
         self._say("started", name, f"The node '{name}' was started again.")
 
     def _stop(self, name: str) -> None:
@@ -248,6 +255,46 @@ class SimRack:
         else:
             for server in self._servers_of(name):
                 simulation.stop_server(server)
+
+    async def impair(
+        self, name: str, direction: Literal["to", "from"], impairment: Mapping[str, float]
+    ) -> None:
+        """From now on frames to or from a node's hosts meet this (`LinkFault.impairment`)."""
+        self._check_name(name)
+        text = json.dumps(dict(impairment))
+        ways = {"to": (text, None), "from": (None, text)}[direction]
+        if name == "client":
+            for client in range(1, self.spec.lab.clients + 1):
+                self._simulation.impair("client", client, *ways)
+        else:
+            for server in self._servers_of(name):
+                self._simulation.impair("server", server, *ways)
+
+    async def slow(self, name: str, factor: float) -> None:
+        """From now on all work takes the servers of a node `factor` times as long."""
+        self._check_name(name)
+        for server in self._servers_of(name):
+            self._simulation.slow_server(server, factor)
+
+    def partition(self) -> None:
+        """Cuts the control channel of every switch."""
+        for switch in range(len(self.switches)):
+            self._simulation.cut_channel(switch, True)
+
+    def heal(self) -> None:
+        """Makes the control channels whole."""
+        for switch in range(len(self.switches)):
+            self._simulation.cut_channel(switch, False)
+
+    @property
+    def controlled(self) -> bool:
+        """Whether every switch that is up has been set up by a controller."""
+        down = self._down
+        return all(
+            controller.alive
+            for controller, name in zip(self._controllers, self.switches, strict=True)
+            if name not in down
+        )
 
     async def client(self, command: dict[str, Any]) -> dict[str, Any]:
         """Sends a command to the load generator."""
@@ -271,24 +318,20 @@ class SimRack:
         statistics = self._simulation.statistics()
         interval = self.now - self._sampled_at
         self._sampled_at = self.now
-        load, dropped = [], []
-        for server, counts in enumerate(statistics["servers"]):
-            before = self._before[server]
-            self._before[server] = counts
-            load.append((counts["served"] - before.get("served", 0)) / max(interval, 1e-9))
-            dropped.append(counts["dropped"] - before.get("dropped", 0))
+        servers = dict(enumerate(statistics["servers"]))
+        load, dropped, counts = self._counts.take([{"servers": servers}], interval)
         bytes_before = self._control_bytes
         self._control_bytes = sum(controller.bytes for controller in self._controllers)
         return RackSample(
             time=self.now,
             client=client_sample(client),
             phase=str(client["phase"]),
-            server_load=tuple(load),
-            server_dropped=tuple(dropped),
+            server_load=load,
+            server_dropped=dropped,
             switch={key: value for key, value in statistics.items() if isinstance(value, int)},
             control_plane_bytes=self._control_bytes - bytes_before,
             cached=sum(len(controller.cached_keys()) for controller in self._controllers),
-            server_statistics=tuple(statistics["servers"]),
+            server_statistics=counts,
             client_statistics=client,
         )
 

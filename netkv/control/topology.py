@@ -17,6 +17,9 @@ CONTROLLER_IP = 0x0A000001
 CPU_PORT = 510
 """The switch port of packet-in and packet-out."""
 
+LAST_HOST_PORT = 500
+"""Ports 1 to 500 lead to hosts and other switches."""
+
 KEY_BYTES = 16
 HASH_SPACE = 1 << 32
 
@@ -64,19 +67,32 @@ class Partition:
 
 @dataclass(frozen=True, slots=True)
 class Topology:
-    """The hosts at one switch."""
+    """What one switch has to know: every host, and the port that leads towards it.
+
+    `local`: numbers of the servers that are attached to this very switch, or None for all of them.
+    Its cache, if the scheme has one, keeps keys of these servers only: between switch and server no
+    other switch may see (and miss) a write.
+    """
 
     clients: tuple[Host, ...]
     servers: tuple[Host, ...]
+    local: frozenset[int] | None = None
 
     def __post_init__(self) -> None:
         if not self.servers:
             raise ValueError("A topology needs at least one server: nobody would own a key.")
         for host in (*self.clients, *self.servers):
-            if not 1 <= host.port <= 500:
+            if not 1 <= host.port <= LAST_HOST_PORT:
                 raise ValueError(
-                    f"Host {host.index} is at switch port {host.port}: hosts have ports 1 to 500."
+                    f"Host {host.index} is at switch port {host.port}: "
+                    f"hosts have ports 1 to {LAST_HOST_PORT}."
                 )
+        unknown = sorted((self.local or frozenset()) - {host.index for host in self.servers})
+        if unknown:
+            raise ValueError(
+                f"Server {unknown[0]} is said to be attached here, but the {len(self.servers)} "
+                f"servers have numbers from 0 to {len(self.servers) - 1}."
+            )
 
     @classmethod
     def of_ports(cls, client_ports: Sequence[int], server_ports: Sequence[int]) -> Self:
@@ -101,8 +117,17 @@ class Topology:
 
     def owner(self, key: bytes) -> Host:
         """The server that owns `key` (16 bytes)."""
-        position = key_hash(key)
-        return next(p.owner for p in self.partitions() if p.low <= position <= p.high)
+        # The largest i with i * HASH_SPACE // n <= hash, without looking at every partition.
+        return self.servers[((key_hash(key) + 1) * len(self.servers) - 1) // HASH_SPACE]
+
+    @property
+    def has_servers(self) -> bool:
+        """Whether any server is attached to this switch."""
+        return self.local is None or bool(self.local)
+
+    def is_local(self, key: bytes) -> bool:
+        """Whether the owner of `key` (16 bytes) is attached to this switch."""
+        return self.local is None or self.owner(key).index in self.local
 
 
 def key_hash(key: bytes) -> int:

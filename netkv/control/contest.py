@@ -4,15 +4,10 @@ Fetching the counters of all cached keys would take too long, so a few are drawn
 coldest of them is compared with the new key (NetCache, slide "Cache Update").
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from random import Random
 
-from netkv.control.base import Nanoseconds
-from netkv.control.messages import Message, Op, Status
-from netkv.control.outstanding import Outstanding
-
-TRIES = 3  # of a STATS message; an entry whose counter stays unknown is not evicted
+from netkv.control.messages import Message, Status
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +31,7 @@ class Contest:
     """A candidate, and the counters of the entries that were drawn, as they come in."""
 
     candidate: Candidate
-    waiting: dict[int, int] = field(default_factory=dict)
+    waiting: dict[int, int]
     """Request of a STATS message that is not answered → generation of the entry."""
     counts: dict[int, int] = field(default_factory=dict)
     """Generation of an entry → its reads in the epoch."""
@@ -57,11 +52,8 @@ class Contest:
 class Contests:
     """The contests that go on, a bounded number, each with a bounded number of messages."""
 
-    def __init__(self, outstanding: Outstanding, random: Random, drawn: int, limit: int) -> None:
-        """`drawn`: entries for each contest; `limit`: contests at once."""
-        self._outstanding = outstanding
-        self._random = random
-        self._drawn = drawn
+    def __init__(self, limit: int) -> None:
+        """`limit`: contests at once."""
         self._limit = limit
         self._by_request: dict[int, Contest] = {}
         self._keys: set[bytes] = set()
@@ -69,30 +61,22 @@ class Contests:
     def __contains__(self, key: bytes) -> bool:
         return key in self._keys
 
+    @property
+    def full(self) -> bool:
+        """Whether no more may begin."""
+        return len(self._keys) >= self._limit
+
     def clear(self) -> None:
         """Nobody contends any more."""
         self._by_request.clear()
         self._keys.clear()
 
-    def open(
-        self, now: Nanoseconds, candidate: Candidate, places: Sequence[tuple[int, bytes]]
-    ) -> list[Message]:
-        """Draw from `places` (generation and key of an entry); returns the messages to send.
-
-        None are sent, and no contest is held, if there is no place or too many contests go on.
-        """
-        if len(self._keys) >= self._limit:
-            return []
-        contest = Contest(candidate)
-        messages = []
-        for generation, key in self._random.sample(places, min(self._drawn, len(places))):
-            message = self._outstanding.add(now, Message(Op.STATS, key), TRIES)
-            contest.waiting[message.request] = generation
-            self._by_request[message.request] = contest
-            messages.append(message)
-        if messages:
-            self._keys.add(candidate.key)
-        return messages
+    def open(self, candidate: Candidate, asked: dict[int, int]) -> None:
+        """A contest begins. `asked`: request of each STATS message → generation of the entry."""
+        contest = Contest(candidate, asked)
+        self._keys.add(candidate.key)
+        for request in asked:
+            self._by_request[request] = contest
 
     def answer(self, request: int, reply: Message | None) -> Contest | None:
         """A counter has come in or is given up (None); returns the contest if it was the last."""

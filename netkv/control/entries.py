@@ -1,10 +1,11 @@
 """What NetCache's control plane knows of an entry, and what a user may choose about the cache."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum, auto
 
 from netkv.control.base import SECOND, Nanoseconds
 from netkv.control.contest import Candidate
+from netkv.control.roundtrip import Timeouts
 from netkv.control.slots import MAX_ROWS, Slot
 
 MAX_ENTRIES = 65_536
@@ -17,8 +18,8 @@ class NetCacheOptions:
     `capacity`: entries, 1 to 65,536. `rows`: rows of the value arrays to use. `sample_rate`: share
     of reads that is counted, 0 to 1. `hot_threshold`: counted reads in an epoch that make a key
     hot. `epoch`: length of a statistics epoch in ns. `drawn`: entries that a hot key is compared
-    with. The `max_…` bound what goes on at once. `first_generation`: above every generation that
-    an earlier controller of the same servers gave.
+    with. The `max_…` bound what goes on at once. `numbers_per_second`: messages and generations
+    (netkv/control/numbers.py). `timeouts`: bounds of the wait for a reply.
     """
 
     capacity: int = 10_000
@@ -31,7 +32,8 @@ class NetCacheOptions:
     max_contests: int = 16
     max_waiting: int = 1024
     seed: int = 0
-    first_generation: int = 1
+    numbers_per_second: int = 32_768
+    timeouts: Timeouts = field(default_factory=Timeouts)
 
     def __post_init__(self) -> None:
         if not 1 <= self.capacity <= MAX_ENTRIES:
@@ -40,6 +42,8 @@ class NetCacheOptions:
             raise ValueError(f"sample_rate {self.sample_rate}: a share lies within 0 and 1.")
         if not 1 <= self.hot_threshold <= 0xFFFF:
             raise ValueError(f"hot_threshold {self.hot_threshold}: counts are 1 to 65535.")
+        if self.epoch < 1:
+            raise ValueError(f"epoch {self.epoch}: it lasts at least 1 ns.")
 
 
 class State(Enum):

@@ -7,6 +7,7 @@ tested against the same golden bytes.
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import lru_cache
 
 from netkv.control.topology import CONTROLLER_IP, KEY_BYTES, SERVICE_IP, mac_of
 
@@ -24,6 +25,8 @@ _IPV4 = struct.Struct("!BBHHHBBHII")
 _UDP = struct.Struct("!HHHH")
 _KV = struct.Struct("!BBBBHHI16s")
 _MARK = struct.Struct("!IIB")
+
+_KV_AT = _ETHERNET.size + _IPV4.size + _UDP.size
 
 _ETHERTYPE_IPV4 = 0x0800
 _PROTOCOL_UDP = 17
@@ -67,6 +70,10 @@ class Status(IntEnum):
     TOO_LARGE = 4
     OVERLOADED = 5
     REJECTED = 6
+
+
+_OPS = {int(op): op for op in Op}
+_STATUSES = {int(status): status for status in Status}
 
 
 class MalformedFrameError(ValueError):
@@ -140,40 +147,51 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         message.key,
     )
     payload = kv + mark + message.value + padding
-    udp = _UDP.pack(NETKV_PORT, NETKV_PORT, _UDP.size + len(payload), 0)
-    total = _IPV4.size + len(udp) + len(payload)
+    return _headers(source, destination, len(payload)) + payload
+
+
+@lru_cache(maxsize=4096)
+def _headers(source: int, destination: int, payload: int) -> bytes:
+    """The headers in front of a payload of so many bytes: a controller needs the same few."""
+    total = _IPV4.size + _UDP.size + payload
     fields = [0x45, 0, total, 0, 0, _TTL, _PROTOCOL_UDP, 0, source, destination]
     fields[7] = ipv4_checksum(_IPV4.pack(*fields))
     ethernet = _ETHERNET.pack(
         mac_of(destination).to_bytes(6), mac_of(source).to_bytes(6), _ETHERTYPE_IPV4
     )
-    return ethernet + _IPV4.pack(*fields) + udp + payload
+    udp = _UDP.pack(NETKV_PORT, NETKV_PORT, _UDP.size + payload, 0)
+    return ethernet + _IPV4.pack(*fields) + udp
 
 
 def decode(frame: bytes) -> Datagram:
     """The message in an Ethernet frame. Raises MalformedFrameError."""
-    head = _ETHERNET.size + _IPV4.size + _UDP.size + _KV.size
-    if len(frame) < head:
-        raise MalformedFrameError(f"A frame of {len(frame)} bytes: netkv's headers take {head}.")
-    if _ETHERNET.unpack_from(frame)[2] != _ETHERTYPE_IPV4:
+    source, destination, end = _envelope(frame[:_KV_AT])
+    if end > len(frame):
+        raise MalformedFrameError(f"Cut short: {end} bytes, {len(frame)} arrived.")
+    return Datagram(source, destination, _decode_kv(frame[_KV_AT:end]))
+
+
+@lru_cache(maxsize=4096)
+def _envelope(head: bytes) -> tuple[int, int, int]:
+    """Source, destination and end of the frame that begins with these headers."""
+    if len(head) < _KV_AT:
+        raise MalformedFrameError(
+            f"A frame of {len(head)} bytes: netkv's headers take {_KV_AT + _KV.size}."
+        )
+    if _ETHERNET.unpack_from(head)[2] != _ETHERTYPE_IPV4:
         raise MalformedFrameError("Not an IPv4 frame.")
-    ipv4 = frame[_ETHERNET.size : _ETHERNET.size + _IPV4.size]
+    ipv4 = head[_ETHERNET.size : _ETHERNET.size + _IPV4.size]
     version_ihl, _, total, _, fragment, _, protocol, _, source, destination = _IPV4.unpack(ipv4)
     if version_ihl != 0x45 or fragment & 0x3FFF or protocol != _PROTOCOL_UDP:
         raise MalformedFrameError("Not a whole UDP datagram in IPv4 without options.")
     if ipv4_checksum(ipv4) != 0:
         raise MalformedFrameError("The IPv4 checksum is wrong.")
-    if _ETHERNET.size + total > len(frame):
-        raise MalformedFrameError(
-            f"Cut short: {_ETHERNET.size + total} bytes, {len(frame)} arrived."
-        )
-    _, port, length, _ = _UDP.unpack_from(frame, _ETHERNET.size + _IPV4.size)
+    _, port, length, _ = _UDP.unpack_from(head, _ETHERNET.size + _IPV4.size)
     if port != NETKV_PORT:
         raise MalformedFrameError(f"For UDP port {port}; netkv's is {NETKV_PORT}.")
-    if length + _IPV4.size != total or total < head - _ETHERNET.size:
+    if length + _IPV4.size != total or length < _UDP.size + _KV.size:
         raise MalformedFrameError(f"The lengths disagree: IPv4 {total}, UDP {length}.")
-    end = _ETHERNET.size + total
-    return Datagram(source, destination, _decode_kv(frame[head - _KV.size : end]))
+    return source, destination, _ETHERNET.size + total
 
 
 def ipv4_checksum(header: bytes) -> int:
@@ -196,17 +214,17 @@ def _decode_kv(payload: bytes) -> Message:
             raise MalformedFrameError("Cut short within the mark.")
         mark = Mark(*_MARK.unpack_from(rest))
         rest = rest[_MARK.size :]
-    try:
-        return Message(
-            op=Op(op),
-            key=key,
-            request=request,
-            sender=sender,
-            status=Status(status),
-            mark=mark,
-            length=length,
-            value=rest[:length],
-            cache_hit=bool(flags & FLAG_CACHE_HIT),
-        )
-    except ValueError as unknown:
-        raise MalformedFrameError(f"Not known: {unknown}.") from unknown
+    known_op, known_status = _OPS.get(op), _STATUSES.get(status)
+    if known_op is None or known_status is None:
+        raise MalformedFrameError(f"Not known: op {op:#04x} with status {status}.")
+    return Message(
+        known_op,
+        key,
+        request,
+        sender,
+        known_status,
+        mark,
+        length,
+        rest[:length],
+        bool(flags & FLAG_CACHE_HIT),
+    )

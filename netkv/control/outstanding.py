@@ -1,22 +1,37 @@
-"""Messages that wait for a reply: ids, time-outs, retries with capped back-off."""
+"""Messages that wait for a reply: numbers, time-outs, retries with capped back-off."""
 
+from collections import defaultdict, deque
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
-from netkv.control.base import MILLISECOND, Nanoseconds
-from netkv.control.messages import Message
+from netkv.control.base import Nanoseconds
+from netkv.control.messages import Mark, Message, Op
+from netkv.control.numbers import Numbers, wire
+from netkv.control.roundtrip import RoundTrip, Timeouts
 
-FIRST_TIMEOUT: Nanoseconds = 20 * MILLISECOND
-LONGEST_TIMEOUT: Nanoseconds = 500 * MILLISECOND
+WINDOW = 4096
+"""Numbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
 
 
 @dataclass(slots=True)
 class _Pending:
     message: Message
+    number: int
     tries_left: int
-    timeout: Nanoseconds
-    due: Nanoseconds
+    lane: int | None
+    sent: Nanoseconds | None = None
+    timeout: Nanoseconds = 0
+    due: Nanoseconds = 0
+    repeated: bool = False
+
+
+@dataclass(slots=True)
+class _Lane:
+    """What goes to one receiver."""
+
+    pending: dict[int, None] = field(default_factory=dict)  # numbers, the oldest first
+    held: deque[_Pending] = field(default_factory=deque)  # too far above the oldest
 
 
 class Outstanding:
@@ -25,51 +40,88 @@ class Outstanding:
     Rules
     -----
     1. Every request has a number of its own; a retry repeats it, so a receiver knows a duplicate.
-    2. A reply counts once, and only with the number, op and key of a request that waits.
-    3. A request is sent at most `tries` times, each wait twice as long as the one before, up to
-       `LONGEST_TIMEOUT`.
+    2. A request leaves (`ready`) when the clock has reached its number (`Numbers`), in the order in
+       which they were added, and not while its receiver has yet to answer one whose number is
+       `WINDOW` below: the receiver would take a repetition of that one for a late copy.
+    3. A reply counts once, and only with the number, op and key of a request that waits.
+    4. A request is sent at most `tries` times, each wait twice as long as the one before, up to a
+       limit. The first wait follows what replies to the same op took (`RoundTrip`).
     """
 
-    def __init__(self) -> None:
+    def __init__(self, numbers: Numbers, timeouts: Timeouts) -> None:
+        """`numbers` is shared with whoever else takes from the same line."""
+        self._numbers = numbers
+        self._timeouts = timeouts
+        self._round_trips: dict[Op, RoundTrip] = {}
         self._pending: dict[int, _Pending] = {}
+        self._ready: deque[_Pending] = deque()
+        self._lanes: defaultdict[int, _Lane] = defaultdict(_Lane)
         self._queue: list[tuple[Nanoseconds, int]] = []  # (due, request), some out of date
-        self._last = 0
         self.retries = 0
 
     def __len__(self) -> int:
         return len(self._pending)
 
-    def add(self, now: Nanoseconds, message: Message, tries: int) -> Message:
-        """Number `message` and wait for its reply; returns what to send."""
-        self._last = self._last % 0xFFFF_FFFF + 1
-        message = replace(message, request=self._last)
-        pending = _Pending(message, tries - 1, FIRST_TIMEOUT, now + FIRST_TIMEOUT)
-        self._pending[self._last] = pending
-        heappush(self._queue, (pending.due, self._last))
-        return message
+    def add(self, op: Op, key: bytes, mark: Mark | None, tries: int, lane: int | None) -> int:
+        """A request to `lane`, which is a receiver that remembers numbers, or None.
 
-    def answered(self, reply: Message) -> Message | None:
+        Returns its number. It leaves with `ready`.
+        """
+        number = self._numbers.take()
+        request = wire(number)
+        pending = _Pending(Message(op, key, request, mark=mark), number, tries - 1, lane)
+        self._pending[request] = pending
+        self._ready.append(pending)
+        if lane is not None:
+            self._lanes[lane].pending[number] = None
+        return request
+
+    def ready(self, now: Nanoseconds) -> Iterator[Message]:
+        """The requests that are to be sent now for the first time."""
+        while self._ready and self._numbers.usable(self._ready[0].number) <= now:
+            pending = self._ready.popleft()
+            if pending.message.request not in self._pending:
+                continue  # nobody wants to know any more
+            if pending.lane is not None:
+                lane = self._lanes[pending.lane]
+                if pending.number - next(iter(lane.pending)) >= WINDOW:
+                    lane.held.append(pending)
+                    continue
+            pending.sent = now
+            self._wait(now, pending, self._round_trip(pending.message.op).timeout)
+            yield pending.message
+
+    def answered(self, now: Nanoseconds, reply: Message) -> Message | None:
         """The request that `reply` answers, which no longer waits; None if there is none."""
         pending = self._pending.get(reply.request)
-        if pending is None:
+        if pending is None or pending.sent is None:
             return None
         request = pending.message
         if reply.op != request.op + 1 or reply.key != request.key:
             return None
+        if not pending.repeated:
+            self._round_trip(request.op).sample(now - pending.sent)
         self.cancel(reply.request)
         return request
 
     def cancel(self, request: int) -> None:
         """Stop waiting for `request`; nothing happens if it does not wait."""
-        self._pending.pop(request, None)
+        pending = self._pending.pop(request, None)
+        if pending is None:
+            return
+        self._leave_lane(pending)
         if len(self._queue) > 2 * len(self._pending) + 64:
-            self._queue = [(pending.due, number) for number, pending in self._pending.items()]
+            self._queue = [
+                (each.due, number)
+                for number, each in self._pending.items()
+                if each.sent is not None
+            ]
             heapify(self._queue)
 
     def clear(self) -> None:
         """Stop waiting for anything. Numbers go on: old replies stay unknown."""
-        self._pending.clear()
-        self._queue.clear()
+        for part in (self._pending, self._ready, self._lanes, self._queue):
+            part.clear()
 
     def expired(self, now: Nanoseconds) -> Iterator[tuple[Message, bool]]:
         """Requests whose wait is over at `now`, each with whether it is to be sent again.
@@ -77,27 +129,49 @@ class Outstanding:
         One that is not has been given up, and no longer waits.
         """
         while self._queue and self._queue[0][0] <= now:
-            due, number = heappop(self._queue)
-            pending = self._pending.get(number)
+            due, request = heappop(self._queue)
+            pending = self._pending.get(request)
             if pending is None or pending.due != due:
                 continue
             if pending.tries_left == 0:
-                del self._pending[number]
+                self.cancel(request)
                 yield pending.message, False
                 continue
             pending.tries_left -= 1
-            pending.timeout = min(2 * pending.timeout, LONGEST_TIMEOUT)
-            pending.due = now + pending.timeout
-            heappush(self._queue, (pending.due, number))
+            pending.repeated = True
+            self._wait(now, pending, self._round_trip(pending.message.op).back_off(pending.timeout))
             self.retries += 1
             yield pending.message, True
 
     def deadline(self) -> Nanoseconds | None:
-        """When the next wait is over."""
+        """When the next wait is over, or the next request may leave."""
+        leaves = self._numbers.usable(self._ready[0].number) if self._ready else None
         while self._queue:
-            due, number = self._queue[0]
-            pending = self._pending.get(number)
+            due, request = self._queue[0]
+            pending = self._pending.get(request)
             if pending is not None and pending.due == due:
-                return due
+                return due if leaves is None else min(due, leaves)
             heappop(self._queue)
-        return None
+        return leaves
+
+    # ------------------------------------------------------------------------- inside
+
+    def _round_trip(self, op: Op) -> RoundTrip:
+        found = self._round_trips.get(op)
+        if found is None:
+            found = self._round_trips[op] = RoundTrip(self._timeouts)
+        return found
+
+    def _wait(self, now: Nanoseconds, pending: _Pending, timeout: Nanoseconds) -> None:
+        pending.timeout = timeout
+        pending.due = now + timeout
+        heappush(self._queue, (pending.due, pending.message.request))
+
+    def _leave_lane(self, pending: _Pending) -> None:
+        if pending.lane is None:
+            return
+        lane = self._lanes[pending.lane]
+        del lane.pending[pending.number]
+        # Whoever is still too far above the oldest is held again.
+        self._ready.extendleft(reversed(lane.held))
+        lane.held.clear()

@@ -8,13 +8,12 @@ suffice in all, `plan_move` says which values to move to make a row free enough.
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from heapq import heappop, heappush, nsmallest
+from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
 ARRAYS = 8
 MAX_ROWS = 65_536
 ROWS_TRIED = 16  # of each number of free cells, when values are to be moved
-_ALL = (1 << ARRAYS) - 1
 
 Owner = TypeVar("Owner", bound=Hashable)
 
@@ -194,12 +193,19 @@ class _Pool:
         if not self._heap:
             return None
         if self._heap[0] == without:
-            return min((row for row in self._rows if row != without), default=None)
+            return next((row for row in self.lowest(2) if row != without), None)
         return self._heap[0]
 
     def lowest(self, count: int) -> list[int]:
         """The `count` lowest rows of the pool, or all."""
-        return nsmallest(count, self._rows)
+        found: list[int] = []
+        while self._heap and len(found) < count:
+            row = heappop(self._heap)
+            if row in self._rows and (not found or found[-1] != row):
+                found.append(row)
+        for row in found:
+            heappush(self._heap, row)
+        return found
 
 
 def _check_chunks(chunks: int) -> None:

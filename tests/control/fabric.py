@@ -1,0 +1,228 @@
+"""A network of real switches (netkv's engine), each with its control plane, and small servers.
+
+Frames go hop by hop through `Switch.process`; nothing is lost and no time passes on the way. Every
+hop is written down, so a test can tell which way a frame took and who answered it.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cache
+
+from netkv import _engine, resources
+from netkv.control.base import (
+    MILLISECOND,
+    Action,
+    DeleteEntry,
+    Event,
+    HotKey,
+    InsertEntry,
+    Note,
+    PacketIn,
+    Range,
+    SendFrame,
+    SetDefault,
+    Started,
+    TableWritten,
+    Timer,
+)
+from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.network import Network
+from netkv.control.nocache import NoCache
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
+from netkv.p4rt import p4info
+from netkv.p4rt.schema import Schema
+
+
+@cache
+def bundle(program: str) -> bytes:
+    """A program of `p4/`, compiled."""
+    folder = resources.path("p4")
+    return _engine.compile_p4(str(folder / f"{program}.p4"), [str(folder)])
+
+
+@dataclass
+class Server:
+    """The owner of some keys, as far as frames tell: it answers everything at once."""
+
+    host: Host
+    send: Callable[[bytes], None]
+    values: dict[bytes, bytes] = field(default_factory=dict)
+    installing: dict[bytes, Message] = field(default_factory=dict)
+    served: list[Message] = field(default_factory=list)
+    answers: list[Message] = field(default_factory=list)  # of the switch and the controller
+    _request: int = 0
+
+    def receive(self, frame: bytes) -> None:
+        """A frame has arrived."""
+        datagram = decode(frame)
+        assert datagram.destination == self.host.ip
+        message = datagram.message
+        value = self.values.get(message.key, b"")
+        if message.op % 2:
+            self.answers.append(message)
+            self._go_on(message)
+            return
+        if message.op in (Op.GET, Op.PUT, Op.DELETE):
+            self.served.append(message)
+        if message.op is Op.PUT:
+            self.values[message.key] = value = message.value
+        if message.op is Op.INSTALL:
+            self.installing[message.key] = message
+            self.tell(Op.INVALIDATE, message.key)
+            return
+        length = len(value) if message.op in (Op.GET, Op.ADMIT) else 0
+        carried = value if message.op is Op.GET else b""
+        reply = message.reply(length=length, value=carried)
+        self.send(encode(reply, self.host.ip, datagram.source))
+        if message.op is Op.PUT and message.mark is not None:
+            self.tell(Op.UPDATE, message.key, message.mark)
+
+    def _go_on(self, answer: Message) -> None:
+        install = self.installing.get(answer.key)
+        if install is None:
+            return
+        if answer.op is Op.INVALIDATE_REPLY and answer.mark is not None:
+            self.tell(Op.UPDATE, answer.key, answer.mark)
+        elif answer.op is Op.UPDATE_REPLY:
+            del self.installing[answer.key]
+            self.send(encode(install.reply(status=answer.status), self.host.ip, CONTROLLER_IP))
+
+    def tell(self, op: Op, key: bytes, mark: Mark | None = None) -> None:
+        """A message to the switch or the controller."""
+        self._request += 1
+        value = self.values.get(key, b"") if op is Op.UPDATE else b""
+        if op is Op.UPDATE and mark is not None:
+            value = value.ljust(16 * mark.bitmap.bit_count(), b"\0")
+        length = len(self.values.get(key, b"")) if op is Op.UPDATE else 0
+        sender = 0x8000 + self.host.index
+        message = Message(op, key, self._request, sender, Status.OK, mark, length, value)
+        to = CONTROLLER_IP if op is Op.OUTGROWN else SERVICE_IP
+        self.send(encode(message, self.host.ip, to))
+
+
+class Fabric:
+    """All switches of a network run `program`; `control` makes the control plane of each."""
+
+    def __init__(
+        self, network: Network, program: str, control: Callable[[Topology], NoCache]
+    ) -> None:
+        self.network = network
+        self.now = 0
+        self.schema = Schema(p4info.from_bundle(bundle(program)))
+        self.peers = network.peers()
+        self.switches = {plan.name: _engine.Switch(bundle(program)) for plan in network.switches}
+        self.controls = {plan.name: control(plan.topology) for plan in network.switches}
+        self.hosts = {(at.switch, at.host.port): at for at in network.hosts}
+        self.hops: list[tuple[str, Message]] = []
+        self.delivered: dict[str, list[bytes]] = {at.name: [] for at in network.hosts}
+        self.packet_ins: dict[str, list[Message]] = {name: [] for name in self.switches}
+        self.digests: dict[str, int] = dict.fromkeys(self.switches, 0)
+        self._frames: deque[tuple[str, int, bytes]] = deque()
+        self.servers = {
+            at.name: Server(at.host, self._sender(at.switch, at.host.port))
+            for at in network.hosts
+            if at.is_server
+        }
+        for name in self.controls:
+            self.tell(name, Started())
+        self.settle()
+
+    def _sender(self, switch: str, port: int) -> Callable[[bytes], None]:
+        return lambda frame: self._frames.append((switch, port, frame))
+
+    def owner(self, key: bytes) -> Server:
+        """The server of a key."""
+        return self.servers[f"server-{self.network.switches[0].topology.owner(key).index}"]
+
+    def ask(self, client: str, message: Message) -> list[Message]:
+        """A client sends a request to the service; what comes back to it."""
+        at = next(host for host in self.network.hosts if host.name == client)
+        self.delivered[client].clear()
+        self.hops.clear()
+        self._frames.append((at.switch, at.host.port, encode(message, at.host.ip, SERVICE_IP)))
+        self.settle()
+        replies = [decode(frame) for frame in self.delivered[client]]
+        assert all(reply.destination == at.host.ip for reply in replies)
+        return [reply.message for reply in replies]
+
+    def way(self, op: Op) -> list[str]:
+        """The switches that frames with this op passed since the last `ask`."""
+        return [switch for switch, message in self.hops if message.op is op]
+
+    def settle(self) -> None:
+        """Until nothing moves any more within 10 ms."""
+        end = self.now + 10 * MILLISECOND
+        while True:
+            while self._frames:
+                self._process(*self._frames.popleft())
+            due = {name: control.deadline() for name, control in self.controls.items()}
+            soon = [(at, name) for name, at in due.items() if at is not None and at <= end]
+            if not soon:
+                self.now = end
+                return
+            self.now = max(self.now, min(soon)[0])
+            self.tell(min(soon)[1], Timer())
+
+    def tell(self, switch: str, event: Event) -> None:
+        """The control plane of a switch hears an event."""
+        for action in self.controls[switch].handle(self.now, event):
+            self._carry_out(switch, action)
+
+    # ------------------------------------------------------------------------- inside
+
+    def _process(self, switch: str, port: int, frame: bytes) -> None:
+        self.hops.append((switch, decode(frame[2:] if port == CPU_PORT else frame).message))
+        for egress, out in self.switches[switch].process(port, frame):
+            if egress == CPU_PORT:
+                self.packet_ins[switch].append(decode(out[2:]).message)
+                self.tell(switch, PacketIn(int.from_bytes(out[:2]) >> 7, out[2:]))
+            elif (switch, egress) in self.peers:
+                self._frames.append((*self.peers[switch, egress], out))
+            else:
+                host = self.hosts[switch, egress]
+                self.delivered[host.name].append(out)
+                if host.is_server:
+                    self.servers[host.name].receive(out)
+        for _, (key, count, epoch) in self.switches[switch].take_digests():
+            self.digests[switch] += 1
+            report = HotKey(key.rjust(16, b"\0"), int.from_bytes(count), int.from_bytes(epoch))
+            self.tell(switch, report)
+
+    def _carry_out(self, switch: str, action: Action) -> None:
+        engine = self.switches[switch]
+        match action:
+            case SendFrame(frame, egress):
+                self._frames.append((switch, CPU_PORT, (egress << 7).to_bytes(2) + frame))
+            case InsertEntry(write, table, _, name, params, priority):
+                call = ("action", *self._call(name, params))
+                known = self.schema.tables.named(table)
+                engine.insert_entry(known.id, self._matches(action), call, priority)  # type: ignore[arg-type]
+                self.tell(switch, TableWritten(write, True))
+            case DeleteEntry(write, table, _, priority):
+                known = self.schema.tables.named(table)
+                engine.delete_entry(known.id, self._matches(action), priority)
+                self.tell(switch, TableWritten(write, True))
+            case SetDefault(write, table, name, params):
+                engine.set_default(self.schema.tables.named(table).id, *self._call(name, params))
+                self.tell(switch, TableWritten(write, True))
+            case Note(what):
+                assert "refused" not in what
+
+    def _call(self, name: str, params: object) -> tuple[int, list[bytes]]:
+        assert isinstance(params, dict)
+        action = self.schema.actions.named(name)
+        return action.id, [params[each.name].to_bytes(16) for each in action.params]
+
+    def _matches(self, write: InsertEntry | DeleteEntry) -> list[_engine.Match]:
+        table = self.schema.tables.named(write.table)
+        matches: list[_engine.Match] = []
+        for name, value in write.match.items():
+            key = table.key(name).id
+            if isinstance(value, Range):
+                matches.append((key, "range", value.low.to_bytes(16), value.high.to_bytes(16)))
+            else:
+                matches.append((key, "exact", value.to_bytes(16)))
+        return matches

@@ -1,0 +1,121 @@
+"""How long the state machine of NetCache takes, in microseconds of one core: no I/O, no rack.
+
+`python -m tests.control.measure` prints a preload of 10,000 keys and a storm of hot keys against
+the full cache, with equal values and with values of all sizes. What the switch and the servers
+would answer is prepared outside of the time that is measured.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from random import Random
+from time import thread_time
+
+from netkv.control.base import (
+    DeleteEntry,
+    Event,
+    HotKey,
+    InsertEntry,
+    PacketIn,
+    Preload,
+    SendFrame,
+    SetDefault,
+    Started,
+    TableWritten,
+)
+from netkv.control.entries import NetCacheOptions
+from netkv.control.messages import CHUNK_BYTES, Mark, Op, Status, decode, encode
+from netkv.control.netcache import NetCache
+from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology
+from tests.control.fake_rack import LOOKUP, key_of
+
+KEYS = 10_000
+STORM = 3_000
+STEP = 100_000  # of the clock, in nanoseconds, for each event
+
+
+class Script:
+    """Answers every message and table write at once; counts the time spent in the control plane."""
+
+    def __init__(self, control: NetCache, lengths: Iterator[int]) -> None:
+        """`lengths`: of the values, in the order in which keys are admitted."""
+        self.control = control
+        self.now = 0
+        self.seconds = 0.0
+        self.generations: dict[bytes, int] = {}
+        self.epoch = 0
+        self._lengths = lengths
+
+    def tell(self, event: Event) -> None:
+        """Hand an event over, then everything that follows from it."""
+        events = deque([event])
+        while events:
+            self.now += STEP
+            began = thread_time()
+            actions = self.control.handle(self.now, events.popleft())
+            self.seconds += thread_time() - began
+            events.extend(answer for action in actions for answer in self._answer(action))
+
+    def _answer(self, action: object) -> Iterator[Event]:
+        match action:
+            case InsertEntry(write, table, match, _, params):
+                if table == LOOKUP:
+                    key = match["key"]
+                    assert isinstance(key, int)
+                    self.generations[key.to_bytes(16)] = params["generation"]
+                yield TableWritten(write, True)
+            case DeleteEntry(write) | SetDefault(write):
+                yield TableWritten(write, True)
+            case SendFrame(frame):
+                message = decode(frame).message
+                reply = message.reply()
+                if message.op is Op.ADMIT:
+                    reply = message.reply(length=next(self._lengths))
+                elif message.op is Op.EPOCH:
+                    assert message.mark is not None
+                    self.epoch = message.mark.version
+                elif message.op is Op.STATS:
+                    generation = self.generations.get(message.key)
+                    reply = message.reply(status=Status.NOT_CACHED)
+                    if generation is not None:
+                        reply = message.reply(mark=Mark(generation, 10))
+                yield PacketIn(1, encode(reply, SERVICE_IP, CONTROLLER_IP))
+
+
+def preload(lengths: Iterator[int], rows: int, seed: int = 0) -> tuple[Script, float]:
+    """A full cache of 10,000 entries; microseconds for each key."""
+    options = NetCacheOptions(capacity=KEYS, rows=rows, seed=seed)
+    script = Script(NetCache(Topology.of_ports([1], [2] * 128), options), lengths)
+    script.tell(Started())
+    script.seconds = 0.0
+    script.tell(Preload(tuple(key_of(i) for i in range(KEYS))))
+    return script, script.seconds / KEYS * 1e6
+
+
+def storm(script: Script) -> float:
+    """Hot keys against a full cache, each hotter than all in it; microseconds for each."""
+    script.seconds = 0.0
+    for number in range(STORM):
+        script.tell(HotKey(key_of(KEYS + number), 100, script.epoch))
+    return script.seconds / STORM * 1e6
+
+
+def main() -> None:
+    """Measure and print."""
+    for what, rows, lengths in (
+        ("values of 128 bytes", KEYS, iter(lambda: 128, None)),
+        ("values of 1 to 128 bytes", KEYS // 2, _mixed()),
+    ):
+        script, micros = preload(lengths, rows)
+        cached = script.control.statistics()["cached"]
+        print(f"{what}: preload {micros:.1f} us a key ({cached} cached)")
+        print(f"{what}: storm {storm(script):.1f} us a hot key")
+
+
+def _mixed() -> Iterator[int]:
+    random = Random(1)
+    while True:
+        yield random.randrange(1, 8 * CHUNK_BYTES + 1)
+
+
+if __name__ == "__main__":
+    main()

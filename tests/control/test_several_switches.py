@@ -1,0 +1,191 @@
+"""NoCache and NetCache over several real switches: every request arrives, the owner's caches."""
+
+import pytest
+
+from netkv.control.base import Preload
+from netkv.control.entries import NetCacheOptions
+from netkv.control.messages import Mark, Message, Op
+from netkv.control.netcache import NetCache
+from netkv.control.network import Network, rack, racks, spine_leaf
+from netkv.control.nocache import NoCache
+from netkv.control.topology import Topology
+from tests.control.fabric import Fabric
+from tests.control.fake_rack import key_of
+
+KEYS = [key_of(i) for i in range(40)]
+VALUE = bytes(range(100))
+HOT = 3
+
+NETWORKS = {
+    "rack": rack(clients=2, servers=3),
+    "racks": racks(3, clients=2, servers=4),
+    "mixed racks": racks(3, clients=3, servers=3, client_racks=0),
+    "spine-leaf": spine_leaf(2, 2, clients=2, servers=4),
+    "three layers": spine_leaf(3, 2, clients=2, servers=4, client_switches=2),
+}
+EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
+
+
+def nocache(network: Network) -> Fabric:
+    return filled(Fabric(network, "nocache", NoCache))
+
+
+def netcache(network: Network) -> Fabric:
+    def control(topology: Topology) -> NetCache:
+        return NetCache(topology, NetCacheOptions(capacity=64, hot_threshold=HOT))
+
+    return filled(Fabric(network, "netcache", control))
+
+
+def filled(fabric: Fabric) -> Fabric:
+    for key in KEYS:
+        fabric.owner(key).values[key] = VALUE
+    assert all(control.ready() for control in fabric.controls.values())
+    return fabric
+
+
+def preloaded(network: Network) -> Fabric:
+    """Every controller is given all keys."""
+    fabric = netcache(network)
+    for name in fabric.controls:
+        fabric.tell(name, Preload(tuple(KEYS)))
+    fabric.settle()
+    assert all(control.ready() for control in fabric.controls.values())
+    return fabric
+
+
+def home(fabric: Fabric, key: bytes) -> str:
+    """The switch of the owner of a key."""
+    index = fabric.owner(key).host.index
+    return next(at.switch for at in fabric.network.hosts if at.name == f"server-{index}")
+
+
+def clients(fabric: Fabric) -> list[str]:
+    return [at.name for at in fabric.network.hosts if not at.is_server]
+
+
+def sender(client: str) -> int:
+    return int(client.split("-")[1])
+
+
+@pytest.mark.parametrize("build", [nocache, netcache])
+@EVERY
+def test_every_client_reads_writes_and_deletes_every_key(network: Network, build: object) -> None:
+    assert callable(build)
+    fabric = build(network)
+    for client in clients(fabric):
+        for number, key in enumerate(KEYS):
+            server = fabric.owner(key)
+            served = len(server.served)
+            put = Message(Op.PUT, key, 3 * number, sender(client), length=5, value=b"hello")
+            get = Message(Op.GET, key, 3 * number + 1, sender(client))
+            delete = Message(Op.DELETE, key, 3 * number + 2, sender(client))
+            assert fabric.ask(client, put) == [put.reply()]
+            assert fabric.ask(client, get) == [get.reply(length=5, value=b"hello")]
+            assert fabric.ask(client, delete) == [delete.reply()]
+            assert [message.op for message in server.served[served:]] == [
+                Op.PUT,
+                Op.GET,
+                Op.DELETE,
+            ]
+
+
+def test_requests_and_replies_pass_every_layer() -> None:
+    fabric = nocache(NETWORKS["three layers"])
+    for key in KEYS:
+        fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+        there, back = fabric.way(Op.GET), fabric.way(Op.GET_REPLY)
+        layers = ["edge", "spine1", "spine2", "leaf"]
+        assert [name.split("-")[0] for name in there] == layers
+        assert [name.split("-")[0] for name in back] == layers[::-1]
+        assert there[-1] == back[0] == home(fabric, key)
+
+
+@EVERY
+def test_read_of_a_cached_key_is_answered_by_the_switch_of_its_owner(network: Network) -> None:
+    fabric = preloaded(network)
+    for client in clients(fabric):
+        for key in KEYS:
+            get = Message(Op.GET, key, 1, sender(client))
+            (reply,) = fabric.ask(client, get)
+            assert reply.cache_hit
+            assert reply.value == VALUE
+            assert fabric.way(Op.GET)[-1] == home(fabric, key)
+            # Another spine may be the reply's, but it goes straight back from there.
+            back = fabric.way(Op.GET_REPLY)
+            assert len(back) == len(fabric.way(Op.GET)) - 1
+            assert back[-1:] == fabric.way(Op.GET)[:1] or not back
+    assert not any(server.served for server in fabric.servers.values())
+
+
+@EVERY
+def test_preload_of_all_keys_caches_each_at_the_switch_of_its_owner_only(network: Network) -> None:
+    fabric = preloaded(network)
+    for name, control in fabric.controls.items():
+        assert isinstance(control, NetCache)
+        assert set(control.cached_keys()) == {key for key in KEYS if home(fabric, key) == name}
+        elsewhere = len(KEYS) - len(control.cached_keys())
+        assert control.statistics().get("preloads_elsewhere", 0) == elsewhere
+
+
+@EVERY
+def test_write_of_a_cached_key_refreshes_the_entry_and_is_read_from_everywhere(
+    network: Network,
+) -> None:
+    fabric = preloaded(network)
+    for number, key in enumerate(KEYS):
+        value = b"new" * (number % 30)
+        put = Message(Op.PUT, key, number, 1, length=len(value), value=value)
+        assert fabric.ask("client-1", put) == [put.reply()]
+        for client in clients(fabric):
+            (reply,) = fabric.ask(client, Message(Op.GET, key, number, sender(client)))
+            assert (reply.cache_hit, reply.value) == (True, value)
+            assert fabric.way(Op.GET)[-1] == home(fabric, key)
+
+
+@EVERY
+def test_hot_key_is_reported_where_servers_are_and_cached_at_its_owners_switch(
+    network: Network,
+) -> None:
+    fabric = netcache(network)
+    for key in KEYS[:8]:
+        for request in range(2 * HOT):
+            fabric.ask("client-1", Message(Op.GET, key, request, 1))
+        (reply,) = fabric.ask("client-1", Message(Op.GET, key, 99, 1))
+        assert reply.cache_hit
+        assert fabric.way(Op.GET)[-1] == home(fabric, key)
+    for plan in network.switches:
+        control = fabric.controls[plan.name]
+        assert isinstance(control, NetCache)
+        assert set(control.cached_keys()) == {
+            key for key in KEYS[:8] if home(fabric, key) == plan.name
+        }
+        if not plan.topology.has_servers:
+            assert fabric.digests[plan.name] == 0
+            assert control.deadline() is None
+    reports = sum(fabric.digests.values())
+    elsewhere = sum(
+        control.statistics().get("hot_keys_elsewhere", 0) for control in fabric.controls.values()
+    )
+    assert reports - elsewhere == 8
+
+
+@EVERY
+def test_outgrown_value_is_told_to_the_controller_of_the_nearest_switch(network: Network) -> None:
+    fabric = preloaded(network)
+    key = KEYS[0]
+    generation = next(
+        message.mark.generation
+        for message in fabric.owner(key).answers
+        if message.key == key and message.mark is not None
+    )
+    for seen in fabric.packet_ins.values():
+        seen.clear()
+    fabric.owner(key).tell(Op.OUTGROWN, key, Mark(generation))
+    fabric.settle()
+    heard = {name for name, seen in fabric.packet_ins.items() if seen}
+    assert heard == {home(fabric, key)}
+    assert fabric.owner(key).answers[-1].op is Op.OUTGROWN_REPLY
+    (reply,) = fabric.ask("client-1", Message(Op.GET, key, 1, 1))
+    assert not reply.cache_hit
+    assert reply.value == VALUE

@@ -149,10 +149,11 @@ def _over_points(
     if not points:
         return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
     verdict: Threshold | None = None
+    everyone = EACH in _names(expression)
     for point, runs in points.items():
         where = f" at {point}" if point else ""
-        for scheme, own in runs.items() if _names(expression) & {EACH} else [("", [])]:
-            whose = f" for {scheme}" if scheme else ""
+        for scheme, own in runs.items() if everyone else [("", [])]:
+            whose = f" for {scheme}" if everyone else ""
             result = _at_point(expression, {**runs, EACH: own}, whose + where)
             if not result.ok:
                 return result

@@ -432,3 +432,21 @@ def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> No
         process.kill()
         process.communicate()
         rack.stop()
+
+
+def test_a_wrong_impairment_of_a_link_says_what_is_wrong() -> None:
+    ports = free_ports(2)
+    node = SwitchNode(
+        Switch(bundle_of("nocache")), [(3, f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}")]
+    )
+    node.impair(3, "to", '{"loss": 0.1, "delay": 0.001}')
+    for port, direction, impairment, message in [
+        (4, "to", "{}", "no switch port 4; the ports are: 3"),
+        (3, "up", "{}", "'up' is not a direction"),
+        (3, "to", '{"loss": 3}', "'loss' is 3"),
+        (3, "to", '{"lose": 0.3}', "unknown field `lose`"),
+        (3, "to", "loss", "not an impairment of a link"),
+    ]:
+        with pytest.raises(ValueError, match=message):
+            node.impair(port, direction, impairment)
+    node.stop()

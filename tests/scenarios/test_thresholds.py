@@ -56,6 +56,18 @@ def test_threshold_of_a_failed_run_is_not_met() -> None:
     assert not judge("netcache.throughput_ops >= 1").ok
 
 
+def test_line_about_each_scheme_must_hold_for_all_of_them() -> None:
+    both = [run("nocache", 100), run("netcache", 250)]
+    assert judge("each.acked_writes_lost == 0", *both).ok
+    assert judge("each.throughput_ops >= nocache.throughput_ops", *both).ok
+    missed = judge("each.throughput_ops >= 200", *both)
+    assert not missed.ok
+    assert missed.value == 100
+    assert "for nocache" in missed.detail
+    expression = thresholds.compile_expression("each.lost_ops == 0", ["nocache"])
+    assert thresholds.schemes_in(expression) == set(), "it stands for whatever runs"
+
+
 def test_every_sweep_point_has_to_meet_it() -> None:
     good = run("netcache", 500, params={"workload.zipf": 0.9})
     bad = run("netcache", 50, params={"workload.zipf": 0.0})

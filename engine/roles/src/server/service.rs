@@ -118,6 +118,19 @@ mod tests {
     }
 
     #[test]
+    fn a_change_of_the_rate_holds_from_the_next_request_on() {
+        let mut service = Service::new(1000.0, 10);
+        assert_eq!(service.arrive(0, b"a"), Arrival::Serve);
+        service.set_rate(100.0);
+        (0..3).for_each(|_| assert_eq!(service.arrive(0, b"b"), Arrival::Queued));
+        assert!(service.take(1_000_000).is_some(), "the first one takes as long as it would have");
+        assert_eq!(service.next(), Some(11_000_000));
+        service.set_rate(1000.0);
+        assert!(service.take(11_000_000).is_some());
+        assert_eq!(service.next(), Some(12_000_000));
+    }
+
+    #[test]
     fn an_idle_server_serves_at_once_and_saves_nothing_up() {
         let mut service = Service::new(1000.0, 10);
         assert_eq!(service.arrive(5 * SECOND, b"a"), Arrival::Serve);

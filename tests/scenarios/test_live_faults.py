@@ -1,0 +1,116 @@
+"""Live runs come through faults without an acknowledged write lost or an old value read."""
+
+from __future__ import annotations
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.lab import state
+from netkv.scenarios import loader
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.results import RunResult
+from netkv.scenarios.runner import run_scenario
+
+TEXT = """\
+name: small
+schemes: [nocache, netcache]
+lab: {servers: 4, server_processes: 2, service_rate: 2000, cache_entries: 200, hot_threshold: 4}
+workload: {keys: 3000, zipf: 0.99, writes: 0.2, deletes: 0.02, arrivals: {outstanding: 16}}
+deadline: 10
+warmup: 0.5
+duration: 4
+"""
+
+
+def scenario(text: str, *overrides: str) -> Scenario:
+    return loader.loads(TEXT + text, "small.yaml", overrides)
+
+
+def assert_right(run: RunResult) -> None:
+    assert run.status == "done", run.reason
+    assert run.completed_ops > 100
+    assert run.acked_writes_lost == 0
+    assert run.stale_reads == 0
+    assert run.phantom_reads == 0
+    assert run.lost_ops == 0
+
+
+@pytest.mark.parametrize(
+    "fault",
+    ["loss: 0.05", "duplicate: 0.3", "reorder: 0.3, reorder_span: 0.005", "delay: 0.002"],
+)
+async def test_bad_links_cost_time_and_nothing_else(fault: str) -> None:
+    nodes = ("client", "servers-0", "servers-1")
+    events = "".join(f"  - {{at: 0, link: {{node: {node}, {fault}}}}}\n" for node in nodes)
+    result = await run_scenario(scenario(f"events:\n{events}"))
+    for run in result.runs:
+        assert_right(run)
+        assert run.retries > 0 or not fault.startswith("loss")
+        told = [event.text for event in run.events if event.kind == "note"]
+        assert len([text for text in told if text.startswith("link of ")]) == 3
+
+
+async def test_link_that_is_cut_and_healed_stops_and_goes_on() -> None:
+    text = """\
+events:
+  - {at: 1, link: {node: client, direction: to, loss: 1}}
+  - {at: 2.5, link: {node: client, direction: to}}
+"""
+    result = await run_scenario(scenario(text, "schemes=[netcache]"))
+    [run] = result.runs
+    assert_right(run)
+    before, cut, after = (run.series["throughput_ops"][-4 + i] for i in (0, 1, 3))
+    assert cut < 0.1 * before
+    assert after > 0.1 * before
+
+
+async def test_controller_that_dies_and_returns_costs_no_acknowledged_write() -> None:
+    text = """\
+events:
+  - {at: 0.5, kill: controller}
+  - {at: 1, start: controller}
+  - {at: 2, stop: controller}
+  - {at: 2.5, kill: switch}
+  - {at: 3, start: switch}
+  - {at: 3.5, start: controller}
+"""
+    result = await run_scenario(scenario(text, "duration=8"))
+    for run in result.runs:
+        assert_right(run)
+        assert run.series["throughput_ops"][-1] > 0
+        told = [(e.kind, e.node) for e in run.events if e.kind in ("killed", "stopped", "started")]
+        assert ("killed", "controller") in told
+        assert ("stopped", "controller") in told
+        assert told.count(("started", "controller")) == 2
+
+
+async def test_controller_out_of_reach_costs_no_acknowledged_write() -> None:
+    text = """\
+events:
+  - {at: 0.5, partition: controller}
+  - {at: 1.5, shift: {kind: hot-in, keys: 100}}
+  - {at: 3, heal: controller}
+"""
+    result = await run_scenario(scenario(text, "duration=6"))
+    for run in result.runs:
+        assert_right(run)
+
+
+async def test_random_faults_are_told_as_plain_events_and_cost_nothing() -> None:
+    text = """\
+random_faults: {every: 0.4, last: 0.6}
+"""
+    result = await run_scenario(scenario(text, "duration=8", "seed=3"))
+    told = []
+    for run in result.runs:
+        assert_right(run)
+        told.append([event.text for event in run.events if event.kind == "note"])
+    assert told[0] == told[1]
+    assert len(told[0]) >= 10
+
+
+async def test_event_that_only_the_simulator_can_do_is_refused_before_anything_runs() -> None:
+    text = "events:\n  - {at: 1, kill: servers-0}\n  - {at: 2, start: servers-0, storage: kept}\n"
+    with pytest.raises(UsageError, match="'storage: kept'"):
+        await run_scenario(scenario(text))
+    assert state.names() == []

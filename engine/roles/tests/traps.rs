@@ -250,7 +250,7 @@ fn restarted_server_does_not_trust_an_unmarked_write_for_a_while() {
     bench.arrive(&early);
     bench.run();
     assert_eq!(bench.hit(), Some((1, 1)), "the entry was valid with the old value");
-    bench.switch.lookup.clear();
+    bench.switch.remove(&bench.key);
     let evicted = bench.control(Op::Evicted, GENERATION);
     bench.arrive(&evicted);
     bench.pass_time(SECOND);
@@ -275,7 +275,7 @@ fn entry_that_a_dead_server_left_invalid_is_refilled_by_a_read() {
 #[test]
 fn answer_to_a_server_that_has_died_is_none_to_its_successor() {
     let mut bench = Bench::cached();
-    bench.switch.lookup.clear();
+    bench.switch.remove(&bench.key);
     let write = bench.request(Op::Put, 1, 1);
     bench.arrive(&write);
     let invalidate = bench.take(Op::Invalidate);

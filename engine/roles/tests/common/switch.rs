@@ -99,9 +99,14 @@ impl Switch {
 
     /// Writes a lookup entry.
     pub fn insert(&mut self, key: &Key, entry: Entry) {
+        self.insert_in_row(key, entry, entry.slot);
+    }
+
+    /// Writes a lookup entry whose cells are in another row than its number says.
+    pub fn insert_in_row(&mut self, key: &Key, entry: Entry, row: usize) {
         self.lookup.insert(*key, entry);
         let Entry { slot, generation, bitmap } = entry;
-        let params = [slot as u128, slot as u128, bitmap.into(), generation.into()];
+        let params = [slot as u128, row as u128, bitmap.into(), generation.into()];
         let names = [LOOKUP, "NetkvIngress.lookup.cached"];
         let key = Match::Exact(Value::from_bytes(128, key));
         self.insert_entry(names, Some(key), 0, &params);

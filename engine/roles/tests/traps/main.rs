@@ -269,3 +269,16 @@ fn an_edit_that_finds_its_place_never_or_twice_is_refused_with_a_sentence() {
     assert!(program::apply("a b a", &edit("a")).unwrap_err().contains("'a' 2 times"));
     assert_eq!(program::apply("a b a", &edit(" b")).unwrap(), "a a");
 }
+
+#[test]
+fn the_documentation_has_every_trap_with_its_mutants() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    for trap in TRAPS {
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
+        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", trap.name));
+        for (mutant, _) in trap.mutants {
+            assert!(row.contains(mutant.name), "no mutant '{}' in: {row}", mutant.name);
+        }
+    }
+}

@@ -10,6 +10,7 @@
 mod actions;
 mod client;
 mod memory;
+mod mutation;
 mod server;
 mod stats;
 mod timers;
@@ -19,6 +20,8 @@ mod value;
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use client::{Client, ClientConfig, VerifyReport};
 pub use memory::MemoryStore;
+#[cfg(feature = "mutations")]
+pub use mutation::Mutation;
 pub use server::{Scheme, Server, ServerConfig, WINDOW};
 pub use stats::{ClientCounts, ClientStats, ServerStats};
 pub use timers::Backoff;

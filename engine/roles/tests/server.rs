@@ -4,7 +4,7 @@ mod common;
 
 use common::bench::{Bench, GENERATION, Scheme};
 use netkv_roles::{Actions, Server, ServerConfig};
-use netkv_wire::{FrameView, Op, Status, partition};
+use netkv_wire::{FrameView, Op, Status, is_newer, partition};
 use netkv_workload::{Random, key_of};
 
 const INITIAL: (u16, u32) = (0, 0);
@@ -129,7 +129,7 @@ fn entry_of_a_new_generation_is_taken_over_by_the_next_write() {
 fn writes_of_an_evicted_key_are_fast_again() {
     for notice in [true, false] {
         let mut bench = Bench::cached();
-        bench.switch.lookup.clear();
+        bench.switch.remove(&bench.key);
         if notice {
             let evicted = bench.control(Op::Evicted, GENERATION);
             bench.arrive(&evicted);
@@ -237,4 +237,38 @@ fn rate_limited_server_serves_its_rate_and_drops_what_does_not_fit() {
     assert_eq!(out.calls().len() as u64, stats.served);
     assert!(stats.dropped >= 5000 - 1001 - 16);
     assert!(server.deadline().is_some());
+}
+
+#[test]
+fn late_copy_of_a_write_does_not_undo_a_newer_one_without_a_cache() {
+    let mut bench = Bench::new(Scheme::Plain);
+    let first = bench.request(Op::Put, 1, 1);
+    bench.arrive(&first);
+    let second = bench.request(Op::Put, 2, 1);
+    bench.arrive(&second);
+    bench.run();
+    bench.arrived.clear();
+    bench.arrive(&first);
+    bench.run();
+    assert_eq!(bench.stored(), Some((2, 1)));
+    assert!(bench.answered(1, 1, Status::Ok), "the first answer may have been lost");
+    assert_eq!(bench.server.stats().duplicates, 1);
+}
+
+#[test]
+fn versions_wrap_without_a_stale_hit_or_a_slow_write() {
+    let mut bench = Bench::new(Scheme::NetCache);
+    bench.switch.set_version(0, u32::MAX - 2);
+    bench.insert(GENERATION, 0b1111);
+    let install = bench.control(Op::Install, GENERATION);
+    bench.arrive(&install);
+    bench.run();
+    for request in 1..6 {
+        let write = bench.request(Op::Put, 1, request);
+        bench.arrive(&write);
+        bench.run();
+        assert_eq!(bench.hit(), Some((1, request)));
+    }
+    assert_eq!(bench.server.stats().slow_writes, 0);
+    assert!(is_newer(0, u32::MAX));
 }

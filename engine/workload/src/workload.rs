@@ -178,6 +178,28 @@ impl Workload {
         self.ranking.shift(shift)
     }
 
+    /// Changes which operations are drawn from now on.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the shares are none of a whole.
+    pub fn set_mix(&mut self, mix: Mix) -> Result<(), String> {
+        mix.check()?;
+        self.config.mix = mix;
+        Ok(())
+    }
+
+    /// Changes how large the values are that are written from now on.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if the sizes are impossible.
+    pub fn set_value_size(&mut self, size: ValueSize) -> Result<(), String> {
+        size.check()?;
+        self.config.value_size = size;
+        Ok(())
+    }
+
     /// Key with this popularity rank now (0 is the hottest).
     pub fn key_at(&self, rank: u64) -> Key {
         key_of(self.id_at(rank))
@@ -304,6 +326,20 @@ mod tests {
         assert!(newest > 1800);
         assert!(hottest > 1900, "the newest key was read {hottest} times of 19,000");
         assert!(workload.probability_of(&key_of(newest)) > workload.probability_of(&key_of(0)));
+    }
+
+    #[test]
+    fn another_mix_and_size_hold_from_the_next_operation_on() {
+        let mut workload = workload(Popularity::Uniform, Mix::YCSB_C);
+        assert_eq!(workload.draw().kind, OpKind::Read);
+        workload.set_mix(Mix::writes(1.0, 0.0)).unwrap();
+        workload.set_value_size(ValueSize::Fixed(77)).unwrap();
+        let write = workload.draw();
+        assert_eq!((write.kind, write.size), (OpKind::Update, 77));
+        assert!(workload.set_mix(Mix { read: 0.5, ..Mix::YCSB_A }).is_ok());
+        assert!(workload.set_mix(Mix { read: 0.4, ..Mix::YCSB_A }).is_err());
+        assert!(workload.set_value_size(ValueSize::Fixed(3)).is_err());
+        assert_eq!(workload.draw().size % 77, 0, "a refused change changes nothing");
     }
 
     #[test]

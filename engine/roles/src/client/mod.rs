@@ -26,6 +26,7 @@ use std::collections::VecDeque;
 use netkv_workload::{Arrivals, Operation, Workload, exponential_gap};
 use rustc_hash::FxHashMap;
 
+use crate::mutation::Mutated;
 use crate::timers::Timers;
 use crate::{Actions, Backoff, ClientStats, MILLISECOND, Nanos, SECOND, Tracker};
 use requests::Request;
@@ -109,6 +110,7 @@ pub struct Client {
     verification: Option<Verification>,
     stats: ClientStats,
     value: Vec<u8>,
+    pub(crate) mutated: Mutated,
 }
 
 impl Client {
@@ -141,6 +143,7 @@ impl Client {
             verification: None,
             stats: ClientStats::default(),
             value: Vec::new(),
+            mutated: Mutated::default(),
             config,
         })
     }

@@ -1,9 +1,10 @@
 //! A request from its first frame to its reply or deadline.
 
-use netkv_wire::{FrameView, Message, Op, SERVICE_IP, Status, client_ip};
+use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
 use super::{Client, Phase};
+use crate::mutation::Mutation;
 use crate::{
     Actions, Nanos, Observed, ReadTicket, Verdict, WriteId, WriteKind, fill_value, read_writer,
 };
@@ -69,7 +70,10 @@ impl Client {
             return;
         };
         let number = (frame.sender(), frame.request());
-        let found = self.by_number.get(&number).copied();
+        let mut found = self.by_number.get(&number).copied();
+        if self.mutated.by(Mutation::MatchRepliesByKey) {
+            found = (0..self.requests.len() as u32).find(|slot| self.is_about(*slot, &frame.key()));
+        }
         let Some(slot) = found.filter(|slot| self.expects(*slot, &frame)) else {
             let ours = frame.op().is_reply() && self.senders.issued(number.0, number.1);
             let counts = &mut self.stats.counts;
@@ -89,6 +93,10 @@ impl Client {
 
     fn expects(&self, slot: u32, frame: &FrameView<'_>) -> bool {
         self.requests[slot as usize].as_ref().is_some_and(|it| it.op.reply() == frame.op())
+    }
+
+    fn is_about(&self, slot: u32, key: &Key) -> bool {
+        self.requests[slot as usize].as_ref().is_some_and(|it| it.operation.key == *key)
     }
 
     fn on_reply(
@@ -239,7 +247,8 @@ impl Client {
         let Some(mut request) = self.requests[slot as usize].take_if(|it| it.timer == at) else {
             return;
         };
-        if now < request.deadline {
+        let again = !self.mutated.by(Mutation::RequestOnce);
+        if now < request.deadline && again {
             self.send(now, &mut request, out);
             self.requests[slot as usize] = Some(request);
             return;

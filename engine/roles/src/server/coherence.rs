@@ -8,17 +8,31 @@ use netkv_wire::{
 use super::control::ControlReply;
 use super::state::{Call, Cause, Control, Question, Record, Step, Timer, Write};
 use super::{Scheme, Server};
+use crate::mutation::Mutation;
 use crate::{Actions, Nanos, StoreOp};
 
 impl Server {
     /// Applies a write, at once if it is fast (rule 2).
     pub(super) fn start_write(&mut self, now: Nanos, key: &Key, write: Write, out: &mut Actions) {
         let fast = match (self.records.get(key), write.mark) {
-            (None, None) => self.config.scheme == Scheme::Plain || now >= self.guard_until,
-            (Some(record), Some(mark)) => {
-                mark.generation == record.generation && is_newer(mark.version, record.pushed)
+            (None, None) => {
+                self.config.scheme == Scheme::Plain
+                    || now >= self.guard_until
+                    || self.mutated.by(Mutation::NoGuardTime)
             }
-            _ => self.config.scheme == Scheme::Plain,
+            (Some(record), Some(mark)) => {
+                let same = mark.generation == record.generation
+                    || self.mutated.by(Mutation::TrustOtherGenerations);
+                same && self.is_unpushed(mark.version, record.pushed)
+            }
+            (Some(_), None) => {
+                self.config.scheme == Scheme::Plain
+                    || self.mutated.by(Mutation::TrustUnmarkedWrites)
+            }
+            (None, Some(_)) => {
+                self.config.scheme == Scheme::Plain
+                    || self.mutated.by(Mutation::TrustMarksWithoutRecord)
+            }
         };
         if fast {
             let push = write.mark.filter(|_| self.config.scheme == Scheme::NetCache);
@@ -29,9 +43,18 @@ impl Server {
         }
     }
 
+    /// Whether the version of a write is newer than what was pushed.
+    fn is_unpushed(&self, version: u32, pushed: u32) -> bool {
+        if self.mutated.by(Mutation::PlainVersions) {
+            return version > pushed;
+        }
+        is_newer(version, pushed) || self.mutated.by(Mutation::TrustOldVersions)
+    }
+
     /// A frame about `key` came marked, so the entry was invalid when it passed (rule 5).
     pub(super) fn refresh(&mut self, now: Nanos, key: &Key, mark: Mark, out: &mut Actions) {
-        if self.config.scheme == Scheme::Plain || self.keys.contains_key(key) {
+        let busy = self.keys.contains_key(key);
+        if self.config.scheme == Scheme::Plain || busy || self.mutated.by(Mutation::NoRefresh) {
             return;
         }
         match self.records.get(key) {
@@ -152,7 +175,7 @@ impl Server {
         record.pushed = mark.version;
         let room = capacity(mark.bitmap).min(MAX_CACHED_VALUE);
         match value {
-            Some(value) if value.len() <= room => {
+            Some(value) if value.len() <= room || self.mutated.by(Mutation::PushAnySize) => {
                 self.stats.updates += 1;
                 let request = self.ask(now, Op::Update, key, mark.generation);
                 self.set_step(key, Step::Updating { mark, value, install });
@@ -213,11 +236,13 @@ impl Server {
 
     /// Whether `frame` answers a question of this server that is still open.
     fn is_answer(&mut self, frame: &FrameView<'_>, op: Op) -> bool {
-        let open = frame.sender() == self.sender()
-            && self
-                .questions
-                .get(&frame.request())
-                .is_some_and(|question| question.op == op && question.key == frame.key());
+        let answers = |question: &Question| question.op == op && question.key == frame.key();
+        let mut open = frame.sender() == self.sender()
+            && self.questions.get(&frame.request()).is_some_and(answers);
+        if self.mutated.by(Mutation::MatchAnswersByKey) {
+            open = self.questions.values().any(answers);
+            self.questions.retain(|_, question| !answers(question));
+        }
         if !open {
             self.stats.unexpected += 1;
         }
@@ -234,6 +259,14 @@ impl Server {
 
     pub(super) fn ask_again(&mut self, now: Nanos, request: u32, out: &mut Actions) {
         let Some(question) = self.questions.get_mut(&request) else { return };
+        let once = match question.op {
+            Op::Update => self.mutated.by(Mutation::UpdateOnce),
+            Op::Invalidate => self.mutated.by(Mutation::InvalidateOnce),
+            _ => self.mutated.by(Mutation::OutgrownOnce),
+        };
+        if once {
+            return;
+        }
         question.attempts += 1;
         self.timers.set(now + self.config.retry.wait(question.attempts), Timer::Question(request));
         self.stats.retries += 1;

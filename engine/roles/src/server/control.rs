@@ -5,6 +5,7 @@ use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Message, Op, Status, is_newer
 use super::state::{Call, Cause, Control, KeyState, Step, Timer};
 use super::window::{Seen, Window};
 use super::{Scheme, Server};
+use crate::mutation::Mutation;
 use crate::{Actions, Nanos, StoreOp, StoreResult};
 
 /// How a message of the controller was answered, for its copies.
@@ -27,6 +28,7 @@ impl Server {
             .or_insert_with(|| Window::new(control.request));
         match window.look(control.request) {
             Seen::New => {}
+            _ if self.mutated.by(Mutation::RepeatControl) => {}
             Seen::Ended(reply) => {
                 self.stats.duplicates += 1;
                 self.send_control_reply(&key, &control, reply, out);
@@ -57,7 +59,8 @@ impl Server {
 
     /// The entry is out of the switch's lookup table, so its record is of no use.
     fn on_evicted(&mut self, key: &Key, control: &Control, out: &mut Actions) {
-        let same = |generation: u32| generation == control.generation;
+        let any = self.mutated.by(Mutation::EvictAnyGeneration);
+        let same = |generation: u32| generation == control.generation || any;
         if self.records.get(key).is_some_and(|record| same(record.generation)) {
             self.forget(key);
         }
@@ -102,8 +105,9 @@ impl Server {
             StoreResult::NotFound => (Status::NotFound, 0),
             StoreResult::Done | StoreResult::Failed => (Status::Rejected, 0),
         };
-        if status == Status::Ok {
-            let until = now + self.config.lease;
+        if status == Status::Ok && !self.mutated.by(Mutation::HoldNothing) {
+            let for_ever = self.mutated.by(Mutation::HoldForEver);
+            let until = if for_ever { Nanos::MAX } else { now + self.config.lease };
             if let Some(state) = self.keys.get_mut(key) {
                 state.held_until = Some(until);
             }

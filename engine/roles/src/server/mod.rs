@@ -32,6 +32,7 @@ mod window;
 use netkv_wire::{FrameView, Key, Op, partition, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
+use crate::mutation::Mutated;
 use crate::timers::Timers;
 use crate::{Actions, Backoff, CallId, MILLISECOND, Nanos, SECOND, ServerStats, StoreResult};
 use control::ControlReply;
@@ -108,6 +109,7 @@ pub struct Server {
     service: Option<Service>,
     spare: Vec<Vec<u8>>,
     stats: ServerStats,
+    pub(crate) mutated: Mutated,
 }
 
 impl Server {
@@ -126,6 +128,7 @@ impl Server {
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
             spare: Vec::new(),
             stats: ServerStats::default(),
+            mutated: Mutated::default(),
             config,
         }
     }

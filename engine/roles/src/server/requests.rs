@@ -5,6 +5,7 @@ use netkv_wire::{FrameView, Ip, Key, MAX_VALUE, Mark, Message, Op, Status};
 use super::Server;
 use super::state::{Call, Step, Write};
 use super::window::{Seen, Window};
+use crate::mutation::Mutation;
 use crate::{Actions, Nanos, StoreOp, StoreResult};
 
 impl Server {
@@ -61,7 +62,12 @@ impl Server {
         let (sender, request) = (frame.sender(), frame.request());
         let window = self.windows.entry(sender).or_insert_with(|| Window::new(request));
         let seen = window.look(request);
-        if seen != Seen::New {
+        let repeat = match seen {
+            Seen::New => true,
+            Seen::Late => self.mutated.by(Mutation::RepeatLateWrites),
+            Seen::UnderWay | Seen::Ended(_) => self.mutated.by(Mutation::RepeatWrites),
+        };
+        if !repeat {
             self.on_write_again(now, frame, seen, out);
             return;
         }
@@ -90,8 +96,10 @@ impl Server {
             value,
         };
         match self.keys.get_mut(&key) {
-            Some(state) => state.writes.push_back(write),
-            None => self.start_write(now, &key, write, out),
+            Some(state) if !self.mutated.by(Mutation::OvertakeWrites) => {
+                state.writes.push_back(write);
+            }
+            _ => self.start_write(now, &key, write, out),
         }
         self.advance(now, &key, out);
     }
@@ -105,12 +113,12 @@ impl Server {
         out: &mut Actions,
     ) {
         match seen {
-            Seen::Ended(status) => {
+            Seen::Ended(status) if !self.mutated.by(Mutation::LeaveCopiesUnanswered) => {
                 self.stats.duplicates += 1;
                 out.send(&Message { source: self.address(), ..frame.reply(status) });
             }
             Seen::Late => self.stats.late += 1,
-            Seen::New | Seen::UnderWay => self.stats.duplicates += 1,
+            Seen::New | Seen::UnderWay | Seen::Ended(_) => self.stats.duplicates += 1,
         }
         if let Some(mark) = frame.mark() {
             self.refresh(now, &frame.key(), mark, out);
@@ -122,6 +130,9 @@ impl Server {
         let op = if write.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
         let call = self.calls.add(Call::Key(*key));
         out.call(call, op, *key, &write.value);
+        if self.mutated.by(Mutation::AnswerBeforeStored) {
+            self.answer_write(key, &write, Status::Ok, out);
+        }
         self.set_step(key, Step::Storing { write, push });
     }
 
@@ -175,21 +186,15 @@ impl Server {
         out: &mut Actions,
     ) {
         let status = match result {
-            StoreResult::Failed => Status::Rejected,
+            StoreResult::Failed if !self.mutated.by(Mutation::AnswerFailuresAsDone) => {
+                Status::Rejected
+            }
             _ => Status::Ok,
         };
         if let Some(window) = self.windows.get_mut(&write.sender) {
             window.set(write.request, Seen::Ended(status));
         }
-        let reply = Message::request(
-            self.address(),
-            write.client,
-            write.op.reply(),
-            write.sender,
-            write.request,
-            *key,
-        );
-        out.send(&reply.with_status(status));
+        self.answer_write(key, &write, status, out);
         match push {
             Some(_) if status != Status::Ok => {
                 self.records.remove(key);
@@ -201,5 +206,17 @@ impl Server {
             }
             None => self.recycle(write.value),
         }
+    }
+
+    fn answer_write(&self, key: &Key, write: &Write, status: Status, out: &mut Actions) {
+        let reply = Message::request(
+            self.address(),
+            write.client,
+            write.op.reply(),
+            write.sender,
+            write.request,
+            *key,
+        );
+        out.send(&reply.with_status(status));
     }
 }

@@ -42,7 +42,7 @@ impl Bench {
             key: key_of(1),
             server: Server::new(config, 1_000_000),
             store: MemoryStore::new(10, ValueSize::Fixed(64)),
-            switch: Switch::new(1, 2),
+            switch: Switch::new(1),
             sent: VecDeque::new(),
             arrived: Vec::new(),
             fail: false,
@@ -64,7 +64,8 @@ impl Bench {
     }
 
     pub fn insert(&mut self, generation: u32, bitmap: u8) {
-        self.switch.lookup.insert(self.key, Entry { slot: 0, generation, bitmap });
+        self.switch.remove(&self.key);
+        self.switch.insert(&self.key, Entry { slot: 0, generation, bitmap });
     }
 
     /// A request of a client as it leaves the switch for the server.
@@ -78,7 +79,8 @@ impl Bench {
         let mut value = vec![0; size];
         fill_value(&self.key, WriteId { client, request }, &mut value);
         let value = if op == Op::Put { &value[..] } else { &[] };
-        let (node, bytes) = self.switch.process(&frame_of(&message.with_value(value)));
+        let frame = frame_of(&message.with_value(value));
+        let (node, bytes) = self.switch.process(&frame).expect("the switch drops no request");
         assert_eq!(node, Node::Server(0), "the switch did not answer itself");
         bytes
     }
@@ -140,15 +142,16 @@ impl Bench {
 
     /// One frame passes the switch; gives what comes out.
     pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.switch.process(bytes).1
+        self.switch.process(bytes).expect("the switch drops no frame of a role").1
     }
 
     /// Everything that was sent, and what it leads to, arrives in order.
     pub fn run(&mut self) {
         while let Some(bytes) = self.sent.pop_front() {
             match self.switch.process(&bytes) {
-                (Node::Server(_), bytes) => self.arrive(&bytes),
-                (_, bytes) => self.arrived.push(bytes),
+                Some((Node::Server(_), bytes)) => self.arrive(&bytes),
+                Some((_, bytes)) => self.arrived.push(bytes),
+                None => panic!("the switch drops no frame of a role"),
             }
         }
     }
@@ -175,9 +178,9 @@ impl Bench {
     }
 
     /// Who wrote what the switch would answer.
-    pub fn hit(&self) -> Option<(u16, u32)> {
+    pub fn hit(&mut self) -> Option<(u16, u32)> {
         let value = self.switch.cached(&self.key)?;
-        let writer = read_writer(&self.key, value).expect("a whole value");
+        let writer = read_writer(&self.key, &value).expect("a whole value");
         Some((writer.client, writer.request))
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use netkv_roles::{MILLISECOND, Nanos};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, Status, chunks_for,
-    partition, server_ip,
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
+    chunks_for,
 };
 use netkv_workload::Random;
 
@@ -31,7 +31,6 @@ struct Cached {
 }
 
 pub struct Controller {
-    servers: u16,
     keys: BTreeMap<Key, Cached>,
     free: Vec<usize>,
     next_request: u32,
@@ -41,9 +40,8 @@ pub struct Controller {
 }
 
 impl Controller {
-    pub fn new(servers: u16, slots: usize) -> Self {
+    pub fn new(slots: usize) -> Self {
         Self {
-            servers,
             keys: BTreeMap::new(),
             free: (0..slots).collect(),
             next_request: 1,
@@ -54,9 +52,9 @@ impl Controller {
     }
 
     fn message(&self, op: Op, key: &Key, request: u32, generation: u32) -> Vec<u8> {
-        let owner = server_ip(partition(key, self.servers));
+        let (from, to) = (CONTROLLER_IP, SERVICE_IP);
         let mark = Mark { generation, version: 0, bitmap: 0 };
-        let message = Message::request(CONTROLLER_IP, owner, op, CONTROLLER_SENDER, request, *key);
+        let message = Message::request(from, to, op, CONTROLLER_SENDER, request, *key);
         frame_of(&message.with_mark(mark))
     }
 
@@ -85,7 +83,7 @@ impl Controller {
     fn evict(&mut self, now: Nanos, key: &Key, switch: &mut Switch, out: &mut Vec<Vec<u8>>) {
         let request = self.request();
         let Some(cached) = self.keys.get_mut(key) else { return };
-        switch.lookup.remove(key);
+        switch.remove(key);
         cached.stage = Stage::Evicting;
         cached.request = request;
         cached.retry_at = now + MILLISECOND;
@@ -135,7 +133,7 @@ impl Controller {
                 }
                 let slot = self.free.pop().expect("admissions are limited by the free slots");
                 let generation = cached.generation;
-                switch.lookup.insert(key, Entry { slot, generation, bitmap });
+                switch.insert(&key, Entry { slot, generation, bitmap });
                 cached.slot = Some(slot);
                 cached.stage = Stage::Installing;
                 cached.request = self.request();

@@ -1,8 +1,9 @@
-//! A rack in virtual time for protocol tests: roles, a double of the switch, a bad network.
+//! A rack in virtual time for protocol tests: roles, the real switch program, a bad network.
 #![allow(dead_code)] // Each test binary uses its own part.
 
 pub mod bench;
 pub mod controller;
+pub mod program;
 pub mod switch;
 pub mod world;
 

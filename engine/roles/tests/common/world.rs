@@ -99,8 +99,8 @@ impl World {
             stores: (0..servers)
                 .map(|_| MemoryStore::new(workload.keys, workload.value_size))
                 .collect(),
-            switch: Switch::new(servers, slots),
-            controller: Controller::new(servers, slots),
+            switch: Switch::new(servers),
+            controller: Controller::new(slots),
             churn: (scheme == Scheme::NetCache).then_some(300 * MICROSECOND),
             keys: workload.keys,
             random: Random::new(seed, 0xbad),
@@ -160,8 +160,9 @@ impl World {
         let mut out = Actions::new();
         match event {
             Event::Frame(Node::Switch, bytes) => {
-                let (to, bytes) = self.switch.process(&bytes);
-                self.send(to, bytes);
+                if let Some((to, bytes)) = self.switch.process(&bytes) {
+                    self.send(to, bytes);
+                }
             }
             Event::Frame(Node::Client, bytes) => {
                 self.client.on_frame(now, &bytes, &mut out);

@@ -1,0 +1,95 @@
+//! Protections taken out on purpose, so that tests can show what each one is good for.
+//!
+//! With the feature `mutations` (only this crate's own tests turn it on) a role can be told to do
+//! without one of its protections. Without the feature, [`Mutated::by`] is `false` at compile time
+//! and nothing of this is left in the code.
+
+/// A protection of a role that is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mutation {
+    /// Server: a write that was seen before is carried out again.
+    RepeatWrites,
+    /// Server: a write that is too old to be remembered is carried out as if it were new.
+    RepeatLateWrites,
+    /// Server: a copy of a write gets no answer.
+    LeaveCopiesUnanswered,
+    /// Server: a write is answered before the store has it.
+    AnswerBeforeStored,
+    /// Server: a write that the store refused is answered as if it were done.
+    AnswerFailuresAsDone,
+    /// Server: a write does not wait for what is under way for its key.
+    OvertakeWrites,
+    /// Server: an unmarked write is fast although the key is cached.
+    TrustUnmarkedWrites,
+    /// Server: a marked write is fast although its key has no record.
+    TrustMarksWithoutRecord,
+    /// Server: a marked write is fast although its version is no newer than what was pushed.
+    TrustOldVersions,
+    /// Server: a marked write is fast although its mark is of another insertion.
+    TrustOtherGenerations,
+    /// Server: versions are compared as plain numbers, not as serial numbers.
+    PlainVersions,
+    /// Server: unmarked writes are fast from the start on, without a guard time.
+    NoGuardTime,
+    /// Server: a marked read or copy of a write is no reason to push a value.
+    NoRefresh,
+    /// Server: a value is pushed although it does not fit the entry.
+    PushAnySize,
+    /// Server: UPDATE is sent once.
+    UpdateOnce,
+    /// Server: INVALIDATE is sent once.
+    InvalidateOnce,
+    /// Server: OUTGROWN is sent once.
+    OutgrownOnce,
+    /// Server: an answer of the switch is matched by key instead of request number.
+    MatchAnswersByKey,
+    /// Server: a message of the controller that was seen before is carried out again.
+    RepeatControl,
+    /// Server: EVICTED drops the record of its key whatever insertion it speaks of.
+    EvictAnyGeneration,
+    /// Server: ADMIT holds writes until INSTALL, however long that takes.
+    HoldForEver,
+    /// Server: ADMIT holds no writes.
+    HoldNothing,
+    /// Client: a request is sent once.
+    RequestOnce,
+    /// Client: a reply is matched by key instead of request number.
+    MatchRepliesByKey,
+}
+
+/// Which protection a role does without, if any.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Mutated {
+    #[cfg(feature = "mutations")]
+    pub(crate) mutation: Option<Mutation>,
+}
+
+impl Mutated {
+    /// Whether this protection is missing.
+    #[inline(always)]
+    pub(crate) fn by(self, mutation: Mutation) -> bool {
+        #[cfg(feature = "mutations")]
+        return self.mutation == Some(mutation);
+        #[cfg(not(feature = "mutations"))]
+        {
+            let _ = mutation;
+            false
+        }
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl crate::Server {
+    /// Takes a protection out. For tests.
+    pub fn mutate(&mut self, mutation: Mutation) {
+        self.mutated.mutation = Some(mutation);
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl crate::Client {
+    /// Takes a protection out. For tests.
+    pub fn mutate(&mut self, mutation: Mutation) {
+        self.mutated.mutation = Some(mutation);
+    }
+}

@@ -11,18 +11,9 @@ from pydantic import Field, model_validator
 
 from netkv import schemes
 from netkv.lab.spec import LabSpec, RackSpec, Shift, Spec, WorkloadSpec
+from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]
-Metric = Literal[
-    "throughput_ops",
-    "hit_ratio",
-    "latency_mean_us",
-    "latency_p99_us",
-    "server_load",
-    "lost_ops",
-    "cached",
-    "control_plane_bytes_per_s",
-]
 
 
 class TimelineEvent(Spec):
@@ -70,15 +61,6 @@ class TimelineEvent(Spec):
             return f"shift {self.shift.kind} of {self.shift.keys} keys"
         value = getattr(self, self.action)
         return f"{self.action} {value:g}" if isinstance(value, float) else f"{self.action} {value}"
-
-
-class Plot(Spec):
-    """One figure of the report."""
-
-    y: Metric = "throughput_ops"
-    x: str = "scheme"
-    """`scheme` (bars), `time` (lines over the run), or a path of the sweep."""
-    title: str = ""
 
 
 class Scenario(Spec):
@@ -176,6 +158,7 @@ NOUNS: dict[type[Spec], str] = {
     WorkloadSpec: "a workload",
     TimelineEvent: "an event",
     Plot: "a plot",
+    Baseline: "a baseline",
     Shift: "a popularity shift",
 }
 """What errors call an instance of a model."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
 
 from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.plotting import Plots, destinations, write
 
 app = typer.Typer(help="Measure how fast netkv is on this machine.", no_args_is_help=True)
 
@@ -32,9 +32,7 @@ def e2e(
         typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values; repeatable. [128]"),
     ] = None,
     stores: Annotated[bool, typer.Option(help="Measure Redis and memcached as well.")] = True,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write a figure: .html or .svg.")
-    ] = None,
+    plot: Plots = None,
     json: Json = False,
 ) -> None:
     """Measure reads that a switch answers, end to end over UDP, against a UDP echo and stores.
@@ -45,12 +43,8 @@ def e2e(
     """
     from netkv.bench import end_to_end
     from netkv.cli.progress import steps
-    from netkv.errors import UsageError
 
-    if plot is not None and plot.suffix not in (".html", ".svg"):
-        raise UsageError(f"--plot {plot}: the name should end in '.html' or '.svg'.")
-    if plot is not None and not plot.absolute().parent.is_dir():
-        raise UsageError(f"--plot {plot}: there is no directory '{plot.parent}'.")
+    to = destinations(plot)
     plan = end_to_end.Plan(
         program=program,
         executor=executor,
@@ -65,17 +59,11 @@ def e2e(
         say(sentence)
     from netkv.report import end_to_end as report
 
-    if plot is not None:
-        drawn = report.svg(found) if plot.suffix == ".svg" else report.render(found)
-        try:
-            plot.write_text(drawn, encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{plot} cannot be written: {error.strerror or error}.") from error
-        say(f"The figure is in {plot}.")
     if json:
         print_json(found.benchmark.to_json())
-        return
-    out = stdout()
-    out.print(report.table(found))
-    for name, ratio in report.ratios(found):
-        out.print(f"{ratio:6.2f}  {name}", highlight=False)
+    else:
+        out = stdout()
+        out.print(report.table(found))
+        for name, ratio in report.ratios(found):
+            out.print(f"{ratio:6.2f}  {name}", highlight=False)
+    write(to, report.figures(found), lambda: report.render(found))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.plotting import Plots, destinations, write
 
 if TYPE_CHECKING:
     from netkv.bench.data_plane import Sweep
@@ -27,20 +27,14 @@ def bench(
     sweep: Annotated[
         Sweeps, typer.Option(help="What to vary of the yardstick's read hit.")
     ] = "all",
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE.html", help="Write figures and tables to a page.")
-    ] = None,
+    plot: Plots = None,
     json: Json = False,
 ) -> None:
     """Measure packets per second on one core: interpreter, compiled code, and Rust by hand."""
     from netkv.bench import data_plane
     from netkv.cli.progress import steps
-    from netkv.errors import UsageError
 
-    if plot is not None and plot.suffix not in (".html", ".htm"):
-        raise UsageError(f"--plot {plot}: the page is HTML, so the name should end in '.html'.")
-    if plot is not None and not plot.absolute().parent.is_dir():
-        raise UsageError(f"--plot {plot}: there is no directory '{plot.parent}'.")
+    to = destinations(plot)
     varied: tuple[Sweep, ...]
     if sweep == "all":
         varied = tuple(data_plane.SWEEPS)
@@ -56,19 +50,12 @@ def bench(
             )
     with steps() as progress:
         found = data_plane.run(planned, progress)
-    if plot is not None:
-        from netkv.report.data_plane import render
+    from netkv.report import data_plane as report
 
-        try:
-            plot.write_text(render(found), encoding="utf-8")
-        except OSError as error:
-            raise UsageError(f"{plot} cannot be written: {error.strerror or error}.") from error
-        say(f"The figures are in {plot}.")
     if json:
         print_json(found.to_json())
-        return
-    from netkv.report.data_plane import BMV2, tables
-
-    for table in tables(found):
-        stdout().print(table)
-    stdout().print(BMV2, style="dim", soft_wrap=True)
+    else:
+        for table in report.tables(found):
+            stdout().print(table)
+        stdout().print(report.BMV2, style="dim", soft_wrap=True)
+    write(to, report.figures(found), lambda: report.render(found))

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
     from netkv.runs import RunRecord
 
-app = typer.Typer(help="List, show, compare, export and delete stored runs.", no_args_is_help=True)
+app = typer.Typer(
+    help="List, show, compare, plot, export and delete stored runs.", no_args_is_help=True
+)
 
 Ids = Annotated[
     list[str],
@@ -118,6 +120,30 @@ def export(
     except OSError as error:
         raise NetkvError(f"{output} cannot be written: {error.strerror}.") from error
     say(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")
+
+
+@app.command()
+def plot(
+    ids: Ids,
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--out",
+            "--output",
+            "-o",
+            metavar="FILE|DIRECTORY",
+            help="Where to: .svg, .png or .html, or a directory; repeatable. [this directory]",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Draw the figures of the scenario of these runs. A directory gets an SVG and a PNG of each."""
+    from netkv.cli.plotting import destinations, write_runs
+
+    to = destinations(out or [Path()], "--out")
+    written = write_runs(to, _records(ids))
+    if json:
+        print_json({"files": [str(file) for file in written]})
 
 
 @app.command()

@@ -9,8 +9,10 @@ import typer
 
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.plotting import Plots, destinations, write_runs
 
 if TYPE_CHECKING:
+    from netkv.runs import RunRecord
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
 
@@ -103,6 +105,7 @@ def run(
         str | None, typer.Option(help="What executes the P4 programs (default: engine).")
     ] = None,
     executor: Executor = None,
+    plot: Plots = None,
     json: Json = False,
     group: Annotated[
         str | None, typer.Option(hidden=True, help="Id to store the runs under.")
@@ -114,11 +117,14 @@ def run(
     """
     asked = executor_change(changes, executor)
     scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
+    to = destinations(plot)
     result, stored = _run(scenario, group)
     if json:
         print_json(result.model_dump(mode="json"))
     else:
         _report(result, stored)
+    if to:
+        write_runs(to, _records(result))
     if not result.ok:
         raise typer.Exit(1)
 
@@ -158,11 +164,9 @@ def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
 
 def _report(result: ScenarioResult, group: str) -> None:
     from netkv.report import tables
-    from netkv.runs import Store
     from netkv.runs.compare import compare
 
-    with Store() as store:
-        compared = compare(store.records([run.id for run in result.runs]))
+    compared = compare(_records(result))
     out = stdout()
     narrow = out.width < tables.WIDE
     out.print(tables.comparison(compared, title=result.title, narrow=narrow))
@@ -174,6 +178,13 @@ def _report(result: ScenarioResult, group: str) -> None:
             say(f"Run {run.id} failed: {run.reason}")
     say(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
     say("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
+
+
+def _records(result: ScenarioResult) -> list[RunRecord]:
+    from netkv.runs import Store
+
+    with Store() as store:
+        return store.records([run.id for run in result.runs])
 
 
 def _about(scenario: Scenario) -> dict[str, Any]:

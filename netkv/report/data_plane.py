@@ -1,12 +1,11 @@
-"""What `netkv p4 bench` found: tables for the terminal, and one page with figures."""
+"""What `netkv p4 bench` found: tables for the terminal, figures, and a page with both."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
 from rich import box
 from rich.table import Table
 
@@ -21,7 +20,7 @@ from netkv.bench.data_plane import (
     ratio_to,
 )
 from netkv.report import page, text
-from netkv.report.figures import COLOURS, dressed
+from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks
 
 EXECUTORS = {"interpreter": "interpreter", "compiled": "compiled", "handwritten": "by hand"}
 SIZES = ("entries", "value bytes", "key bits")
@@ -50,16 +49,20 @@ def tables(found: DataPlaneBenchmark) -> Iterator[Table]:
         yield table
 
 
+def figures(found: DataPlaneBenchmark) -> list[Figure]:
+    """Paths, and the sweeps over sizes; of what was not measured there is none."""
+    drawn = [_paths_figure(found), *(_sweep_figure(found, at) for at in range(len(SIZES)))]
+    return [figure for figure in drawn if figure is not None]
+
+
 def render(found: DataPlaneBenchmark) -> str:
     """A page with the figures and the same tables. It needs no network."""
-    drawn = [_paths_figure(found), *(_sweep_figure(found, at) for at in range(len(SIZES)))]
     shown = "\n".join(
         f"<h2>{title}</h2>\n{page.table([name.replace(chr(10), ' ') for name in header], rows)}"
         for title, header, rows in _parts(found)
     )
-    machine = found.machine
-    where = f"{machine.processor}, {machine.cores} cores, {machine.kernel}; one core in use."
-    body = f"{page.plots(drawn)}\n{shown}\n<p>{html.escape(where)} {html.escape(BMV2)}</p>"
+    where = f"{_machine(found)}; one core in use."
+    body = f"{page.plots(figures(found))}\n{shown}\n<p>{html.escape(where)} {html.escape(BMV2)}</p>"
     return page.document("Data plane: packets per second", body)
 
 
@@ -128,55 +131,49 @@ def _sweep(found: DataPlaneBenchmark, at: int) -> list[tuple[int, dict[str, Data
     return sorted(points, key=lambda point: point[0])
 
 
-def _paths_figure(found: DataPlaneBenchmark) -> go.Figure | None:
+def _paths_figure(found: DataPlaneBenchmark) -> Figure | None:
     usual = [(case[:2], of) for case, of in by_case(found.results).items() if case[2:] == USUAL]
     if not usual:
         return None
-    figure = go.Figure()
-    for colour, (executor, name) in zip(COLOURS, EXECUTORS.items(), strict=False):
-        shown = [
-            (f"{program}<br>{path}", of[executor])
-            for (program, path), of in usual
-            if executor in of
-        ]
-        figure.add_bar(
-            name=name,
-            x=[label for label, _ in shown],
-            y=[result.pps for _, result in shown],
-            marker_color=colour,
-        )
-    # A line of its own: plotly misplaces the text of a horizontal line on a logarithmic axis.
-    labels = ["<br>".join(names) for names, _ in usual]
-    figure.add_scatter(
-        name="bmv2, read hit of the yardstick (recorded, not measured beside)",
-        x=labels,
-        y=[RECORDED_BMV2_PPS] * len(labels),
-        mode="lines",
-        line={"dash": "dash", "color": "#888"},
+    series = []
+    for place, (executor, name) in enumerate(EXECUTORS.items()):
+        own = [at for at, (_, of) in enumerate(usual) if executor in of]
+        if own:
+            rates = tuple(usual[at][1][executor].pps for at in own)
+            at_x = tuple(float(at) for at in own)
+            series.append(Series(name, at_x, rates, "bars", place, slot=place))
+    return Figure(
+        "paths",
+        "Paths: packets per second, one core",
+        Axis("", categories=tuple(" ".join(names) for names, _ in usual)),
+        Axis("Throughput", "packets/s", log=True),
+        tuple(series),
+        references=(Reference(RECORDED_BMV2_PPS, "bmv2, recorded, not measured beside"),),
+        sideways=True,
+        note=_machine(found),
     )
-    return _logarithmic(dressed(figure, "Paths", "", "packets per second, one core"))
 
 
-def _sweep_figure(found: DataPlaneBenchmark, at: int) -> go.Figure | None:
+def _sweep_figure(found: DataPlaneBenchmark, at: int) -> Figure | None:
     points = _sweep(found, at)
     if len(points) < 2:
         return None
-    figure = go.Figure()
-    for colour, (executor, name) in zip(COLOURS, EXECUTORS.items(), strict=False):
-        shown: list[tuple[int, Any]] = [(x, of[executor]) for x, of in points if executor in of]
-        figure.add_scatter(
-            name=name,
-            x=[x for x, _ in shown],
-            y=[1e9 / result.pps for _, result in shown],
-            mode="lines+markers",
-            line_color=colour,
-        )
-    title = f"Read hit of the yardstick: cost against {SIZES[at]}"
-    dressed(figure, title, SIZES[at], "nanoseconds per packet")
-    figure.update_xaxes(type="log", tickvals=[x for x, _ in points])
-    return _logarithmic(figure)
+    series = []
+    for place, (executor, name) in enumerate(EXECUTORS.items()):
+        own = [(x, of[executor]) for x, of in points if executor in of]
+        sizes = tuple(float(x) for x, _ in own)
+        times = tuple(1e9 / result.pps for _, result in own)
+        series.append(Series(name, sizes, times, "lines", place))
+    return Figure(
+        SIZES[at].replace(" ", "-"),
+        f"Read hit of the yardstick: cost against {SIZES[at]}",
+        Axis(SIZES[at].capitalize(), log=True, ticks=log_ticks(float(x) for x, _ in points)),
+        Axis("Cost of a packet", "ns", log=True),
+        tuple(series),
+        note=_machine(found),
+    )
 
 
-def _logarithmic(figure: go.Figure) -> go.Figure:
-    figure.update_yaxes(type="log", rangemode="normal")
-    return figure
+def _machine(found: DataPlaneBenchmark) -> str:
+    machine = found.machine
+    return f"{machine.processor}, {machine.cores} cores, {machine.kernel}"

@@ -6,10 +6,11 @@ import html
 import json
 from collections.abc import Iterable, Sequence
 
-import plotly.graph_objects as go  # type: ignore[import-untyped]
-
 from netkv import resources
-from netkv.report import figures, text
+from netkv.report import text
+from netkv.report.figure import Figure
+from netkv.report.interactive import plotly
+from netkv.report.plots import everything
 from netkv.runs.compare import ComparedRow, Comparison, compare
 from netkv.runs.records import RunRecord
 
@@ -27,13 +28,7 @@ pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
 def render(records: Sequence[RunRecord]) -> str:
     """A page over these runs. It needs no network: the plotting library is inside."""
     compared = compare(records)
-    drawn = [
-        figures.comparison(compared),
-        figures.throughput(records),
-        figures.hit_ratio(records),
-        figures.server_load(records),
-        figures.latency(records),
-    ]
+    drawn = everything(records).figures
     title = ", ".join(dict.fromkeys(run.title or run.scenario for run in records))
     body = f"""{_comparison(compared)}
 {_verdicts(records)}
@@ -43,12 +38,13 @@ def render(records: Sequence[RunRecord]) -> str:
     return document(title, body)
 
 
-def plots(drawn: Iterable[go.Figure | None]) -> str:
-    """Figures as HTML for `document`; None is left out."""
+def plots(drawn: Iterable[Figure]) -> str:
+    """Figures as HTML for `document`."""
     return "\n".join(
-        figure.to_html(full_html=False, include_plotlyjs=False, config={"displaylogo": False})
+        plotly(figure).to_html(
+            full_html=False, include_plotlyjs=False, config={"displaylogo": False}
+        )
         for figure in drawn
-        if figure is not None
     )
 
 

@@ -64,17 +64,22 @@ def compare(records: Sequence[RunRecord]) -> Comparison:
 
     Failed runs are counted, but their figures are left out of the means.
     """
-    repeats: dict[str, list[RunRecord]] = {}
-    for record in records:
-        repeats.setdefault(_settings_key(record), []).append(record)
-    groups = list(repeats.values())
-    different = _different([group[0] for group in groups])
+    groups = repeats(records)
+    different = differing([group[0] for group in groups])
     baselines = _baselines(groups)
     rows = [
         _row(group, base, different=different, baseline=group is base)
         for group, base in zip(groups, baselines, strict=True)
     ]
     return Comparison(rows=rows)
+
+
+def repeats(records: Sequence[RunRecord]) -> list[list[RunRecord]]:
+    """Runs that were run with the same settings and the same program, together."""
+    found: dict[str, list[RunRecord]] = {}
+    for record in records:
+        found.setdefault(_settings_key(record), []).append(record)
+    return list(found.values())
 
 
 def ratio(value: Interval | None, base: Interval | None) -> Interval | None:
@@ -100,23 +105,24 @@ def flatten(tree: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
-def _settings(record: RunRecord) -> dict[str, Any]:
+def settings(record: RunRecord) -> dict[str, Any]:
+    """What a run was run with, as paths, without what its sweep set."""
     own = {name: value for name, value in record.parameters.items() if name not in _NOT_SETTINGS}
-    settings = flatten(own)
+    flat = flatten(own)
     for path in record.params:
-        settings.pop(path, None)
-    return {**settings, "target": record.target, "mode": record.mode}
+        flat.pop(path, None)
+    return {**flat, "target": record.target, "mode": record.mode}
 
 
 def _settings_key(record: RunRecord) -> str:
-    parts = [record.scenario, record.scheme, record.params, _settings(record)]
+    parts = [record.scenario, record.scheme, record.params, settings(record)]
     return json.dumps([*parts, record.provenance.program_hash], sort_keys=True, default=str)
 
 
-def _different(records: Sequence[RunRecord]) -> dict[str, None]:
+def differing(records: Sequence[RunRecord]) -> dict[str, None]:
     """Paths of the settings that are not the same in all, in order."""
-    all_settings = [_settings(record) for record in records]
-    paths = dict.fromkeys(path for settings in all_settings for path in settings)
+    all_settings = [settings(record) for record in records]
+    paths = dict.fromkeys(path for each in all_settings for path in each)
     missing = object()
     return {
         path: None
@@ -146,7 +152,7 @@ def _row(
 ) -> ComparedRow:
     first = group[0]
     done = [record for record in group if record.status == "done"]
-    settings = _settings(first)
+    own = settings(first)
     throughput = _mean(record.throughput_ops for record in done)
     base_throughput = _mean(r.throughput_ops for r in base if r.status == "done")
     lost_writes = [record.acked_writes_lost for record in group]
@@ -154,7 +160,7 @@ def _row(
         scenario=first.scenario,
         scheme=first.scheme,
         params=first.params,
-        settings={path: settings[path] for path in different if path in settings},
+        settings={path: own[path] for path in different if path in own},
         runs=[record.id for record in group],
         failed=sum(record.status == "failed" for record in group),
         throughput_ops=throughput,

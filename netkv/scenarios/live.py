@@ -10,19 +10,19 @@ import os
 import secrets
 from abc import ABC
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.lab.process import NodeError, NodeProcess
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios import timeline
 from netkv.scenarios.clock import Clock, WallClock
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
-from netkv.scenarios import timeline
 from netkv.scenarios.timeline import Timeline
 from netkv.schemes import Scheme
 

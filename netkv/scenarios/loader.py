@@ -22,6 +22,7 @@ from netkv.errors import UsageError, suggest
 from netkv.scenarios import paths, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
+from netkv.scenarios.plot import misfit
 
 Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
@@ -113,6 +114,9 @@ def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> 
     scenario = _validated(data, locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
+    if any(path[0] == "sweep" for path in set_by):
+        scenario = _without_misfits(scenario)
+    _check_plots(scenario, locate_all)
     return scenario
 
 
@@ -163,6 +167,19 @@ def _check_expectations(scenario: Scenario, locate: Locate) -> None:
             thresholds.compile_expression(text, scenario.schemes)
         except UsageError as wrong:
             raise UsageError(f"{locate(('expect', index))}: {wrong}") from wrong
+
+
+def _check_plots(scenario: Scenario, locate: Locate) -> None:
+    for index, plot in enumerate(scenario.plots):
+        if (wrong := misfit(plot, scenario.schemes, scenario.sweep)) is not None:
+            at = ("plots", index, wrong[0])
+            raise UsageError(f"{locate(at)}: '{dotted(at)}': {wrong[1]}")
+
+
+def _without_misfits(scenario: Scenario) -> Scenario:
+    """Whoever asks for another sweep than the file's does not want its plots over the old one."""
+    fitting = [p for p in scenario.plots if misfit(p, scenario.schemes, scenario.sweep) is None]
+    return scenario.model_copy(update={"plots": fitting})
 
 
 def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:

@@ -13,28 +13,10 @@ from netkv import schemes
 from netkv.lab.spec import LabSpec, RackSpec, Shift, Spec, WorkloadSpec
 from netkv.scenarios import faults, possible
 from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]
 Mode = Literal["live", "sim"]
-Metric = Literal[
-    "throughput_ops",
-    "hit_ratio",
-    "latency_mean_us",
-    "latency_p99_us",
-    "server_load",
-    "lost_ops",
-    "cached",
-    "control_plane_bytes_per_s",
-]
-
-
-class Plot(Spec):
-    """One figure of the report."""
-
-    y: Metric = "throughput_ops"
-    x: str = "scheme"
-    """`scheme` (bars), `time` (lines over the run), or a path of the sweep."""
-    title: str = ""
 
 
 class Scenario(Spec):
@@ -107,6 +89,7 @@ NOUNS: dict[type[Spec], str] = {
     SlowFault: "a slow server",
     RandomFaults: "random faults",
     Plot: "a plot",
+    Baseline: "a baseline",
     Shift: "a popularity shift",
 }
 """What errors call an instance of a model."""

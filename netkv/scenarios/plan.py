@@ -10,6 +10,7 @@ from typing import Any
 from netkv import schemes
 from netkv.scenarios import faults, loader, thresholds
 from netkv.scenarios.model import Scenario
+from netkv.scenarios.plot import misfit
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def draw_faults(scenario: Scenario, seed: int) -> Scenario:
 def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """The scenario with these schemes instead of its own.
 
-    Thresholds and the like that speak of a scheme that does not run any more are left out. Raises
+    Thresholds and plots that speak of a scheme that does not run any more are left out. Raises
     `UsageError` for a scheme that does not exist.
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
@@ -64,4 +65,5 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
         for text in scenario.expect
         if thresholds.schemes_in(thresholds.compile_expression(text, known)) <= set(chosen)
     ]
-    return scenario.model_copy(update={"schemes": chosen, "expect": expect})
+    plots = [plot for plot in scenario.plots if misfit(plot, chosen, scenario.sweep) is None]
+    return scenario.model_copy(update={"schemes": chosen, "expect": expect, "plots": plots})

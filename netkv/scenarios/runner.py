@@ -37,6 +37,7 @@ from netkv.scenarios.results import (
 from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
 
+
 @dataclass(frozen=True)
 class Progress:
     """Where a scenario stands; told at each phase and each sample."""

@@ -56,7 +56,7 @@ _PROFILES: dict[str, Profile] = {
     ),
     # FarReach, sections V-B and VI-A: 16 servers on RocksDB, 60,000 writes a second each; reads of
     # a store that is in the page cache are a little faster than its writes with the log. About
-    # 100 us of latency at low load (Exp#2), most of it in the server and its kernel's network stack.
+    # 100 us of latency at low load (Exp#2), most of it in the server and its network stack.
     "farreach-testbed": Profile(
         title="FarReach's testbed: Tofino, RocksDB at 60,000 requests/s a server",
         client=HostModel(cores=16, receive=constant(1), send=constant(1), queue=65_536),
@@ -93,7 +93,7 @@ _PROFILES: dict[str, Profile] = {
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
     ),
-    # Two cores of a cloud machine that do everything: the live lab on loopback, as `netkv calibrate`
+    # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv calibrate'
     # measured it on the machine that netkv is developed on. Cables are sockets: no bandwidth to
     # speak of, and some ten microseconds for the kernel to wake whoever waits.
     FALLBACK: Profile(

@@ -7,6 +7,7 @@ It offers what `netkv.lab.rack.Rack` offers, so that a scenario runs on either. 
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import math
 from collections.abc import Callable, Mapping
@@ -157,7 +158,7 @@ class SimRack:
                     self._simulation,
                     number,
                     Tables(self._engines[number], self._bundle),
-                    lambda plan=plan: self._scheme.control_plane(spec, plan.topology),
+                    functools.partial(self._scheme.control_plane, spec, plan.topology),
                     lambda text: self._say("control", "controller", text),
                 )
             )

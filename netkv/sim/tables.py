@@ -7,6 +7,7 @@ bandwidth is a result.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
@@ -47,8 +48,8 @@ class Tables:
         match write:
             case base.InsertEntry():
                 action = self._schema.actions.named(write.action)
-                params = ("action", action.id, _params(action, write.params))
-                self._switch.insert_entry(table.id, _matches(table, write), params, write.priority)
+                call: _engine.Action = ("action", action.id, _params(action, write.params))
+                self._switch.insert_entry(table.id, _matches(table, write), call, write.priority)
             case base.DeleteEntry():
                 self._switch.delete_entry(table.id, _matches(table, write), write.priority)
             case base.SetDefault():
@@ -109,8 +110,7 @@ def _matches(table: Table, write: base.InsertEntry | base.DeleteEntry) -> list[_
     return matches
 
 
-def _params(action: Action, params: object) -> list[bytes]:
-    assert isinstance(params, dict)
+def _params(action: Action, params: Mapping[str, int]) -> list[bytes]:
     return [_bytes(param, params[param.name]) for param in action.params]
 
 

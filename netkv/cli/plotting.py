@@ -1,0 +1,65 @@
+"""Figures into files, for every command that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkv.cli.output import say
+
+if TYPE_CHECKING:
+    from netkv.report.figure import Figure
+    from netkv.report.files import Destination
+    from netkv.runs import RunRecord
+
+Plots = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--plot",
+        metavar="FILE|DIRECTORY",
+        help="Write figures: .svg, .png or .html, or one file for each into a directory; "
+        "repeatable.",
+    ),
+]
+
+
+def destinations(paths: Sequence[Path] | None, option: str = "--plot") -> list[Destination]:
+    """What the user has named; raises `UsageError` before anything is run or measured."""
+    from netkv.report.files import destination
+
+    return [destination(path, option) for path in paths or []]
+
+
+def write(
+    to: Sequence[Destination], figures: Sequence[Figure], page: Callable[[], str]
+) -> list[Path]:
+    """Writes the figures and says where they are."""
+    from netkv.report import files
+
+    if not to:
+        return []
+    written = files.write(to, figures, page)
+    verb = "figure is" if len(written) == 1 else "figures are"
+    say(f"The {verb} in {', '.join(str(file) for file in written)}.")
+    return written
+
+
+def write_runs(to: Sequence[Destination], records: Sequence[RunRecord]) -> list[Path]:
+    """Writes what the scenarios of these runs plot; what cannot be drawn is said.
+
+    Raises `NetkvError` if nothing can.
+    """
+    from netkv.errors import NetkvError
+    from netkv.report import page, plots
+
+    if not to:
+        return []
+    drawn = plots.of_scenario(records)
+    if not drawn.figures:
+        raise NetkvError("\n".join(["No figure can be drawn.", *drawn.left_out]))
+    for sentence in drawn.left_out:
+        say(sentence)
+    return write(to, drawn.figures, lambda: page.render(records))

@@ -1,0 +1,317 @@
+"""Figures as SVG and PNG files, in one style, at the width of a column of a paper.
+
+The same figure gives the same bytes: ids come from a fixed salt, nothing has a date, and the font
+and every other setting are matplotlib's own, whatever the user's are.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import textwrap
+import threading
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_svg import FigureCanvasSVG
+from matplotlib.figure import Figure as Sheet
+from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.transforms import ScaledTranslation
+
+from netkv.report import layout
+from netkv.report.figure import Axis, Figure, Series, number, percent
+
+Format = Literal["svg", "png"]
+Place: TypeAlias = tuple[float, float, float, float]
+"""Left, bottom, width and height, in inches."""
+
+DPI = 300
+_PASSES = 2
+"""Other lengths of the axes may have other ticks, with other labels."""
+_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_TEXT = "#333333"
+_BANDS = {"warmup": ("#808080", 0.14), "down": ("#d55e00", 0.16)}
+_STYLE: Any = {
+    "font.family": "DejaVu Sans",
+    "font.size": layout.FONT,
+    "axes.labelsize": layout.FONT,
+    "xtick.labelsize": layout.FONT,
+    "ytick.labelsize": layout.FONT,
+    "legend.fontsize": layout.FONT,
+    "legend.frameon": False,
+    "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.2,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": _TEXT,
+    "axes.labelcolor": _TEXT,
+    "text.color": _TEXT,
+    "xtick.color": _TEXT,
+    "ytick.color": _TEXT,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.major.size": 2.5,
+    "ytick.major.size": 2.5,
+    "axes.axisbelow": True,
+    "grid.color": "#dddddd",
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 1.2,
+    "lines.markersize": 3.5,
+    "hatch.linewidth": 0.7,
+    # A title is text: a pair of dollar signs in it is no formula.
+    "text.parse_math": False,
+    "svg.fonttype": "path",
+    "svg.hashsalt": "netkv",
+}
+_lock = threading.Lock()
+"""matplotlib's settings are the process's, and the dashboard's server draws in many threads."""
+
+
+def draw(figures: Sequence[Figure], kind: Format) -> bytes:
+    """A file with one figure, or with several in two columns."""
+    if not figures:
+        raise ValueError("there is nothing to draw")
+    with _lock, mpl.rc_context(), warnings.catch_warnings():
+        # A character that the font lacks becomes a box; the user can see that.
+        warnings.simplefilter("ignore")
+        mpl.rcdefaults()
+        mpl.rcParams.update(_STYLE)
+        sheet = _sheet(figures)
+        out = io.BytesIO()
+        if kind == "svg":
+            FigureCanvasSVG(sheet)
+            title = ", ".join(figure.title for figure in figures)
+            about = {"Date": None, "Creator": "netkv", "Title": title}
+            sheet.savefig(out, format="svg", metadata=about)
+        else:
+            FigureCanvasAgg(sheet)
+            sheet.savefig(out, format="png", dpi=DPI, metadata={"Software": "netkv"})
+    return out.getvalue()
+
+
+def _sheet(figures: Sequence[Figure]) -> Sheet:
+    """All figures on one sheet: one alone, or two beside each other in every row."""
+    columns = min(len(figures), 2)
+    heights = [layout.height(figure) for figure in figures]
+    rows = [max(heights[at : at + columns]) for at in range(0, len(figures), columns)]
+    sheet = Sheet(figsize=(columns * layout.WIDTH, sum(rows)))
+    FigureCanvasAgg(sheet)
+    for at, figure in enumerate(figures):
+        row, column = divmod(at, columns)
+        place = (column * layout.WIDTH, sum(rows[row + 1 :]), layout.WIDTH, rows[row])
+        axes = _panel(sheet, figure, place)
+        for _ in range(_PASSES):
+            _fit(sheet, axes, figure, place)
+    return sheet
+
+
+def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
+    left, bottom, _, high = place
+    width, height = sheet.get_size_inches()
+    sheet.text(
+        (left + layout.MARGIN) / width,
+        (bottom + high - layout.MARGIN) / height,
+        "\n".join(layout.title_lines(figure)),
+        ha="left",
+        va="top",
+        fontsize=layout.FONT + 1,
+        fontweight="bold",
+    )
+    sheet.text(
+        (left + layout.MARGIN) / width,
+        (bottom + high - layout.title_height(figure) + layout.MARGIN) / height,
+        "\n".join(layout.note_lines(figure)),
+        ha="left",
+        va="bottom",
+        fontsize=layout.STRIP_FONT,
+        color="#707070",
+    )
+    axes = sheet.add_axes((0.0, 0.0, 1.0, 1.0))
+    x, y = (figure.y, figure.x) if figure.sideways else (figure.x, figure.y)
+    axes.set_xlabel(x.title)
+    axes.set_ylabel("\n".join(textwrap.wrap(y.title, layout.SIDE_CHARACTERS)))
+    axes.grid(axis="x" if figure.sideways else "y")
+    _scale(axes, figure)
+    _bands(axes, figure)
+    for series in figure.series:
+        if series.draw == "bars":
+            _bars(axes, figure, series)
+        else:
+            _line(axes, series)
+    for reference in figure.references:
+        along = axes.axvline if figure.sideways else axes.axhline
+        label = reference.name or "_"
+        along(reference.value, color=reference.colour, lw=0.9, ls=(0, (4, 2)), label=label)
+    if figure.legend():
+        _legend(axes, figure)
+    box = layout.first_box(figure, place)
+    axes.set_position((box[0] / width, box[1] / height, box[2] / width, box[3] / height))
+    return axes
+
+
+def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
+    """Move the edges of the axes so that all that stands around them ends at the margins.
+
+    matplotlib's own layouts solve for this with numbers that differ in their last digits from one
+    call to the next, and so would the files.
+    """
+    around = axes.get_tightbbox()
+    assert around is not None
+    inside = axes.get_window_extent()
+    left, bottom, width, height = place
+    dpi = sheet.dpi
+    x0 = left + layout.MARGIN + (inside.x0 - around.x0) / dpi
+    y0 = bottom + layout.MARGIN + (inside.y0 - around.y0) / dpi
+    x1 = left + width - layout.MARGIN - (around.x1 - inside.x1) / dpi
+    y1 = bottom + height - layout.title_height(figure) - (around.y1 - inside.y1) / dpi
+    # Whatever a label's length, something of the data stays to be seen.
+    x1, y1 = max(x1, x0 + layout.LEAST), max(y1, y0 + layout.LEAST)
+    wide, high = sheet.get_size_inches()
+    axes.set_position((x0 / wide, y0 / high, (x1 - x0) / wide, (y1 - y0) / high))
+
+
+def _scale(axes: Axes, figure: Figure) -> None:
+    """Limits, scales and ticks of both axes."""
+    x_low, x_high = layout.x_limits(figure)
+    y_low, y_high = layout.y_limits(figure)
+    if figure.sideways:
+        axes.set_xlim(y_low, y_high)
+        axes.set_ylim(x_high, x_low)
+        _ticks(axes, "x", figure.y)
+        _ticks(axes, "y", figure.x)
+        return
+    _ticks(axes, "x", figure.x)
+    _ticks(axes, "y", figure.y)
+    axes.set_xlim(x_low, x_high)
+    axes.set_ylim(y_low, y_high)
+
+
+def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+    own = axes.xaxis if which == "x" else axes.yaxis
+    if axis.categories:
+        every = list(range(len(axis.categories)))
+        shown = list(layout.shown_categories(axis)) if which == "x" else every
+        labels = [axis.categories[at] for at in shown]
+        own.set_major_locator(FixedLocator([float(at) for at in shown]))
+        own.set_tick_params(length=0)
+        if which == "x":
+            axes.set_xticks(shown, labels)
+            if layout.leans(axis):
+                for label in axes.get_xticklabels():
+                    label.set(rotation=30, ha="right", rotation_mode="anchor")
+        else:
+            axes.set_yticks(shown, [layout.side_label(label) for label in labels])
+        return
+    if axis.log:
+        scale = axes.set_xscale if which == "x" else axes.set_yscale
+        scale("log", nonpositive="clip")
+        own.set_minor_locator(NullLocator())
+        own.set_major_locator(FixedLocator(axis.ticks) if axis.ticks else LogLocator(numticks=9))
+    else:
+        own.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
+    shown_as = percent if axis.share else number
+    own.set_major_formatter(FuncFormatter(lambda value, _: shown_as(value)))
+
+
+def _bars(axes: Axes, figure: Figure, series: Series) -> None:
+    at = [figure.bar_at(series, x) for x in series.x]
+    lengths = [0.0 if value is None else value for value in series.y]
+    base = list(series.base) or [0.0] * len(at)
+    look: dict[str, Any] = {
+        "color": series.colour,
+        "edgecolor": "white",
+        "linewidth": 0.4,
+        "label": series.name or "_",
+        # The upper part of a stack, and a ninth bar that has the first one's colour.
+        "hatch": "//////" if series.hatched else "...." if series.dashed else None,
+    }
+    if figure.sideways:
+        axes.barh(at, lengths, figure.bar_width, left=base, **look)
+    else:
+        axes.bar(at, lengths, figure.bar_width, bottom=base, **look)
+    tops = [series.top(index) for index in range(len(at))]
+    ends = [math.nan if top is None else top for top in tops]
+    if any(half is not None for half in series.spread):
+        halves = [half or 0.0 for half in series.spread]
+        error: dict[str, Any] = {"fmt": "none", "ecolor": _TEXT, "elinewidth": 0.8, "capsize": 1.8}
+        known = [index for index, half in enumerate(series.spread) if half is not None]
+        places, at_ends = [at[i] for i in known], [ends[i] for i in known]
+        width = [halves[i] for i in known]
+        if figure.sideways:
+            axes.errorbar(at_ends, places, xerr=width, **error)
+        else:
+            axes.errorbar(places, at_ends, yerr=width, **error)
+    for index, label in enumerate(series.labels):
+        if tops[index] is not None:
+            where = (ends[index], at[index]) if figure.sideways else (at[index], ends[index])
+            axes.annotate(
+                label,
+                where,
+                xytext=(3, 0) if figure.sideways else (0, 2),
+                textcoords="offset points",
+                ha="left" if figure.sideways else "center",
+                va="center" if figure.sideways else "bottom",
+                fontsize=layout.FONT - 0.5,
+            )
+
+
+def _line(axes: Axes, series: Series) -> None:
+    y = [math.nan if value is None else value for value in series.y]
+    look: dict[str, Any] = {
+        "color": series.colour,
+        "linestyle": (0, (3, 1.5)) if series.dashed else "-",
+        "label": series.name or "_",
+        "drawstyle": "steps-post" if series.draw == "steps" else "default",
+    }
+    if series.marked:
+        look["marker"] = _MARKERS[series.place % len(_MARKERS)]
+    axes.plot(series.x, y, **look)
+    if not any(series.spread):
+        return
+    half = [value or 0.0 for value in series.spread]
+    if not series.marked:
+        low = [value - h for value, h in zip(y, half, strict=True)]
+        high = [value + h for value, h in zip(y, half, strict=True)]
+        axes.fill_between(series.x, low, high, color=series.colour, alpha=0.2, linewidth=0)
+    else:
+        axes.errorbar(
+            series.x, y, yerr=half, fmt="none", ecolor=series.colour, elinewidth=0.9, capsize=2
+        )
+
+
+def _bands(axes: Axes, figure: Figure) -> None:
+    for band in figure.bands:
+        colour, alpha = _BANDS[band.kind]
+        axes.axvspan(band.start, band.end, color=colour, alpha=alpha, linewidth=0)
+    for mark in figure.marks:
+        axes.axvline(mark.at, color="#606060", lw=0.7, ls=(0, (1, 1.5)))
+    for text in layout.strip(figure):
+        axes.annotate(
+            text.text,
+            (text.x, 1.0),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, 2 + text.row * layout.STRIP_ROW * 72),
+            textcoords="offset points",
+            ha=text.align,
+            va="bottom",
+            fontsize=layout.STRIP_FONT,
+            annotation_clip=False,
+        )
+
+
+def _legend(axes: Axes, figure: Figure) -> None:
+    """Above the axes and what stands there already, so that it covers nothing."""
+    columns, _ = layout.legend_grid(figure)
+    lift = ScaledTranslation(0, layout.strip_height(figure), axes.figure.dpi_scale_trans)
+    axes.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.02, 1.0),
+        bbox_transform=axes.transAxes + lift,
+        borderaxespad=0.1,
+        ncols=columns,
+    )

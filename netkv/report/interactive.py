@@ -1,0 +1,235 @@
+"""Figures for pages and the dashboard, as plotly figures."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import plotly.graph_objects as go  # type: ignore[import-untyped]
+
+from netkv.report import layout
+from netkv.report.figure import Axis, Figure, Series, number, percent
+
+_SOFT = "#808080"
+_BANDS = {"warmup": (_SOFT, 0.12), "down": ("#d55e00", 0.15)}
+_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
+_STRIP_ROW = 13
+_LEGEND_ROW = 20
+_PLOT = 270
+"""Height of the area of the data, and of rows above it, in pixels."""
+
+
+def plotly(figure: Figure) -> go.Figure:
+    """The figure, with its title as that of its layout."""
+    drawn = go.Figure()
+    for series in figure.series:
+        if series.draw == "bars":
+            drawn.add_bar(**_bars(figure, series))
+            continue
+        if not series.marked and any(series.spread):
+            drawn.add_scatter(**_band(series))
+        drawn.add_scatter(**_line(figure, series))
+    _add_references(drawn, figure)
+    strip = _STRIP_ROW * _strip_rows(figure)
+    above = 30 + 14 * bool(figure.note) + _LEGEND_ROW * bool(figure.legend()) + strip
+    below = 70 if layout.leans(figure.x) else 45
+    plot = 30 * len(figure.x.categories) * figure.slots if figure.sideways else _PLOT
+    x, y = _axis(figure.x, layout.x_limits(figure)), _axis(figure.y, layout.y_limits(figure))
+    if figure.sideways:
+        x, y = y, {**x, "autorange": "reversed", "range": None}
+    drawn.update_layout(
+        title={
+            "text": _text(figure.title),
+            "subtitle": {"text": _text(figure.note), "font": {"size": 11, "color": _SOFT}},
+            "x": 0.01,
+            "y": 0.99,
+            "yanchor": "top",
+        },
+        template=go.layout.Template(),
+        paper_bgcolor="rgba(0,0,0,0)",
+        plot_bgcolor="rgba(0,0,0,0)",
+        height=plot + above + below,
+        margin={"l": 60, "r": 16, "t": above, "b": below},
+        barmode="overlay",
+        hovermode="closest",
+        showlegend=bool(figure.legend()),
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "y": 1 + (4 + strip) / plot,
+            "yanchor": "bottom",
+        },
+        xaxis={**x, "showgrid": figure.sideways},
+        yaxis={**y, "showgrid": not figure.sideways},
+        shapes=list(_shapes(figure)),
+        annotations=list(_annotations(figure)),
+    )
+    return drawn
+
+
+def _bars(figure: Figure, series: Series) -> dict[str, Any]:
+    at = [figure.bar_at(series, x) for x in series.x]
+    pattern = "/" if series.hatched else "." if series.dashed else ""
+    values = list(series.y)
+    along = ("y", "x") if figure.sideways else ("x", "y")
+    return {
+        along[0]: at,
+        along[1]: values,
+        "base": list(series.base) or None,
+        "width": figure.bar_width,
+        "orientation": "h" if figure.sideways else "v",
+        "marker": {"color": series.colour, "pattern": {"shape": pattern, "fgcolor": "white"}},
+        f"error_{along[1]}": _error(series, _SOFT),
+        "text": [_text(label) for label in series.labels] or None,
+        "textposition": "outside" if series.labels else "none",
+        "cliponaxis": False,
+        **_told(figure, series),
+    }
+
+
+def _line(figure: Figure, series: Series) -> dict[str, Any]:
+    line = {"color": series.colour, "width": 2, "dash": "dash" if series.dashed else "solid"}
+    if series.draw == "steps":
+        line["shape"] = "hv"
+    symbol = _SYMBOLS[series.place % len(_SYMBOLS)]
+    return {
+        "x": list(series.x),
+        "y": list(series.y),
+        "mode": "lines+markers" if series.marked else "lines",
+        "line": line,
+        "marker": {"symbol": symbol, "size": 7, "color": series.colour},
+        "error_y": _error(series, series.colour) if series.marked else None,
+        **_told(figure, series),
+    }
+
+
+def _told(figure: Figure, series: Series) -> dict[str, Any]:
+    """Its name, and what is said of a point under the pointer."""
+    return {
+        "name": _text(series.name),
+        "showlegend": bool(series.name),
+        "customdata": [_point(figure, series, at) for at in range(len(series.x))],
+        "hovertemplate": "%{customdata}<extra>%{fullData.name}</extra>",
+    }
+
+
+def _point(figure: Figure, series: Series, at: int) -> str:
+    value = series.y[at]
+    if value is None:
+        return ""
+    x = series.x[at]
+    where = figure.x.categories[int(x)] if figure.x.categories else _value(figure.x, x)
+    half = series.spread[at] if series.spread else None
+    spread = "" if half is None else f" ± {_value(figure.y, half)}"
+    return _text(f"{where}: {_value(figure.y, value)}{spread}")
+
+
+def _value(axis: Axis, value: float) -> str:
+    if axis.share:
+        return percent(value)
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def _error(series: Series, colour: str) -> dict[str, Any] | None:
+    if not any(half is not None for half in series.spread):
+        return None
+    return {"type": "data", "array": list(series.spread), "color": colour, "thickness": 1.2}
+
+
+def _band(series: Series) -> dict[str, Any]:
+    """The interval around a line with many points, there and back."""
+    known = [
+        (x, y, half or 0.0)
+        for x, y, half in zip(series.x, series.y, series.spread, strict=True)
+        if y is not None
+    ]
+    there = [(x, y + half) for x, y, half in known]
+    back = [(x, y - half) for x, y, half in reversed(known)]
+    return {
+        "x": [x for x, _ in (*there, *back)],
+        "y": [y for _, y in (*there, *back)],
+        "mode": "lines",
+        "line": {"width": 0, "color": series.colour},
+        "fill": "toself",
+        "opacity": 0.2,
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def _add_references(drawn: go.Figure, figure: Figure) -> None:
+    """Lines of their own: plotly misplaces shapes on logarithmic axes."""
+    ends = layout.x_limits(figure)
+    for reference in figure.references:
+        across, along = list(ends), [reference.value] * 2
+        drawn.add_scatter(
+            x=along if figure.sideways else across,
+            y=across if figure.sideways else along,
+            mode="lines",
+            line={"color": reference.colour, "width": 1.5, "dash": "dash"},
+            name=_text(reference.name),
+            showlegend=bool(reference.name),
+            hoverinfo="skip",
+        )
+
+
+def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
+    low, high = limits
+    about: dict[str, Any] = {
+        "title": {"text": _text(axis.title)},
+        "range": [math.log10(low), math.log10(high)] if axis.log else [low, high],
+        "type": "log" if axis.log else "linear",
+        "zeroline": False,
+        "automargin": True,
+        "gridcolor": "#dddddd",
+    }
+    if axis.categories:
+        shown = list(layout.shown_categories(axis))
+        about["tickvals"] = shown
+        about["ticktext"] = [_text(axis.categories[at]) for at in shown]
+    elif axis.ticks:
+        show = percent if axis.share else number
+        about["tickvals"] = list(axis.ticks)
+        about["ticktext"] = [show(tick) for tick in axis.ticks]
+    elif axis.share:
+        about["tickformat"] = "~%"
+    else:
+        about["exponentformat"] = "SI"
+        about["dtick"] = 1 if axis.log and high / low > 10 else None
+    return about
+
+
+def _shapes(figure: Figure) -> Iterator[dict[str, Any]]:
+    whole = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
+    for band in figure.bands:
+        colour, opacity = _BANDS[band.kind]
+        edges = {"x0": band.start, "x1": band.end, "fillcolor": colour, "opacity": opacity}
+        yield {"type": "rect", "line": {"width": 0}, **edges, **whole}
+    for mark in figure.marks:
+        line = {"color": _SOFT, "width": 1, "dash": "dot"}
+        yield {"type": "line", "x0": mark.at, "x1": mark.at, "line": line, **whole}
+
+
+def _annotations(figure: Figure) -> Iterator[dict[str, Any]]:
+    for text in layout.strip(figure):
+        yield {
+            "x": text.x,
+            "y": 1,
+            "yref": "paper",
+            "yshift": 2 + _STRIP_ROW * text.row,
+            "yanchor": "bottom",
+            "xanchor": text.align,
+            "text": _text(text.text),
+            "showarrow": False,
+            "font": {"size": 10, "color": _SOFT},
+        }
+
+
+def _strip_rows(figure: Figure) -> int:
+    return max((text.row + 1 for text in layout.strip(figure)), default=0)
+
+
+def _text(text: str) -> str:
+    """Text as plotly shows it: it takes some tags for markup."""
+    return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")

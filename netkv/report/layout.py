@@ -1,0 +1,210 @@
+"""Where the parts of a figure go: limits of its axes, rows of its legend, texts above its events.
+
+Lengths are inches, sizes of type points. Widths of text are estimates from its number of
+characters: they only decide what goes onto a row of its own.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from netkv.report.figure import Axis, Figure
+
+WIDTH = 3.5
+"""Of a column of a paper."""
+FONT = 7.0
+STRIP_FONT = 6.0
+STRIP_ROW = 0.1
+"""Height of a row of texts above the events."""
+MARGIN = 0.05
+LEAST = 0.3
+"""Of the area of the data, in each direction."""
+SIDE_CHARACTERS = 34
+"""That fit on a line beside the value axis."""
+MOST_CATEGORIES = 16
+"""Labels of categories that fit beside each other."""
+
+_PLOT = 1.45
+_BESIDE = 2.75
+"""Height and width of the area of the data, about."""
+_LINE = 0.15
+_TITLE_CHARACTERS = 52
+_NOTE_CHARACTERS = 75
+_SIDE_LABEL = 26
+_CHARACTER = 0.53 / 72
+"""Width of a character for a point of type."""
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text above an event."""
+
+    text: str
+    x: float
+    row: int
+    """From the axes up."""
+    align: Literal["left", "center", "right"]
+
+
+def title_lines(figure: Figure) -> list[str]:
+    """The title as it fits above a figure."""
+    return textwrap.wrap(figure.title, _TITLE_CHARACTERS)
+
+
+def note_lines(figure: Figure) -> list[str]:
+    """The note as it fits below the title."""
+    return textwrap.wrap(figure.note, _NOTE_CHARACTERS)
+
+
+def title_height(figure: Figure) -> float:
+    """From the upper edge to what stands below title and note."""
+    return 2 * MARGIN + _LINE * len(title_lines(figure)) + STRIP_ROW * len(note_lines(figure))
+
+
+def side_label(text: str) -> str:
+    """A category beside bars that lie, on as many lines as it needs."""
+    return "\n".join(textwrap.wrap(text, _SIDE_LABEL))
+
+
+def first_box(figure: Figure, place: tuple[float, ...]) -> tuple[float, float, float, float]:
+    """Where the area of the data is, about: left, bottom, width and height."""
+    left, bottom, width, _ = place
+    beside = width - _BESIDE - 0.1
+    return left + beside, bottom + 0.4, _BESIDE, height(figure) - 0.4 - _above(figure)
+
+
+def x_limits(figure: Figure) -> tuple[float, float]:
+    """Where the x axis begins and ends."""
+    if figure.x.categories:
+        return -0.5 - 0.1, len(figure.x.categories) - 0.5 + 0.1
+    found = [value for series in figure.series for value in series.x]
+    found += [edge for band in figure.bands for edge in (band.start, band.end)]
+    low, high = min(found), max(found)
+    low = low if figure.x.low is None else figure.x.low
+    high = high if figure.x.high is None else figure.x.high
+    marked = any(series.marked for series in figure.series)
+    return _widened(low, high, 0.04 if marked else 0.0, figure.x.log)
+
+
+def y_limits(figure: Figure) -> tuple[float, float]:
+    """Where the value axis begins and ends, with room for intervals and labels."""
+    low, high = _extremes(figure)
+    if figure.y.log:
+        bars = any(series.draw == "bars" for series in figure.series)
+        # Bars have no foot on a logarithmic axis, so they at least begin at a round number.
+        return (10 ** math.floor(math.log10(low) - 0.2) if bars else low / 1.3), high * 1.4
+    if figure.y.low is not None:
+        low = figure.y.low
+    if figure.y.high is not None and high <= figure.y.high:
+        return low, figure.y.high + 0.01 * (figure.y.high - low)
+    labelled = any(series.labels for series in figure.series)
+    room = (0.3 if figure.sideways else 0.1) if labelled else 0.06
+    return (low, low + 1.0) if high <= low else (low, high + room * (high - low))
+
+
+def _extremes(figure: Figure) -> tuple[float, float]:
+    """The least and the greatest value that have to be seen."""
+    least: list[float] = []
+    greatest: list[float] = [reference.value for reference in figure.references]
+    for series in figure.series:
+        for at in range(len(series.x)):
+            top = series.top(at)
+            if top is None or (figure.y.log and top <= 0):
+                continue
+            half = (series.spread[at] if series.spread else None) or 0.0
+            # The band of two or three repeats may be so wide that no line could be seen any more,
+            # and no share is beyond what shares can be.
+            if not series.marked or figure.y.high is not None:
+                half = 0.0
+            greatest.append(top + half)
+            least.append(top - half if top > half or not figure.y.log else top)
+    return min(least, default=1.0), max(greatest, default=1.0)
+
+
+def height(figure: Figure) -> float:
+    """Of the whole figure."""
+    above = _above(figure)
+    below = 0.2 + (_LINE if (figure.y if figure.sideways else figure.x).title else 0.0)
+    if figure.sideways:
+        lines = max(side_label(name).count("\n") + 1 for name in figure.x.categories)
+        return (
+            above + below + max(0.11 * lines + 0.06, 0.13 * figure.slots) * len(figure.x.categories)
+        )
+    if leans(figure.x):
+        longest = max(len(name) for name in figure.x.categories)
+        below += 0.5 * longest * FONT * _CHARACTER
+    return above + _PLOT + below
+
+
+def leans(axis: Axis) -> bool:
+    """Whether the labels of categories are too long to stand beside each other."""
+    if not axis.categories:
+        return False
+    room = _BESIDE / min(len(axis.categories), MOST_CATEGORIES)
+    return max(len(name) for name in axis.categories) * FONT * _CHARACTER > room
+
+
+def legend_grid(figure: Figure) -> tuple[int, int]:
+    """Columns and rows of the legend; rows 0 if there is none."""
+    entries = figure.legend()
+    if not entries:
+        return 1, 0
+    widest = max(len(entry) for entry in entries) * FONT * _CHARACTER + 0.42
+    columns = max(1, min(len(entries), int((WIDTH - 0.3) / widest)))
+    return columns, math.ceil(len(entries) / columns)
+
+
+def strip(figure: Figure) -> list[Text]:
+    """The texts of bands and marks, each on the first row where it has room."""
+    low, high = x_limits(figure)
+    wanted = sorted(
+        [((band.start + band.end) / 2, band.text) for band in figure.bands]
+        + [(mark.at, mark.text) for mark in figure.marks]
+    )
+    ends: list[float] = []
+    """Where the last text of each row ends."""
+    placed = []
+    for x, text in wanted:
+        width = len(text) * STRIP_FONT * _CHARACTER + 0.06
+        middle = (x - low) / (high - low) * _BESIDE
+        align: Literal["left", "center", "right"] = "center"
+        left = middle - width / 2
+        if left < 0:
+            align, left = "left", middle
+        elif middle + width / 2 > _BESIDE:
+            align, left = "right", middle - width
+        row = next((row for row, end in enumerate(ends) if end <= left), len(ends))
+        if row == len(ends):
+            ends.append(0.0)
+        ends[row] = left + width
+        placed.append(Text(text, x, row, align))
+    return placed
+
+
+def strip_height(figure: Figure) -> float:
+    """Of all rows of texts above the events."""
+    rows = max((text.row + 1 for text in strip(figure)), default=0)
+    return rows * STRIP_ROW + (0.04 if rows else 0.0)
+
+
+def shown_categories(axis: Axis) -> Iterator[int]:
+    """Which categories get a label."""
+    step = math.ceil(len(axis.categories) / MOST_CATEGORIES)
+    yield from range(0, len(axis.categories), step)
+
+
+def _above(figure: Figure) -> float:
+    _, rows = legend_grid(figure)
+    return title_height(figure) + _LINE * rows + strip_height(figure)
+
+
+def _widened(low: float, high: float, share: float, log: bool) -> tuple[float, float]:
+    if log:
+        factor = (high / low) ** share if high > low else 2.0
+        return low / factor, high * factor
+    room = (high - low) * share if high > low else 1.0
+    return low - room, high + room

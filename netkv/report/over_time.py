@@ -1,0 +1,174 @@
+"""Figures over the time of runs, and what happened in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from statistics import median
+
+from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
+from netkv.report.metrics import of_run, over_time
+from netkv.report.rows import Relation, Row, label, places
+from netkv.runs.records import RunRecord
+from netkv.scenarios.plot import Metric, Plot
+from netkv.scenarios.results import Interval
+from netkv.scenarios.statistics import interval
+
+MAX_POINTS = 1200
+_DOWN = frozenset({"killed", "failed", "stopped"})
+_UP = frozenset({"started", "ready"})
+_TOLD = frozenset({"shift", "note"})
+_FEW = 3
+"""Points that make no line to speak of."""
+_SAME = 0.03
+"""Of the measured part: so far apart, events of several runs are still one of their scenario."""
+
+
+def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figure:
+    """A line per row; over repeats their mean. Without a value in any series it has none."""
+    runs = [run for row in rows for run in row.runs]
+    place = places([row.key() for row in rows])
+    series = []
+    references = []
+    for row in rows:
+        drawn = _line(row, plot.y, relation, place[row.key()])
+        if drawn is None:
+            continue
+        series.append(drawn)
+        predicted = row.mean(lambda run: run.predicted_hit_ratio)
+        if plot.y == "hit_ratio" and predicted is not None and not relation:
+            references.append(Reference(predicted.mean, "", place[row.key()]))
+    if references:
+        references.append(Reference(references[-1].value, "predicted"))
+        references = [references[-1], *references[:-1]]
+    modes = {run.mode for run in runs}
+    return Figure(
+        name="",
+        title=plot.title,
+        x=Axis("Virtual time" if modes == {"sim"} else "Time", "s"),
+        y=y,
+        series=tuple(series),
+        bands=(*_warmup(runs), *_outages(runs)),
+        marks=tuple(_marks(runs)),
+        references=tuple(references),
+    )
+
+
+def _line(row: Row, metric: Metric, relation: Relation, place: int) -> Series | None:
+    by = 1.0
+    if relation:
+        base = relation.base(row)
+        whole = base.mean(lambda run: of_run(run, metric)) if base is not None else None
+        if whole is None or not whole.mean:
+            return None
+        by = whole.mean
+    points = list(_points(row.runs, metric))
+    if all(value is None for _, value in points):
+        return None
+    return Series(
+        label(row.key()),
+        tuple(time for time, _ in points),
+        tuple(None if value is None else value.mean / by for _, value in points),
+        place=place,
+        marked=len(points) < _FEW,
+        spread=tuple(
+            None if value is None or value.ci95 is None else value.ci95 / by for _, value in points
+        ),
+    )
+
+
+def _points(runs: Sequence[RunRecord], metric: Metric) -> Iterator[tuple[float, Interval | None]]:
+    """Time, and mean over the runs there.
+
+    Runs are sampled at moments of their own, and long ones oftener than anything can show, so
+    samples are taken together by stretches of time.
+    """
+    columns = [(_times(run), over_time(run, metric)) for run in runs]
+    columns = [(times, values) for times, values in columns if len(values) == len(times) > 0]
+    if not columns:
+        return
+    span = max(times[-1] - times[0] for times, _ in columns)
+    if len(columns) == 1 and len(columns[0][0]) <= MAX_POINTS:
+        for time, value in zip(*columns[0], strict=True):
+            yield time, interval([] if value is None else [value])
+        return
+    width = max(_step(columns[0][0]), span / MAX_POINTS)
+    stretches: dict[int, list[list[float]]] = {}
+    for number, (times, values) in enumerate(columns):
+        for time, value in zip(times, values, strict=True):
+            of_runs = stretches.setdefault(round(time / width), [[] for _ in columns])
+            if value is not None:
+                of_runs[number].append(value)
+    for stretch in sorted(stretches):
+        found = [_joined(values, metric) for values in stretches[stretch] if values]
+        yield stretch * width, interval(found)
+
+
+def _joined(values: Sequence[float], metric: Metric) -> float:
+    """Of percentiles the worst counts; nothing may look better than it was."""
+    return max(values) if metric.startswith("latency_p") else math.fsum(values) / len(values)
+
+
+def _times(run: RunRecord) -> list[float]:
+    return [float(time) for time in run.series.get("time", [])]
+
+
+def _step(times: Sequence[float]) -> float:
+    steps = [after - before for before, after in pairwise(times)]
+    return median(steps) if steps else 1.0
+
+
+def _warmup(runs: Iterable[RunRecord]) -> Iterator[Band]:
+    seconds = max((run.warmup for run in runs), default=0.0)
+    if seconds:
+        yield Band(-seconds, 0.0, "warm-up", "warmup")
+
+
+def _outages(runs: Iterable[RunRecord]) -> Iterator[Band]:
+    """When nodes were down, joined over runs that were disturbed at the same times."""
+    down: dict[str, list[tuple[float, float]]] = {}
+    for run in runs:
+        for node, start, end in _down(run):
+            down.setdefault(node, []).append((start, end))
+    for node, stretches in down.items():
+        joined: list[tuple[float, float]] = []
+        for start, end in sorted(stretches):
+            if joined and start <= joined[-1][1]:
+                joined[-1] = (joined[-1][0], max(joined[-1][1], end))
+            else:
+                joined.append((start, end))
+        for start, end in joined:
+            yield Band(start, end, plain(f"{node} down", 40), "down")
+
+
+def _down(run: RunRecord) -> Iterator[tuple[str, float, float]]:
+    since: dict[str, float] = {}
+    for event in run.events:
+        # At its end every rack is taken down; that is no disturbance.
+        if not 0 < event.time < run.duration or event.node == "rack":
+            continue
+        if event.kind in _DOWN:
+            since.setdefault(event.node, event.time)
+        elif event.kind in _UP and event.node in since:
+            yield event.node, since.pop(event.node), event.time
+    end = max([0.0, *_times(run)])
+    for node, start in since.items():
+        yield node, start, max(start, end)
+
+
+def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:
+    """What was done to the racks, each thing once; outages are shown as such."""
+    told: list[Mark] = []
+    for run in runs:
+        nodes = {node for node, _, _ in _down(run)}
+        for event in run.events:
+            if event.kind not in _TOLD or not 0 < event.time < run.duration:
+                continue
+            if event.text.split(" ")[-1] in nodes:
+                continue
+            mark = Mark(event.time, plain(event.text, 40))
+            near = run.duration * _SAME
+            if not any(m.text == mark.text and abs(m.at - mark.at) <= near for m in told):
+                told.append(mark)
+    yield from sorted(told, key=lambda mark: mark.at)

@@ -1,0 +1,256 @@
+"""From the plots that a scenario asks for, and its runs, to figures."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import ValidationError
+
+from netkv.errors import NetkvError
+from netkv.report import bars, over_time
+from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks, plain, spans_decades
+from netkv.report.metrics import MEASURES, of_run, option
+from netkv.report.rows import Relation, Row, label, places, rows
+from netkv.runs import histograms
+from netkv.runs.records import RunRecord
+from netkv.scenarios.plot import Plot
+
+
+class NothingToPlotError(NetkvError):
+    """These runs do not have what a figure is about."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """Figures, and sentences about those that could not be made."""
+
+    figures: list[Figure]
+    left_out: list[str]
+
+
+def of_scenario(records: Sequence[RunRecord]) -> Drawn:
+    """What the scenarios of these runs ask for; without a word from them, the usual figures."""
+    return _drawn(records, lambda runs, own: own or usual(runs))
+
+
+def asked_for(records: Sequence[RunRecord]) -> Drawn:
+    """What the scenarios of these runs ask for, and nothing else."""
+    return _drawn(records, lambda _, own: own)
+
+
+def everything(records: Sequence[RunRecord]) -> Drawn:
+    """What the scenarios of these runs ask for, then the usual figures as far as not among them."""
+
+    def plots(runs: Sequence[RunRecord], own: list[Plot]) -> list[Plot]:
+        have = {(plot.y, plot.x) for plot in own}
+        return [*own, *(plot for plot in usual(runs) if (plot.y, plot.x) not in have)]
+
+    return _drawn(records, plots)
+
+
+def usual(records: Sequence[RunRecord]) -> list[Plot]:
+    """Figures that say something of any runs."""
+    swept = next((path for run in records for path in run.params), "scheme")
+    return [
+        Plot(y="throughput_ops", x=swept, title="Mean throughput"),
+        Plot(y="throughput_ops", x="time", title="Throughput over time"),
+        Plot(y="hit_ratio", x="time", title="Hit ratio over time"),
+        Plot(y="server_load", title="Load per server"),
+        Plot(y="latency_us", kind="distribution", title="Latency"),
+    ]
+
+
+def draw(plot: Plot, records: Sequence[RunRecord]) -> Figure:
+    """One figure; raises `NothingToPlotError` if the runs do not have what it shows."""
+    plot = plot.model_copy(update={"title": plain(plot.title) or _title(plot)})
+    found = rows(records, unfinished=plot.x == "time")
+    if not found:
+        raise NothingToPlotError(f"'{plot.title}' cannot be drawn: {_no_runs(records)}")
+    relation = Relation(plot.relative_to, found)
+    if relation and not any(relation.base(row) for row in found):
+        raise NothingToPlotError(
+            f"'{plot.title}' cannot be drawn: it is relative to {relation.words()}, "
+            f"which is not among the runs that succeeded."
+        )
+    y = _value_axis(plot, relation)
+    if plot.kind == "distribution":
+        figure = _distribution(plot, found)
+    elif plot.x == "time":
+        figure = over_time.figure(plot, found, relation, y)
+    elif plot.y == "served_by":
+        figure = bars.stacked(plot, found, relation, y)
+    elif plot.y in ("server_load", "latency_us"):
+        figure = bars.many(plot, found, relation, y)
+    elif plot.x == "scheme":
+        figure = bars.schemes(plot, found, relation, y)
+    elif plot.kind == "bars" or not all(_is_number(row.at(plot.x)) for row in found):
+        figure = bars.sweep(plot, found, relation, y)
+    else:
+        figure = _sweep(plot, found, relation, y)
+    if not any(value is not None for series in figure.series for value in series.y):
+        raise NothingToPlotError(
+            f"'{plot.title}' cannot be drawn: none of the {len(records)} runs has '{plot.y}'."
+        )
+    if relation:
+        figure = replace(figure, references=(*figure.references, Reference(1.0, "")))
+    return _in_fitting_units(_logarithmic(figure, plot))
+
+
+def _drawn(
+    records: Sequence[RunRecord],
+    choose: Callable[[Sequence[RunRecord], list[Plot]], list[Plot]],
+) -> Drawn:
+    by_scenario: dict[str, list[RunRecord]] = {}
+    for record in records:
+        by_scenario.setdefault(record.scenario, []).append(record)
+    figures: list[Figure] = []
+    left_out: list[str] = []
+    for scenario, runs in by_scenario.items():
+        own = _own(runs, left_out)
+        for plot in choose(runs, own):
+            try:
+                figure = draw(plot, runs)
+            except NothingToPlotError as nothing:
+                left_out.append(str(nothing))
+                continue
+            prefix = f"{scenario}-" if len(by_scenario) > 1 else ""
+            name = _free(prefix + _name(plot), {each.name for each in figures})
+            figures.append(replace(figure, name=name))
+    return Drawn(figures, left_out)
+
+
+def _own(records: Iterable[RunRecord], left_out: list[str]) -> list[Plot]:
+    """The plots that the runs were stored with, each once."""
+    stored = {
+        json.dumps(plot, sort_keys=True, default=str): plot
+        for record in records
+        for plot in record.parameters.get("plots") or []
+    }
+    plots = []
+    for text, plot in stored.items():
+        try:
+            plots.append(Plot.model_validate(plot))
+        except ValidationError as error:
+            why = str(error.errors(include_url=False)[0]["msg"]).removeprefix("Value error, ")
+            left_out.append(f"The stored plot {plain(text)} is none that netkv can draw: {why}.")
+    return plots
+
+
+def _name(plot: Plot) -> str:
+    """Of its files: its title in small letters and dashes, or else what it shows."""
+    name = re.sub(r"[^a-z0-9]+", "-", plot.title.lower()).strip("-")[:60].strip("-")
+    return name or re.sub(r"[^a-z0-9]+", "-", f"{plot.y}-{plot.x}".lower()).strip("-")
+
+
+def _free(name: str, taken: set[str]) -> str:
+    numbered = (name if number == 1 else f"{name}-{number}" for number in range(1, len(taken) + 2))
+    return next(each for each in numbered if each not in taken)
+
+
+def _title(plot: Plot) -> str:
+    over = {"scheme": "", "time": " over time"}.get(plot.x, f" over {option(plot.x).label.lower()}")
+    return MEASURES[plot.y].label + over
+
+
+def _no_runs(records: Sequence[RunRecord]) -> str:
+    going = sum(run.status == "running" for run in records)
+    if going:
+        return f"{going} of the {len(records)} runs still go on, and none is done."
+    return "there are no runs." if not records else f"all {len(records)} runs failed."
+
+
+def _value_axis(plot: Plot, relation: Relation) -> Axis:
+    measure = MEASURES[plot.y]
+    if relation:
+        return Axis(f"{measure.label} relative to {relation.words()}", low=0.0)
+    high = 1.0 if plot.y in ("hit_ratio", "predicted_hit_ratio") else None
+    return Axis(measure.label, measure.unit, share=measure.share, low=0.0, high=high)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
+    """A line per scheme over the numbers of a sweep."""
+    place = places([row.key(plot.x) for row in found])
+    series = []
+    for key in place:
+        own = sorted((row for row in found if row.key(plot.x) == key), key=lambda r: r.at(plot.x))
+        means = [relation.of(row, lambda run: of_run(run, plot.y)) for row in own]
+        series.append(
+            Series(
+                label(key),
+                tuple(float(row.at(plot.x)) for row in own),
+                tuple(None if mean is None else mean.mean for mean in means),
+                place=place[key],
+                spread=tuple(None if mean is None else mean.ci95 for mean in means),
+            )
+        )
+    swept = option(plot.x)
+    x = Axis(swept.label, swept.unit, share=swept.share)
+    return Figure("", plot.title, x, y, tuple(series))
+
+
+def _distribution(plot: Plot, found: Sequence[Row]) -> Figure:
+    """Share of operations that took no longer, from the histograms of all repeats together."""
+    place = places([row.key() for row in found])
+    series = []
+    for row in found:
+        merged = histograms.merge(run.latency_histogram for run in row.runs)
+        if merged is None:
+            continue
+        latencies, shares = histograms.distribution(merged)
+        name, at = row.label(), place[row.key()]
+        series.append(Series(name, tuple(latencies), tuple(shares), "steps", at, marked=False))
+    x = Axis("Latency", "µs", log=plot.log is None or "x" in plot.log)
+    y = Axis("Share of operations", share=True, low=0.0, high=1.0)
+    return Figure("", plot.title, x, y, tuple(series))
+
+
+def _logarithmic(figure: Figure, plot: Plot) -> Figure:
+    """With the axes logarithmic that should be: those asked for, or those of wide sweeps."""
+    if plot.kind == "distribution" or (plot.x == "time" and plot.log is None):
+        return figure
+    xs = [value for series in figure.series for value in series.x]
+    ys = [value for series in figure.series for value in series.y]
+    lines = not figure.x.categories
+    wide_x = lines and plot.x != "time" and spans_decades(xs)
+    wide_y = (lines or plot.y == "latency_us") and not figure.y.share and spans_decades(ys)
+    x, y = figure.x, figure.y
+    if wide_x if plot.log is None else "x" in plot.log:
+        x = replace(x, log=True, ticks=log_ticks(xs))
+    if wide_y if plot.log is None else "y" in plot.log:
+        y = replace(y, log=True, low=None)
+    return replace(figure, x=x, y=y)
+
+
+def _in_fitting_units(figure: Figure) -> Figure:
+    """Latencies in microseconds, milliseconds or seconds, whichever their size calls for."""
+    if figure.x.unit == "µs":
+        by, unit = _unit(value for series in figure.series for value in series.x)
+        series = tuple(replace(s, x=tuple(value / by for value in s.x)) for s in figure.series)
+        return replace(figure, x=replace(figure.x, unit=unit), series=series)
+    if figure.y.unit == "µs":
+        by, unit = _unit(value for series in figure.series for value in series.y)
+        series = tuple(
+            replace(
+                s,
+                y=tuple(None if value is None else value / by for value in s.y),
+                spread=tuple(None if value is None else value / by for value in s.spread),
+            )
+            for s in figure.series
+        )
+        return replace(figure, y=replace(figure.y, unit=unit), series=series)
+    return figure
+
+
+def _unit(values: Iterable[float | None]) -> tuple[float, str]:
+    largest = max((value for value in values if value is not None), default=0.0)
+    if largest < 2000:
+        return 1.0, "µs"
+    return (1e3, "ms") if largest < 2e6 else (1e6, "s")

@@ -1,0 +1,127 @@
+"""What a scenario says of a figure, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from netkv.errors import suggest
+from netkv.lab.spec import Spec
+
+Metric = Literal[
+    "throughput_ops",
+    "hit_ratio",
+    "predicted_hit_ratio",
+    "latency_us",
+    "latency_mean_us",
+    "latency_p50_us",
+    "latency_p95_us",
+    "latency_p99_us",
+    "latency_p999_us",
+    "served_by",
+    "server_load",
+    "load_imbalance",
+    "lost_ops",
+    "cached",
+    "control_plane_bytes_per_s",
+]
+Kind = Literal["bars", "lines", "stacked", "distribution"]
+
+
+class Baseline(Spec):
+    """What a figure shows its values relative to: a scheme, a sweep point, or both."""
+
+    scheme: str | None = None
+    """This scheme at the same sweep point, or at `point`."""
+    point: dict[str, Any] = Field(default_factory=dict)
+    """Path of the sweep → value; for each scheme its own run there, or that of `scheme`."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Baseline:
+        if self.scheme is None and not self.point:
+            raise ValueError("a baseline has a 'scheme', a 'point' of the sweep, or both")
+        return self
+
+
+class Plot(Spec):
+    """One figure of the report."""
+
+    y: Metric = "throughput_ops"
+    """`latency_us` is all percentiles, `served_by` the throughput of cache and servers apart."""
+    x: str = "scheme"
+    """`scheme`, `time`, or a path of the sweep."""
+    kind: Kind | None = None
+    """None: lines over time and over numbers, bars otherwise, stacked ones for `served_by`."""
+    relative_to: Baseline | None = None
+    """Show ratios to this instead of values."""
+    log: list[Literal["x", "y"]] | None = None
+    """Logarithmic axes; None: an axis of lines that spans more than two powers of ten."""
+    title: str = ""
+
+    @model_validator(mode="after")
+    def _possible(self) -> Plot:
+        if (objection := _contradiction(self)) is not None:
+            raise ValueError(objection)
+        return self
+
+
+def _contradiction(plot: Plot) -> str | None:
+    """What of a plot does not go together, as a sentence without its full stop."""
+    y, x, kind = plot.y, plot.x, plot.kind
+    if (kind == "stacked") != (y == "served_by") and kind is not None:
+        return f"'served_by' and kind 'stacked' go together; this is '{y}' as '{kind}'"
+    if kind == "distribution" and y != "latency_us":
+        return f"a distribution is one of 'latency_us', not of '{y}'"
+    if y in ("latency_us", "server_load") and x != "scheme":
+        instead = "latency_p99_us" if y == "latency_us" else "load_imbalance"
+        return f"'{y}' is many values for each run, so x is 'scheme'; over '{x}' take '{instead}'"
+    if y in ("latency_us", "server_load") and kind == "lines":
+        return f"'{y}' is drawn as bars, not as lines"
+    if y in ("served_by", "predicted_hit_ratio") and x == "time":
+        return f"'{y}' is known of whole runs only, not over time"
+    if (x, kind) == ("time", "bars"):
+        return "over time there are lines, not bars"
+    if (x, kind) == ("scheme", "lines"):
+        return "schemes have no order, so there are bars over them, not lines"
+    if kind == "distribution" and plot.relative_to is not None:
+        return "a distribution cannot be relative to another"
+    if plot.log and "x" in plot.log and (x == "time" or kind in ("bars", "stacked")):
+        return "a logarithmic x axis needs lines over the numbers of a sweep"
+    if plot.log and "x" in plot.log and x == "scheme" and kind != "distribution":
+        return "a logarithmic x axis needs lines over the numbers of a sweep"
+    if plot.log and "y" in plot.log and y == "served_by":
+        return "the parts of a stacked bar mean nothing on a logarithmic axis"
+    return None
+
+
+def misfit(
+    plot: Plot, schemes: Sequence[str], sweep: Mapping[str, Sequence[Any]]
+) -> tuple[str, str] | None:
+    """What of a plot the scenario does not have: the option, and a sentence; None if nothing."""
+    if plot.x not in ("scheme", "time") and plot.x not in sweep:
+        return "x", (
+            f"'{plot.x}' is not swept, so nothing can be drawn over it.\n"
+            f"  {suggest(plot.x, ['scheme', 'time', *sweep], label='Possible')}"
+        )
+    if plot.log and "x" in plot.log and plot.x in sweep:
+        for value in sweep[plot.x]:
+            if isinstance(value, bool) or not isinstance(value, int | float) or value <= 0:
+                return "log", f"a logarithmic axis cannot show {value!r} of '{plot.x}'."
+    if plot.relative_to is None:
+        return None
+    scheme = plot.relative_to.scheme
+    if scheme is not None and scheme not in schemes:
+        return "relative_to", (
+            f"'{scheme}' is not a scheme of this scenario.\n"
+            f"  {suggest(scheme, schemes, label='Schemes')}"
+        )
+    for path, value in plot.relative_to.point.items():
+        if path not in sweep:
+            swept = suggest(path, sweep, label="Swept") if sweep else "It has no sweep."
+            return "relative_to", f"'{path}' is not swept.\n  {swept}"
+        if value not in sweep[path]:
+            values = ", ".join(str(each) for each in sweep[path])
+            return "relative_to", f"{value!r} is not a value of '{path}' in the sweep: {values}."
+    return None

@@ -35,7 +35,7 @@ class Collector:
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes = 0
         self._samples: list[tuple[float, RunSample]] = []
-        """With the time on the clock of the rack: what is told while the run warms up has forecast times."""
+        """With the time on the rack's clock: what is told in the warm-up has forecast times."""
         self._events: list[tuple[float, RunEvent]] = []
         self.epoch = (time.time() if run.mode == "live" else 0.0) + run.warmup
         """When the measured part began, on the clock of the rack; a forecast until it has."""

@@ -30,7 +30,7 @@ def check_live(scenario: Scenario) -> None:
     """Raises `UsageError` for what only the simulator can do."""
     if scenario.lab.topology.kind != "rack":
         raise UsageError(
-            f"The topology '{scenario.lab.topology.kind}' exists in the simulator only: '--mode sim'."
+            f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim')."
         )
     for event in scenario.timeline():
         if event.storage == "kept" and scenario.lab.backend == "memory":

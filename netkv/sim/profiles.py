@@ -93,8 +93,8 @@ _PROFILES: dict[str, Profile] = {
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
     ),
-    # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv calibrate'
-    # measured it on the machine that netkv is developed on. Cables are sockets: no bandwidth to
+    # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
+    # calibrate' measured it on the machine that netkv is developed on. Cables are sockets: no bandwidth to
     # speak of, and some ten microseconds for the kernel to wake whoever waits.
     FALLBACK: Profile(
         title="A cloud machine with 2 cores that runs the live lab on loopback",

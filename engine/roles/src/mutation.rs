@@ -4,9 +4,21 @@
 //! without one of its protections. Without the feature, [`Mutated::by`] is `false` at compile time
 //! and nothing of this is left in the code.
 
-/// A protection of a role that is missing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Mutation {
+macro_rules! mutations {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// A protection of a role that is missing.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Mutation { $($(#[$doc])* $name,)* }
+
+        #[cfg(feature = "mutations")]
+        impl Mutation {
+            /// Every protection that can be taken out.
+            pub const ALL: &[Mutation] = &[$(Mutation::$name,)*];
+        }
+    };
+}
+
+mutations! {
     /// Server: a write that was seen before is carried out again.
     RepeatWrites,
     /// Server: a write that is too old to be remembered is carried out as if it were new.

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{DigestMessage, EntryAction, Output, SwitchOptions, TableEntry};
 use netkv_ir::{Identity, Match, Program, Value};
 use netkv_wire::{
@@ -40,6 +41,7 @@ pub struct Entry {
 
 pub struct Switch {
     program: Arc<Program>,
+    executor: ExecutorKind,
     servers: u16,
     switch: netkv_dataplane::Switch,
     lookup: BTreeMap<Key, Entry>,
@@ -50,14 +52,15 @@ pub struct Switch {
 impl Switch {
     /// `p4/netcache.p4` between clients 1 to 9, so many servers and a controller.
     pub fn new(servers: u16) -> Self {
-        Self::with_program(servers, program::shipped())
+        Self::with_program(servers, program::shipped(), ExecutorKind::Interpreter)
     }
 
-    pub fn with_program(servers: u16, program: Arc<Program>) -> Self {
-        let load = netkv_dataplane::Switch::new(Arc::clone(&program), SwitchOptions::default());
-        let switch = load.unwrap_or_else(|error| panic!("{error}"));
+    pub fn with_program(servers: u16, program: Arc<Program>, executor: ExecutorKind) -> Self {
+        let options = SwitchOptions::default();
+        let switch = netkv_compiled::switch(Arc::clone(&program), options, executor)
+            .unwrap_or_else(|error| panic!("{error}"));
         let (lookup, out) = (BTreeMap::new(), Output::new());
-        let mut switch = Self { program, servers, switch, lookup, out, hits: 0 };
+        let mut switch = Self { program, executor, servers, switch, lookup, out, hits: 0 };
         switch.fill();
         switch
     }
@@ -86,7 +89,9 @@ impl Switch {
 
     /// Power cycle: tables and registers are empty; the controller fills partition and routes.
     pub fn restart(&mut self) {
-        *self = Self { hits: self.hits, ..Self::with_program(self.servers, self.program.clone()) };
+        let program = Arc::clone(&self.program);
+        *self =
+            Self { hits: self.hits, ..Self::with_program(self.servers, program, self.executor) };
     }
 
     /// Counts all reads; so many make an uncached key hot.

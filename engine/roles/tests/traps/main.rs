@@ -23,9 +23,12 @@ mod values;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use netkv_compiled::ExecutorKind;
 use netkv_ir::Program;
+use netkv_roles::Mutation;
 
 use common::program;
+use common::switch::Switch;
 use judge::Harm;
 use mutants::*;
 use rack::Rack;
@@ -45,16 +48,20 @@ struct Outcome {
     missing: Vec<String>,
 }
 
-/// Plays a script over a program. A script plays to its end also without what it waits for.
-fn play(script: fn(&mut Rack), program: Arc<Program>, fault: Option<Fault>) -> Outcome {
+/// Plays a script. It plays to its end also without what it waits for.
+fn play(script: fn(&mut Rack), switch: Switch, fault: Option<Fault>) -> Outcome {
     let mut rack = match fault {
-        Some(Fault::Role(mutation)) => Rack::new(program, Some(mutation), None),
-        Some(Fault::Script(slip)) => Rack::new(program, None, Some(slip)),
-        Some(Fault::Program(_)) | None => Rack::new(program, None, None),
+        Some(Fault::Role(mutation)) => Rack::new(switch, Some(mutation), None),
+        Some(Fault::Script(slip)) => Rack::new(switch, None, Some(slip)),
+        Some(Fault::Program(_)) | None => Rack::new(switch, None, None),
     };
     script(&mut rack);
     rack.finish();
     Outcome { harm: rack.harm, missing: rack.missing }
+}
+
+fn switch_of(program: &Arc<Program>) -> Switch {
+    Switch::with_program(1, Arc::clone(program), ExecutorKind::Interpreter)
 }
 
 fn program_of(fault: Fault) -> Arc<Program> {
@@ -71,11 +78,15 @@ impl Trap {
     }
 
     fn check(&self) {
-        let sound = play(self.script, program::shipped(), None);
-        assert!(sound.missing.is_empty(), "the script is out of date, no {:?}", sound.missing);
-        assert!(sound.harm.is_empty(), "with all protections: {:?}", sound.harm);
+        for executor in [ExecutorKind::Interpreter, ExecutorKind::Compiled] {
+            let switch = Switch::with_program(1, program::shipped(), executor);
+            let Outcome { harm, missing } = play(self.script, switch, None);
+            assert!(missing.is_empty(), "the script is out of date, no {missing:?}");
+            assert!(harm.is_empty(), "with all protections, {executor:?}: {harm:?}");
+        }
         for (Mutant { name, fault }, harm) in self.mutants {
-            let found = play(self.script, program_of(*fault), Some(*fault)).harm;
+            let switch = switch_of(&program_of(*fault));
+            let found = play(self.script, switch, Some(*fault)).harm;
             assert!(found.contains(harm), "{name}: expected {harm:?}, found {found:?}");
         }
     }
@@ -246,7 +257,7 @@ fn without_a_protection_exactly_the_traps_in_the_table_fail() {
     for mutant in &mutants {
         let program = program_of(mutant.fault);
         for trap in TRAPS {
-            let harm = play(trap.script, Arc::clone(&program), Some(mutant.fault)).harm;
+            let harm = play(trap.script, switch_of(&program), Some(mutant.fault)).harm;
             if trap.may_fail(mutant) == harm.is_empty() {
                 wrong += &format!("{}: {}: {harm:?}\n", mutant.name, trap.name);
             }
@@ -268,6 +279,15 @@ fn an_edit_that_finds_its_place_never_or_twice_is_refused_with_a_sentence() {
     assert!(program::apply("a b a", &edit("c")).unwrap_err().contains("no 'c' any more"));
     assert!(program::apply("a b a", &edit("a")).unwrap_err().contains("'a' 2 times"));
     assert_eq!(program::apply("a b a", &edit(" b")).unwrap(), "a a");
+}
+
+#[test]
+fn every_protection_of_a_role_that_can_be_taken_out_has_a_trap() {
+    for mutation in Mutation::ALL {
+        let fault = Fault::Role(*mutation);
+        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
+        assert!(mutants.any(|(mutant, _)| mutant.fault == fault), "{mutation:?} has no trap");
+    }
 }
 
 #[test]

@@ -5,9 +5,7 @@
 //! the wire; a script takes it off to hold, drop, double or reorder it, or lets it run.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::sync::Arc;
 
-use netkv_ir::Program;
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
     Scheme, Server, ServerConfig, StoreCall, StoreOp, StoreResult, WriteId, read_writer,
@@ -68,7 +66,7 @@ pub struct Rack {
 }
 
 impl Rack {
-    pub fn new(program: Arc<Program>, mutation: Option<Mutation>, slip: Option<Slip>) -> Self {
+    pub fn new(switch: Switch, mutation: Option<Mutation>, slip: Option<Slip>) -> Self {
         let config = ServerConfig {
             guard: 0,
             lease: 50 * MILLISECOND,
@@ -80,7 +78,7 @@ impl Rack {
             key: key_of(0),
             other: key_of(1),
             client: client(2, mutation),
-            switch: Switch::with_program(1, program),
+            switch,
             server: Server::new(config, SECOND),
             config,
             store: MemoryStore::new(2, ValueSize::Fixed(SIZE)),

@@ -10,6 +10,9 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+MOST_STORED_KEYS = 100_000_000
+"""Keys of a store that has to be loaded."""
+
 Backend = Literal["memory", "rocksdb"]
 Target = Literal["engine", "bmv2"]
 Executor = Literal["compiled", "interpreter"]
@@ -104,7 +107,8 @@ class Shift(Spec):
 class WorkloadSpec(Spec):
     """What the clients ask for."""
 
-    keys: Annotated[int, Field(ge=1, le=100_000_000)] = 100_000
+    keys: Annotated[int, Field(ge=1, le=1_000_000_000_000)] = 100_000
+    """A store in memory holds only what was written, so their number costs nothing there."""
     zipf: Annotated[float, Field(ge=0, le=1.2)] = 0.99
     """Skew; 0 is uniform."""
     mix: Mix | None = None
@@ -135,3 +139,12 @@ class RackSpec(Spec):
     """A request that got no reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0)] = 0.05
     """First retry time-out; doubles up to eight times that."""
+
+    @model_validator(mode="after")
+    def _loadable(self) -> RackSpec:
+        if self.lab.backend != "memory" and self.workload.keys > MOST_STORED_KEYS:
+            raise ValueError(
+                f"{self.workload.keys:,} keys would all be written into {self.lab.backend} first; "
+                f"it takes up to {MOST_STORED_KEYS:,}"
+            )
+        return self

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use crate::keys::{Key, key_id, key_of};
 use crate::{Mix, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
 
-/// Most keys that a workload may start with.
-pub const MAX_KEYS: u64 = 100_000_000;
+/// Most keys that a workload may start with. Nothing grows with their number.
+pub const MAX_KEYS: u64 = 1_000_000_000_000;
 
 /// How popular keys are.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -42,7 +42,7 @@ def assert_right(run: RunResult) -> None:
 async def test_bad_links_cost_time_and_nothing_else(fault: str) -> None:
     nodes = ("client", "servers-0", "servers-1")
     events = "".join(f"  - {{at: 0, link: {{node: {node}, {fault}}}}}\n" for node in nodes)
-    result = await run_scenario(scenario(f"events:\n{events}"))
+    result = await run_scenario(scenario(f"events:\n{events}", "duration=2"))
     for run in result.runs:
         assert_right(run)
         assert run.retries > 0 or not fault.startswith("loss")
@@ -89,18 +89,18 @@ async def test_controller_out_of_reach_costs_no_acknowledged_write() -> None:
 events:
   - {at: 0.5, partition: controller}
   - {at: 1.5, shift: {kind: hot-in, keys: 100}}
-  - {at: 3, heal: controller}
+  - {at: 2.5, heal: controller}
 """
-    result = await run_scenario(scenario(text, "duration=6"))
+    result = await run_scenario(scenario(text))
     for run in result.runs:
         assert_right(run)
 
 
 async def test_random_faults_are_told_as_plain_events_and_cost_nothing() -> None:
     text = """\
-random_faults: {every: 0.4, last: 0.6}
+random_faults: {every: 0.3, last: 0.5}
 """
-    result = await run_scenario(scenario(text, "duration=8", "seed=3"))
+    result = await run_scenario(scenario(text, "duration=5", "seed=3"))
     told = []
     for run in result.runs:
         assert_right(run)

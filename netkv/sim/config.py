@@ -36,13 +36,14 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
     size = spec.workload.value_size
     server = profile.server
     numbers = {plan.name: number for number, plan in enumerate(network.switches)}
-    host_link = _link(profile.host_link, scale)
+    client_link = _link(profile.client_link, scale)
+    server_link = _link(profile.server_link, scale)
     switch_link = _link(profile.switch_link, scale)
     links = [
         {
             "a": {"server": host.host.index} if host.is_server else {"client": host.host.index},
             "b": {"switch": [numbers[host.switch], host.host.port]},
-            "model": host_link,
+            "model": server_link if host.is_server else client_link,
         }
         for host in network.hosts
     ]

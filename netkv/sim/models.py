@@ -98,8 +98,10 @@ class Profile(Spec):
     title: str
     client: HostModel
     server: ServerModel
-    host_link: LinkModel
-    """Between a host and its switch."""
+    client_link: LinkModel
+    """Between a client and its switch."""
+    server_link: LinkModel
+    """Between a server and its switch."""
     switch_link: LinkModel
     """Between two switches."""
     switch: SwitchModel

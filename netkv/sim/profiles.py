@@ -49,7 +49,10 @@ _PROFILES: dict[str, Profile] = {
             delete=constant(1.2),
             queue=4096,
         ),
-        host_link=LinkModel(bandwidth_gbps=40, delay=1.3, queue_kib=2048),
+        # The paper adds up partitions that were measured one after the other, so its clients never
+        # limit the rack; here all servers are there at once, and the clients' cables are as wide.
+        client_link=LinkModel(bandwidth_gbps=400, delay=1.3, queue_kib=65_536),
+        server_link=LinkModel(bandwidth_gbps=40, delay=1.3, queue_kib=2048),
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
@@ -69,7 +72,8 @@ _PROFILES: dict[str, Profile] = {
             delete=constant(12.7),
             queue=2048,
         ),
-        host_link=LinkModel(bandwidth_gbps=40, delay=18, queue_kib=2048),
+        client_link=LinkModel(bandwidth_gbps=40, delay=18, queue_kib=2048),
+        server_link=LinkModel(bandwidth_gbps=40, delay=18, queue_kib=2048),
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
@@ -88,14 +92,15 @@ _PROFILES: dict[str, Profile] = {
             delete=constant(1),
             queue=2048,
         ),
-        host_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
+        client_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
+        server_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
     ),
     # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
-    # calibrate' measured it on the machine that netkv is developed on. Cables are sockets: no bandwidth to
-    # speak of, and some ten microseconds for the kernel to wake whoever waits.
+    # calibrate' measured it on the machine that netkv is developed on. Cables are sockets: no
+    # bandwidth to speak of, and some ten microseconds for the kernel to wake whoever waits.
     FALLBACK: Profile(
         title="A cloud machine with 2 cores that runs the live lab on loopback",
         client=HostModel(receive=constant(2.5), send=constant(2.5), queue=65_536),
@@ -107,7 +112,8 @@ _PROFILES: dict[str, Profile] = {
             delete=constant(0.6),
             queue=4096,
         ),
-        host_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
+        client_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
+        server_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
         switch_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
         switch=SwitchModel(
             latency=3, packet_rate=400_000, queue_packets=4096, recirculation_gbps=10

@@ -1,5 +1,7 @@
 //! The processor of a host: cores that work off jobs in the order in which they come.
 
+use std::collections::VecDeque;
+
 use netkv_roles::Nanos;
 
 /// Cores with one queue in front.
@@ -7,8 +9,8 @@ use netkv_roles::Nanos;
 pub struct Cpu {
     /// When each core is free.
     cores: Vec<Nanos>,
-    /// Jobs being worked on or waiting.
-    jobs: usize,
+    /// When the jobs that were taken are done, as far as they may still be there.
+    done: VecDeque<Nanos>,
     /// Most jobs that wait.
     limit: usize,
     /// How much longer everything takes; 1 is as configured.
@@ -18,34 +20,31 @@ pub struct Cpu {
 impl Cpu {
     /// Idle cores (at least 1) and room for `limit` jobs that wait.
     pub fn new(cores: usize, limit: usize) -> Self {
-        Self { cores: vec![0; cores.max(1)], jobs: 0, limit, slow: 1.0 }
+        Self { cores: vec![0; cores.max(1)], done: VecDeque::new(), limit, slow: 1.0 }
     }
 
-    /// A job of `cost` comes at `now`: when it is done, or none if too many wait.
-    /// [`Cpu::done`] must be called then.
+    /// A job of `cost` comes at `now`: when it is done, or none if too many wait. Jobs are taken
+    /// in the order of their times, which may lie ahead.
+    #[inline]
     pub fn take(&mut self, now: Nanos, cost: Nanos) -> Option<Nanos> {
-        if self.jobs >= self.cores.len() + self.limit {
+        while self.done.front().is_some_and(|done| *done <= now) {
+            self.done.pop_front();
+        }
+        if self.done.len() >= self.cores.len() + self.limit {
             return None;
         }
-        self.jobs += 1;
-        Some(self.hold(now, cost))
-    }
-
-    fn scaled(&self, cost: Nanos) -> Nanos {
-        if self.slow == 1.0 { cost } else { (cost as f64 * self.slow) as Nanos }
+        let done = self.hold(now, cost);
+        self.done.push_back(done);
+        Some(done)
     }
 
     /// Work of `cost` that nothing can refuse comes at `now`: when it is done.
+    #[inline]
     pub fn hold(&mut self, now: Nanos, cost: Nanos) -> Nanos {
-        let cost = self.scaled(cost);
+        let cost = if self.slow == 1.0 { cost } else { (cost as f64 * self.slow) as Nanos };
         let core = self.cores.iter_mut().min().expect("there is a core");
         *core = (*core).max(now) + cost;
         *core
-    }
-
-    /// A job that was taken is done.
-    pub fn done(&mut self) {
-        self.jobs -= 1;
     }
 }
 
@@ -60,11 +59,9 @@ mod tests {
         assert_eq!(cpu.take(0, 100), Some(100));
         assert_eq!(cpu.take(10, 100), Some(200), "behind the first");
         assert_eq!(cpu.take(20, 100), None);
-        cpu.done();
         assert_eq!(cpu.take(110, 50), Some(160), "the second core is free since 100");
         cpu.slow = 3.0;
-        cpu.done();
         assert_eq!(cpu.take(500, 50), Some(650));
-        assert_eq!(cpu.hold(650, 10), 680, "the other core");
+        assert_eq!(cpu.hold(510, 10), 540, "the other core");
     }
 }

@@ -105,11 +105,20 @@ impl Simulation {
             self.frames.free(frame);
             return;
         };
-        if cable.impairer.is_idle() {
-            self.queue.push(arrival, Event::Arrive { link, frame });
-            return;
+        if !cable.impairer.is_idle() {
+            return self.put_impaired(link, arrival, frame);
         }
-        self.put_impaired(link, arrival, frame);
+        // Frames of a link arrive in order, so what a host's processor will do with this one is
+        // known now: one event instead of two.
+        match cable.to {
+            End::Server(server) if !self.servers.is_ideal() => {
+                self.admit_at_server(server, arrival, frame);
+            }
+            End::Client(client) if !self.hosts.is_ideal() => {
+                self.admit_at_client(client, arrival, frame);
+            }
+            _ => self.queue.push(arrival, Event::Arrive { link, frame }),
+        }
     }
 
     #[cold]
@@ -137,8 +146,10 @@ impl Simulation {
     pub(super) fn arrive(&mut self, link: u32, frame: FrameId, engines: &mut Engines<'_>) {
         match self.fabric.cables[link as usize].to {
             End::Switch(switch, port) => self.at_switch(switch, port, frame, engines),
-            End::Server(server) => self.at_server(server, frame),
-            End::Client(client) => self.at_client(client, frame),
+            End::Server(server) if self.servers.is_ideal() => self.serve(server, frame),
+            End::Server(server) => self.admit_at_server(server, self.now, frame),
+            End::Client(client) if self.hosts.is_ideal() => self.receive(client - 1, frame),
+            End::Client(client) => self.admit_at_client(client, self.now, frame),
         }
     }
 

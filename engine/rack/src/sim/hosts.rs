@@ -47,6 +47,12 @@ impl Hosts {
         }
     }
 
+    /// Whether processors take no time.
+    #[inline]
+    pub(super) fn is_ideal(&self) -> bool {
+        self.ideal
+    }
+
     /// Where the number of the link from a client (from 1) is kept.
     pub(super) fn plug(&mut self, client: u16) -> Option<&mut u32> {
         self.hosts.get_mut(usize::from(client).checked_sub(1)?).map(|host| &mut host.link)
@@ -59,38 +65,29 @@ impl Hosts {
 }
 
 impl Simulation {
-    /// A frame has reached a client's host.
-    pub(super) fn at_client(&mut self, client: u16, frame: FrameId) {
-        let number = client - 1;
+    /// A frame reaches a client's host at `arrival`, now or soon: its processor takes it then.
+    #[inline]
+    pub(super) fn admit_at_client(&mut self, client: u16, arrival: Nanos, frame: FrameId) {
+        let host = client - 1;
         let hosts = &mut self.hosts;
-        let host = &mut hosts.hosts[usize::from(number)];
-        if !host.up {
-            self.frames.free(frame);
-        } else if hosts.ideal {
-            self.to_generator(frame);
-        } else if let Some(done) = host.cpu.take(self.now, hosts.receive.draw(&mut hosts.random)) {
-            self.queue.push(done, Event::Received { host: number, frame });
+        let cost = hosts.receive.draw(&mut hosts.random);
+        if let Some(done) = hosts.hosts[usize::from(host)].cpu.take(arrival, cost) {
+            self.queue.push(done, Event::Received { host, frame });
         } else {
             hosts.dropped += 1;
             self.frames.free(frame);
         }
     }
 
-    /// A client's processor is done with a frame.
-    pub(super) fn received(&mut self, host: u16, frame: FrameId) {
-        let host = &mut self.hosts.hosts[usize::from(host)];
-        host.cpu.done();
-        if host.up {
-            self.to_generator(frame);
+    /// A client gets a frame.
+    pub(super) fn receive(&mut self, host: u16, frame: FrameId) {
+        if self.hosts.hosts[usize::from(host)].up {
+            self.generator.on_frame(self.now, self.frames.get(frame));
+            self.frames.free(frame);
+            self.after_generator();
         } else {
             self.frames.free(frame);
         }
-    }
-
-    fn to_generator(&mut self, frame: FrameId) {
-        self.generator.on_frame(self.now, self.frames.get(frame));
-        self.frames.free(frame);
-        self.after_generator();
     }
 
     /// Sends what the generator wants sent, each frame by the host of its client.

@@ -160,7 +160,7 @@ impl Simulation {
             Event::Leave { switch, port, frame } => self.leave(switch, port, frame),
             Event::Served { server, life, frame } => self.served(server, life, frame),
             Event::ServerTimer { server, life } => self.server_timer(server, life),
-            Event::Received { host, frame } => self.received(host, frame),
+            Event::Received { host, frame } => self.receive(host, frame),
             Event::PacketOut { switch, life, frame } => {
                 self.packet_out_arrived(switch, life, frame, engines);
             }

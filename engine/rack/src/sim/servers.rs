@@ -108,6 +108,12 @@ impl Servers {
         self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
     }
 
+    /// Whether processors take no time.
+    #[inline]
+    pub(super) fn is_ideal(&self) -> bool {
+        self.times.ideal
+    }
+
     /// A server without a cable.
     pub(super) fn unplugged(&self) -> Option<usize> {
         self.nodes.iter().position(|node| node.link == NOWHERE)
@@ -142,20 +148,12 @@ fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
 }
 
 impl Simulation {
-    /// A frame has reached a server.
+    /// A frame reaches a server at `arrival`, now or soon: its processor takes it then.
     #[inline]
-    pub(super) fn at_server(&mut self, server: u16, frame: FrameId) {
+    pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        if !node.up {
-            self.frames.free(frame);
-            return;
-        }
-        if self.servers.times.ideal {
-            self.serve(server, frame);
-            return;
-        }
         let cost = self.servers.times.of(self.frames.get(frame), &mut node.random);
-        if let Some(done) = node.cpu.take(self.now, cost) {
+        if let Some(done) = node.cpu.take(arrival, cost) {
             self.queue.push(done, Event::Served { server, life: node.life, frame });
         } else {
             node.dropped += 1;
@@ -165,17 +163,20 @@ impl Simulation {
 
     /// A server's processor is done with a frame.
     pub(super) fn served(&mut self, server: u16, life: u16, frame: FrameId) {
+        if self.servers.nodes[usize::from(server)].life == life {
+            self.serve(server, frame);
+        } else {
+            self.frames.free(frame);
+        }
+    }
+
+    /// The shim gets a frame.
+    pub(super) fn serve(&mut self, server: u16, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        if node.life != life {
+        if !node.up {
             self.frames.free(frame);
             return;
         }
-        node.cpu.done();
-        self.serve(server, frame);
-    }
-
-    fn serve(&mut self, server: u16, frame: FrameId) {
-        let node = &mut self.servers.nodes[usize::from(server)];
         node.role.on_frame(self.now, self.frames.get(frame), &mut self.servers.actions);
         self.frames.free(frame);
         // The time of the reply is part of the frame's.
@@ -258,6 +259,8 @@ impl Simulation {
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;
+        // What was on its way to the dead one is lost with it.
+        node.life = node.life.wrapping_add(1);
         Ok(())
     }
 

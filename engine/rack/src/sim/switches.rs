@@ -73,12 +73,15 @@ impl Simulation {
     ) {
         let node = &mut self.switches.0[usize::from(switch)];
         let out = if node.up { node.pipes.enter(self.now, port) } else { None };
-        if let Some(out) = out {
-            let engine = &mut engines[usize::from(switch)];
-            engine.process(self.now, port, self.frames.get(frame), &mut self.output);
-            self.after_engine(switch, out, engines);
-        }
+        let Some(out) = out else {
+            self.frames.free(frame);
+            return;
+        };
+        let engine = &mut engines[usize::from(switch)];
+        engine.process(self.now, port, self.frames.get(frame), &mut self.output);
+        // Before the output is kept: it takes the same slot, which is at hand.
         self.frames.free(frame);
+        self.after_engine(switch, out, engines);
     }
 
     /// A frame from the controller, packet-out header in front, has come in.

@@ -2,7 +2,7 @@
 
 A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and
 the clock. It tells the control plane what happened (`handle`) and carries out what comes back,
-in order. Three promises bind it:
+in order. Four promises bind it:
 
 1. Every table write (`InsertEntry`, `DeleteEntry`, `SetDefault`) is answered by exactly one
    `TableWritten` of the same `write` number, unless the switch restarts first. Writes are
@@ -11,6 +11,10 @@ in order. Three promises bind it:
    changes nothing.
 3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any
    other event of the new life.
+4. A control plane that takes the place of one that died is a new object. The driver loads the
+   program, which empties the switch, and sends `Started`; from then on it carries out nothing more
+   for the one before. Its clock has not run back meanwhile. Why the switch is emptied:
+   docs/architecture.md, "When a controller dies".
 
 Frames may be lost, doubled and reordered; the control plane copes with that itself.
 """
@@ -34,7 +38,10 @@ MILLISECOND: Nanoseconds = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The switch runs the scheme's program, with empty tables and zeroed registers."""
+    """The switch runs the scheme's program, with empty tables and zeroed registers.
+
+    The first event of a control plane, also of one that takes the place of another.
+    """
 
 
 @dataclass(frozen=True, slots=True)

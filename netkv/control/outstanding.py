@@ -99,8 +99,11 @@ class Outstanding:
         request = pending.message
         if reply.op != request.op + 1 or reply.key != request.key:
             return None
-        if not pending.repeated:
-            self._round_trip(request.op).sample(now - pending.sent)
+        trip = self._round_trip(request.op)
+        if pending.repeated:
+            trip.late(pending.timeout)
+        else:
+            trip.sample(now - pending.sent)
         self.cancel(reply.request)
         return request
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from netkv.control.base import MILLISECOND, Nanoseconds
 
+LATEST = 16
+"""A new message may wait so many times as long as a repeated one at most, if replies need that."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timeouts:
@@ -53,10 +56,19 @@ class RoundTrip:
         # A queue that grows steadily shows no deviation from one reply to the next, but a message
         # that joins it now waits longer than those whose replies come now.
         wait = self._mean + max(4 * self._deviation, self._mean)
-        self.timeout = min(max(wait, self._bounds.shortest), self._bounds.longest)
+        self.timeout = max(wait, self._bounds.shortest)
 
     def back_off(self, waited: Nanoseconds) -> Nanoseconds:
         """A message has waited in vain; returns how long it waits next."""
-        wait = min(2 * waited, self._bounds.longest)
+        wait = min(2 * waited, max(waited, self._bounds.longest))
         self.timeout = max(self.timeout, wait)
         return wait
+
+    def late(self, waited: Nanoseconds) -> None:
+        """A message was answered that had been repeated, the last time to wait so long.
+
+        If it was repeated at the longest interval, then that may be shorter than replies take, and
+        no message would ever be answered before it is repeated.
+        """
+        if waited >= self._bounds.longest:
+            self.timeout = max(self.timeout, min(2 * waited, LATEST * self._bounds.longest))

@@ -9,7 +9,8 @@ Rules
 3. After a life has ended the next one begins as soon as the switch answers again, with
    `SwitchRestarted`: loading the program empties the switch, whether it had restarted or not.
 4. A controller that is stopped is gone with all that it knew. The next one begins as the first did,
-   with `Started`: it loads the program, which empties the switch, and preloads nothing.
+   with `Started`: it loads the program, which empties the switch, and preloads nothing. Why it is
+   emptied: docs/architecture.md, "When a controller dies".
 5. What a cut of the control channel does stands in `channel`.
 """
 

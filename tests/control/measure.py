@@ -36,14 +36,22 @@ STEP = 100_000  # of the clock, in nanoseconds, for each event
 class Script:
     """Answers every message and table write at once; counts the time spent in the control plane."""
 
-    def __init__(self, control: NetCache, lengths: Iterator[int]) -> None:
+    def __init__(self, entries: int, lengths: Iterator[int], rows: int) -> None:
         """`lengths`: of the values, in the order in which keys are admitted."""
-        self.control = control
+        options = NetCacheOptions(capacity=entries, rows=rows)
+        self.control = NetCache(Topology.of_ports([1], [2] * 128), options)
         self.now = 0
         self.seconds = 0.0
         self.generations: dict[bytes, int] = {}
         self.epoch = 0
+        self.keys = 0  # that were asked for
         self._lengths = lengths
+        self.tell(Started())
+
+    def new_key(self) -> bytes:
+        """A key that was never asked for."""
+        self.keys += 1
+        return key_of(self.keys)
 
     def tell(self, event: Event) -> None:
         """Hand an event over, then everything that follows from it."""
@@ -81,22 +89,20 @@ class Script:
                 yield PacketIn(1, encode(reply, SERVICE_IP, CONTROLLER_IP))
 
 
-def preload(lengths: Iterator[int], rows: int, seed: int = 0) -> tuple[Script, float]:
-    """A full cache of 10,000 entries; microseconds for each key."""
-    options = NetCacheOptions(capacity=KEYS, rows=rows, seed=seed)
-    script = Script(NetCache(Topology.of_ports([1], [2] * 128), options), lengths)
-    script.tell(Started())
+def fill(script: Script) -> float:
+    """Preload as many keys as there are entries; microseconds for each."""
+    keys = tuple(script.new_key() for _ in range(script.control.options.capacity))
     script.seconds = 0.0
-    script.tell(Preload(tuple(key_of(i) for i in range(KEYS))))
-    return script, script.seconds / KEYS * 1e6
+    script.tell(Preload(keys))
+    return script.seconds / len(keys) * 1e6
 
 
-def storm(script: Script) -> float:
+def storm(script: Script, keys: int) -> float:
     """Hot keys against a full cache, each hotter than all in it; microseconds for each."""
     script.seconds = 0.0
-    for number in range(STORM):
-        script.tell(HotKey(key_of(KEYS + number), 100, script.epoch))
-    return script.seconds / STORM * 1e6
+    for _ in range(keys):
+        script.tell(HotKey(script.new_key(), 100, script.epoch))
+    return script.seconds / keys * 1e6
 
 
 def main() -> None:
@@ -105,10 +111,11 @@ def main() -> None:
         ("values of 128 bytes", KEYS, iter(lambda: 128, None)),
         ("values of 1 to 128 bytes", KEYS // 2, _mixed()),
     ):
-        script, micros = preload(lengths, rows)
+        script = Script(KEYS, lengths, rows)
+        micros = fill(script)
         cached = script.control.statistics()["cached"]
         print(f"{what}: preload {micros:.1f} us a key ({cached} cached)")
-        print(f"{what}: storm {storm(script):.1f} us a hot key")
+        print(f"{what}: storm {storm(script, STORM):.1f} us a hot key")
 
 
 def _mixed() -> Iterator[int]:

@@ -74,6 +74,20 @@ def test_slow_channel_is_repeated_to_only_until_it_is_known() -> None:
     assert channel.given_up == 0
 
 
+def test_channel_slower_than_the_longest_wait_is_not_repeated_to_for_ever() -> None:
+    channel = Channel(lambda _: 4 * BOUNDS.longest)
+    retries = channel.run(2000).retries
+    assert retries <= 64 * 12
+    assert channel.given_up == 0
+
+
+def test_dead_receiver_does_not_make_messages_wait_longer_than_the_longest_wait() -> None:
+    channel = Channel(lambda sending: None if sending < 500 else FAST, width=4)
+    channel.run(200)
+    assert channel.given_up > 4
+    assert max(channel.took) < 12 * BOUNDS.longest
+
+
 def test_channel_that_becomes_slow_at_once_is_not_flooded() -> None:
     channel = Channel(lambda sending: FAST if sending < 2000 else 200 * MILLISECOND)
     retries = channel.run(4000).retries
@@ -98,15 +112,14 @@ def test_lost_message_on_a_fast_channel_is_repeated_soon() -> None:
     assert sorted(lost)[len(lost) // 2] < BOUNDS.first / 4
 
 
-def test_wait_has_a_floor_and_a_cap() -> None:
+def test_wait_has_a_floor_and_repetitions_have_a_cap() -> None:
     trip = RoundTrip(BOUNDS)
     for _ in range(100):
         trip.sample(1000)
     assert trip.timeout == BOUNDS.shortest
-    for _ in range(100):
-        trip.sample(10 * SECOND)
-    assert trip.timeout == BOUNDS.longest
     assert trip.back_off(400 * MILLISECOND) == BOUNDS.longest
+    assert trip.back_off(BOUNDS.longest) == BOUNDS.longest
+    assert trip.timeout == BOUNDS.longest
 
 
 def test_wait_covers_the_spread_of_round_trips() -> None:

@@ -29,6 +29,7 @@ from netkv.schemes import Scheme
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
 """Between samples while waiting for the end of drain and verification."""
+_ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
 """Seconds that the verification may go without reading a single key."""
 _HOTTEST_ASKED = 100_000
@@ -118,7 +119,8 @@ class DrivenRun(ABC):
             await self._sleep_until(wake)
             now = self._clock.now()
             if timeline is not None:
-                for event in timeline.take(now - begun):
+                # The difference of two rounded times may fall short of the third.
+                for event in timeline.take(now - begun + _ROUNDING):
                     self._tell(event.describe())
                     await timeline.perform(event, self.rack, phase)
             # A rest shorter than half an interval joins the sample before it.

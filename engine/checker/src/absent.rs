@@ -5,12 +5,12 @@
 //! was in place anyway makes none. While all worlds are kept (at most [`MAX_WORLDS`], which is
 //! seldom reached) the judgement is exact.
 //!
-//! If there are more, the most flexible ones are kept, and beside them a relaxed world of what
+//! If there are more, some of the most flexible ones are kept, and beside them a relaxed world of what
 //! holds in all: there a read that may have seen one of several deletes stands alone, as a moment
 //! at which the key had no value. As long as one kept world fits, the history has an explanation;
 //! if the relaxed one does not fit, it has none; only in between it cannot be judged.
 
-use crate::operation::{Record, WriteId};
+use crate::operation::{NEVER, Record, WriteId};
 use crate::register::{Cluster, ClusterKind, Judgement, Register};
 use crate::world::{Span, World};
 
@@ -29,6 +29,8 @@ impl Register {
         let deletes: Vec<usize> = (0..self.clusters.len())
             .filter(|at| self.clusters[*at].kind == ClusterKind::Delete)
             .collect();
+        let most = 2 * MAX_WORLDS / self.worlds.len();
+        let mut cut = false;
         let mut next: Vec<World> = Vec::new();
         let mut seen = None;
         for world in &self.worlds {
@@ -36,11 +38,15 @@ impl Register {
             seen = seen.or(fits.first());
             match fits {
                 Fits::Already(_) => next.push(world.clone()),
-                Fits::Some(options) => next.extend(options.iter().map(|at| {
-                    let mut world = world.clone();
-                    world.extend(*at, begun, now);
-                    world
-                })),
+                Fits::Some(mut options) => {
+                    self.leave_equals(world, &mut options, begun);
+                    cut |= options.len() > most;
+                    next.extend(options.iter().take(most).map(|at| {
+                        let mut world = world.clone();
+                        world.extend(*at, begun, now);
+                        world
+                    }));
+                }
             }
         }
         let Some(seen) = seen else {
@@ -49,6 +55,7 @@ impl Register {
         if next.len() > 1 && self.relaxed.is_none() {
             self.relaxed = Some(self.worlds[0].clone());
         }
+        self.lossy |= cut;
         self.worlds = next;
         self.told(seen, read);
         self.relax(&deletes, read);
@@ -56,6 +63,19 @@ impl Register {
         // Some delete took effect; who began to read before the first write may have seen it.
         self.deleted = true;
         Judgement::Legal
+    }
+
+    /// Of deletes that were given up, that nobody has seen and that began before the read, one is
+    /// as good as the other to explain it; the one to use is the youngest, since an older one may
+    /// also explain an older read.
+    fn leave_equals(&self, world: &World, options: &mut Vec<usize>, begun: u64) {
+        let equal = |at: usize| {
+            self.clusters[at].given_up
+                && world.0[at].end == NEVER
+                && self.clusters[at].begun < begun
+        };
+        let youngest = options.iter().copied().filter(|at| equal(*at)).max();
+        options.retain(|at| !equal(*at) || Some(*at) == youngest);
     }
 
     /// Takes the read into the relaxed world.

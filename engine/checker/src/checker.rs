@@ -17,9 +17,9 @@ use crate::violation::{Violation, ViolationKind};
 /// than that none is remembered.
 pub const MAX_GIVEN_UP_IN_ALL: usize = 1 << 20;
 /// Overwritten writes remembered for reports, over all keys.
-const MAX_PAST: usize = 1 << 14;
-/// Registers kept for the next key that is used.
-const MAX_IDLE: usize = 1 << 12;
+const MAX_PAST: usize = 1 << 12;
+/// Keys that stay awake without need, because they may be used again soon.
+const MAX_AWAKE: usize = 1 << 12;
 
 /// What the checker thinks of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,7 +90,7 @@ pub struct Checker {
     moments: Moments,
     /// Every key that was written.
     keys: FxHashMap<Key, State>,
-    idle: Vec<Box<Register>>,
+    wakeful: Wakeful,
     past: VecDeque<(Key, Cluster)>,
     given_up: usize,
     checked_ops: u64,
@@ -111,46 +111,42 @@ impl Checker {
         let state = match self.keys.entry(*key) {
             Entry::Occupied(entry) => entry.into_mut(),
             Entry::Vacant(entry) => {
-                let register = Box::new(Register::new(exists, moment));
-                entry.insert(State::Awake(register))
+                entry.insert(State::Rest(Box::new(Register::rest_of_new(exists, moment))))
             }
         };
-        awake(state, &mut self.idle).begin_write(moment, id, kind);
+        self.wakeful.awake(key, state).begin_write(moment, id, kind);
+        self.put_to_rest(moment);
     }
 
     /// The first acknowledgement of a write has come.
     pub fn end_write(&mut self, now: u64, key: &Key, id: WriteId) {
         let moment = self.moments.next(now);
         self.checked_ops += 1;
-        self.with(key, moment, |register| register.end_write(moment, id));
+        self.with(key, |register| register.end_write(moment, id));
     }
 
     /// The writer waits no longer for an acknowledgement. The write may still take effect.
-    pub fn give_up_write(&mut self, now: u64, key: &Key, id: WriteId) {
-        let moment = self.moments.next(now);
+    pub fn give_up_write(&mut self, key: &Key, id: WriteId) {
         self.given_up += 1;
         let keep = self.given_up <= MAX_GIVEN_UP_IN_ALL;
-        self.with(key, moment, |register| register.give_up_write(id, keep));
+        self.with(key, |register| register.give_up_write(id, keep));
     }
 
     /// A read is about to be sent for the first time.
     pub fn begin_read(&mut self, now: u64, key: &Key) -> ReadTicket {
         let moment = self.moments.next(now);
-        if let Some(state) = self.keys.get_mut(key) {
-            awake(state, &mut self.idle).begin_read(moment);
-        }
+        self.with(key, |register| register.begin_read(moment));
         ReadTicket(moment)
     }
 
     /// A read is given up.
-    pub fn give_up_read(&mut self, now: u64, key: &Key, ticket: ReadTicket) {
-        let moment = self.moments.next(now);
-        self.with(key, moment, |register| register.end_reading(ticket.0));
+    pub fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
+        self.with(key, |register| register.end_reading(ticket.0));
     }
 
     /// A read has returned something that cannot be judged.
-    pub fn skip_read(&mut self, now: u64, key: &Key, ticket: ReadTicket) {
-        self.give_up_read(now, key, ticket);
+    pub fn skip_read(&mut self, key: &Key, ticket: ReadTicket) {
+        self.give_up_read(key, ticket);
         self.unchecked.insert(*key);
     }
 
@@ -159,17 +155,13 @@ impl Checker {
         let moment = self.moments.next(now);
         let action = Action::Read(answer.observed);
         let read = Record { id: answer.reader, action, begun: ticket.0, ended: moment };
-        let judgement = match self.keys.get_mut(key) {
-            Some(state) => {
-                let register = awake(state, &mut self.idle);
-                register.end_reading(ticket.0);
-                register.judge(read, answer.observed, answer.issued)
-            }
-            None => unwritten(&answer),
-        };
-        let verdict = self.conclude(key, read, &answer, judgement);
-        self.settle(key, moment);
-        verdict
+        let mut judgement = unwritten(&answer);
+        self.with(key, |register| {
+            register.end_reading(read.begun);
+            judgement = register.judge(read, answer.observed, answer.issued);
+        });
+        self.put_to_rest(moment);
+        self.conclude(key, read, &answer, judgement)
     }
 
     fn conclude(&mut self, key: &Key, read: Record, answer: &Answer, it: Judgement) -> Verdict {
@@ -193,10 +185,9 @@ impl Checker {
             let records = match (self.keys.get(key), kind) {
                 (_, ViolationKind::PhantomValue) | (None | Some(State::Rest(_)), _) => vec![read],
                 (Some(State::Awake(register)), _) => {
-                    let past = self.past.iter().filter(|(of, _)| of == key).map(|(_, it)| it);
-                    let past: Vec<Cluster> =
-                        register.dropped.iter().rev().chain(past.rev()).copied().collect();
-                    evidence(register, read, &past)
+                    let past = self.past.iter().rev().filter(|(of, _)| of == key);
+                    let past = register.dropped.iter().rev().chain(past.map(|(_, it)| it));
+                    evidence(register, read, &past.copied().collect::<Vec<Cluster>>())
                 }
             };
             self.found.keep(key, kind, read.id, records);
@@ -207,6 +198,16 @@ impl Checker {
     /// Keys that have been written, in no order.
     pub fn written(&self) -> impl ExactSizeIterator<Item = &Key> {
         self.keys.keys()
+    }
+
+    /// Writes that are remembered because a read may still return them, over all keys; it counts
+    /// them one by one.
+    pub fn remembered(&self) -> usize {
+        let of = |state: &State| match state {
+            State::Rest(_) => 1,
+            State::Awake(register) => register.clusters.len(),
+        };
+        self.keys.values().map(of).sum()
     }
 
     /// What it thinks of everything so far.
@@ -224,50 +225,67 @@ impl Checker {
     }
 
     /// Does something to the history of a key, if it has one.
-    fn with(&mut self, key: &Key, moment: u64, act: impl FnOnce(&mut Register)) {
-        if let Some(state) = self.keys.get_mut(key) {
-            act(awake(state, &mut self.idle));
-            self.settle(key, moment);
-        }
-    }
-
-    /// Keeps no more of a key than it needs.
-    fn settle(&mut self, key: &Key, moment: u64) {
+    fn with(&mut self, key: &Key, act: impl FnOnce(&mut Register)) {
         let Some(state) = self.keys.get_mut(key) else { return };
-        let State::Awake(register) = state else { return };
-        let rest = register.rest(moment);
+        let register = self.wakeful.awake(key, state);
+        act(register);
         for cluster in register.dropped.drain(..) {
             if self.past.len() == MAX_PAST {
                 self.past.pop_front();
             }
             self.past.push_back((*key, cluster));
         }
-        if let Some(rest) = rest {
+    }
+
+    /// Keeps no more of keys than is needed, of those that were woken first.
+    fn put_to_rest(&mut self, moment: u64) {
+        // Two for each that wakes, so that those still in use do not pile up.
+        for _ in 0..2 {
+            let Some(key) = self.wakeful.oldest() else { return };
+            let mut rest = None;
+            self.with(&key, |register| rest = register.rest(moment));
+            let (Some(rest), Some(state)) = (rest, self.keys.get_mut(&key)) else {
+                self.wakeful.order.push_back(key);
+                continue;
+            };
             let rest = State::Rest(Box::new(rest));
-            if let (State::Awake(register), true) =
-                (std::mem::replace(state, rest), self.idle.len() < MAX_IDLE)
-            {
-                self.idle.push(register);
+            if let State::Awake(register) = std::mem::replace(state, rest) {
+                self.wakeful.spare.push(register);
             }
         }
     }
 }
 
-fn awake<'a>(state: &'a mut State, idle: &mut Vec<Box<Register>>) -> &'a mut Register {
-    if let State::Rest(rest) = state {
-        let rest = (**rest).clone();
-        let register = match idle.pop() {
-            Some(mut register) => {
-                register.wake(rest);
-                register
-            }
-            None => Box::new(Register::from_rest(rest)),
-        };
-        *state = State::Awake(register);
+/// Keys that are awake, and registers for more of them.
+#[derive(Debug, Default)]
+struct Wakeful {
+    /// In the order in which they woke.
+    order: VecDeque<Key>,
+    spare: Vec<Box<Register>>,
+}
+
+impl Wakeful {
+    fn awake<'a>(&mut self, key: &Key, state: &'a mut State) -> &'a mut Register {
+        if let State::Rest(rest) = state {
+            let register = match self.spare.pop() {
+                Some(mut register) => {
+                    register.wake(rest);
+                    register
+                }
+                None => Box::new(Register::from_rest(rest)),
+            };
+            self.order.push_back(*key);
+            *state = State::Awake(register);
+        }
+        match state {
+            State::Awake(register) => register,
+            State::Rest(_) => unreachable!("it was woken above"),
+        }
     }
-    match state {
-        State::Awake(register) => register,
-        State::Rest(_) => unreachable!("it was woken above"),
+
+    /// The key that woke first, if too many are awake.
+    fn oldest(&mut self) -> Option<Key> {
+        if self.order.len() > MAX_AWAKE { self.order.pop_front() } else { None }
     }
 }
 

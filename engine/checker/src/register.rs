@@ -19,12 +19,14 @@ use std::collections::VecDeque;
 
 use crate::moments::BEFORE;
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
-use crate::world::{Span, World};
+use crate::world::{Overwriting, Span, World};
 
 /// Writes of one key that were given up and may still take effect; older ones are forgotten.
 pub const MAX_GIVEN_UP: usize = 64;
 /// Clusters that are kept for the sake of reads under way; the oldest of these is not judged then.
 pub const MAX_SETTLED: usize = 256;
+/// Clusters from which on it is worth while to look for some to drop.
+const PRUNE_AT: usize = 4;
 /// Operations remembered for the report of a key with deletes.
 const MAX_LOG: usize = 128;
 
@@ -101,7 +103,7 @@ pub(crate) struct Register {
     pub(crate) deleted: bool,
     /// Beginnings of the reads under way, ascending.
     pub(crate) reading: VecDeque<u64>,
-    /// Reads that began up to here are not judged.
+    /// Reads that began up to here, and are not over, are not judged.
     blind: u64,
     /// Writes under way.
     writing: usize,
@@ -129,6 +131,7 @@ pub(crate) struct Rest {
     born: u64,
     existed: bool,
     deleted: bool,
+    blind: u64,
     cluster: Cluster,
     span: Span,
 }
@@ -136,17 +139,23 @@ pub(crate) struct Rest {
 impl Register {
     /// A key that nobody has written yet; its first write begins after `born`.
     pub(crate) fn new(existed: bool, born: u64) -> Self {
+        Self::from_rest(&Self::rest_of_new(existed, born))
+    }
+
+    /// The same at rest.
+    pub(crate) fn rest_of_new(existed: bool, born: u64) -> Rest {
         let kind = if existed { ClusterKind::Put } else { ClusterKind::Delete };
-        Self::from_rest(Rest {
+        Rest {
             born,
             existed,
             deleted: false,
+            blind: BEFORE,
             cluster: Cluster::new(WriteId::INITIAL, kind, BEFORE, BEFORE),
             span: Span { end: BEFORE, start: BEFORE },
-        })
+        }
     }
 
-    pub(crate) fn from_rest(rest: Rest) -> Self {
+    pub(crate) fn from_rest(rest: &Rest) -> Self {
         let mut register = Self {
             born: 0,
             existed: false,
@@ -159,7 +168,7 @@ impl Register {
             relaxed: None,
             lossy: false,
             forgotten: (false, false),
-            prune_at: 8,
+            prune_at: PRUNE_AT,
             log: VecDeque::new(),
             log_whole: true,
             dropped: Vec::new(),
@@ -169,16 +178,16 @@ impl Register {
     }
 
     /// Goes on with another key that was at rest, in the memory of this one, which is.
-    pub(crate) fn wake(&mut self, rest: Rest) {
+    pub(crate) fn wake(&mut self, rest: &Rest) {
         (self.born, self.existed, self.deleted) = (rest.born, rest.existed, rest.deleted);
-        self.blind = 0;
+        self.blind = rest.blind;
         self.clusters.clear();
         self.clusters.push(rest.cluster);
         self.worlds[0].0.clear();
         self.worlds[0].0.push(rest.span);
         self.log.clear();
         self.log_whole = true;
-        self.prune_at = 8;
+        self.prune_at = PRUNE_AT;
     }
 
     /// What to keep of it, if nothing is under way or undecided. `now` is the present moment.
@@ -195,6 +204,7 @@ impl Register {
             born: self.born,
             existed: self.existed,
             deleted: self.deleted,
+            blind: self.blind,
             cluster: self.clusters[0],
             span: self.worlds[0].0[0],
         })
@@ -207,7 +217,7 @@ impl Register {
     pub(crate) fn begin_write(&mut self, now: u64, id: WriteId, kind: WriteKind) {
         if self.clusters.len() >= self.prune_at {
             self.prune(now);
-            self.prune_at = 8.max(2 * self.clusters.len());
+            self.prune_at = PRUNE_AT.max(2 * self.clusters.len());
         }
         let kind = match kind {
             WriteKind::Put => ClusterKind::Put,
@@ -371,21 +381,27 @@ impl Register {
 
     /// Whether few enough are left.
     fn drop_overwritten(&mut self, now: u64) -> bool {
-        if self.clusters.len() > 1 {
-            let horizon = self.reading.front().copied().unwrap_or(now + 1);
-            let dead: Vec<usize> = {
-                let tests: Vec<_> = self.worlds.iter().map(|it| it.overwritten(horizon)).collect();
-                let relaxed = self.relaxed.as_ref().map(|it| it.overwritten(horizon));
-                let dead = |at: &usize| {
-                    let exact = self.clusters[*at].kind == ClusterKind::Nothing
-                        || tests.iter().all(|test| test(*at));
-                    exact && relaxed.as_ref().is_none_or(|test| test(*at))
-                };
-                (0..self.clusters.len()).filter(dead).collect()
-            };
-            dead.into_iter().rev().for_each(|at| self.remove(at));
+        let horizon = self.reading.front().copied().unwrap_or(now + 1);
+        let limits: Vec<Overwriting> =
+            self.worlds.iter().chain(&self.relaxed).map(|it| it.overwriting(horizon)).collect();
+        let exact = self.worlds.len();
+        // What is overwritten in one world and kept for another must stay so, even if what
+        // overwrote it is dropped now.
+        for (world, limit) in self.worlds.iter_mut().chain(&mut self.relaxed).zip(&limits) {
+            world.bury(limit);
         }
-        let settled = self.worlds[0].0.iter().filter(|span| span.end != NEVER).count();
+        for at in (0..self.clusters.len()).rev() {
+            // In exact worlds it has no place, so only the relaxed one counts.
+            let skipped = if self.clusters[at].kind == ClusterKind::Nothing { exact } else { 0 };
+            let mut worlds = self.worlds.iter().chain(&self.relaxed).zip(&limits).skip(skipped);
+            if worlds.all(|(world, limit)| limit.covers(world, at)) {
+                self.remove(at);
+            }
+        }
+        let settled = self.clusters.iter().zip(&self.worlds[0].0);
+        let settled = settled
+            .filter(|(it, span)| it.kind == ClusterKind::Nothing || span.end != NEVER)
+            .count();
         settled <= MAX_SETTLED
     }
 

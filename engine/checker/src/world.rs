@@ -62,22 +62,27 @@ impl World {
             && !self.others(at).any(|span| (old.start..begun.max(old.start)).contains(&span.end))
     }
 
-    /// Which clusters no read may return that begins at `horizon` or later: something that ended
-    /// before then began after they ended. Nothing later depends on their spans either: a cluster
-    /// that could still come into conflict with one of them is such a cluster itself.
-    pub fn overwritten(&self, horizon: u64) -> impl Fn(usize) -> bool + '_ {
-        let (mut first, mut second) = ((0, usize::MAX), 0);
+    /// By what clusters are overwritten for every read that begins at `horizon` or later.
+    pub fn overwriting(&self, horizon: u64) -> Overwriting {
+        let mut found = Overwriting { horizon, latest: 0, by: usize::MAX, second: 0 };
         for (at, span) in self.0.iter().enumerate().filter(|(_, span)| span.end < horizon) {
-            if span.start > first.0 || first.1 == usize::MAX {
-                second = first.0;
-                first = (span.start, at);
+            if found.by == usize::MAX || span.start > found.latest {
+                (found.second, found.latest, found.by) = (found.latest, span.start, at);
             } else {
-                second = second.max(span.start);
+                found.second = found.second.max(span.start);
             }
         }
-        move |at| {
-            let latest = if first.1 == at { second } else { first.0 };
-            self.0[at].end < horizon && self.0[at].end < latest
+        found
+    }
+
+    /// Lets what is overwritten end before everything else. That changes nothing for what is not,
+    /// and of all that was over by then one cluster is never overwritten: with it, every later
+    /// read of what is buried is in conflict.
+    pub fn bury(&mut self, limit: &Overwriting) {
+        for at in 0..self.0.len() {
+            if limit.covers(self, at) {
+                self.0[at].end = 0;
+            }
         }
     }
 
@@ -87,19 +92,27 @@ impl World {
     pub fn simplify(&mut self, reading: &[u64], now: u64) {
         // Ends are only ever compared with beginnings: known ones, those of reads under way, and
         // later ones.
-        for at in 0..self.0.len() {
-            let end = self.0[at].end;
-            if end != NEVER {
-                let starts = self.others(at).map(|span| span.start);
-                let next = starts.chain(reading.iter().copied()).filter(|start| *start > end).min();
-                self.0[at].end = next.map_or(now, |start| start - 1);
+        let starts = self.0.iter().map(|span| span.start).chain(reading.iter().copied());
+        let mut starts: Vec<u64> = starts.collect();
+        starts.sort_unstable();
+        for span in self.0.iter_mut().filter(|span| span.end != NEVER) {
+            let mut later = starts[starts.partition_point(|start| *start <= span.end)..].iter();
+            let mut next = later.next();
+            if next == Some(&span.start) {
+                next = later.next();
             }
+            span.end = next.map_or(now, |start| start - 1);
         }
         // And beginnings with ends: known ones, and later ones.
-        for at in 0..self.0.len() {
-            let start = self.0[at].start;
-            let ends = self.others(at).map(|span| span.end);
-            self.0[at].start = ends.filter(|end| *end < start).max().map_or(0, |end| end + 1);
+        let mut ends: Vec<u64> = self.0.iter().map(|span| span.end).collect();
+        ends.sort_unstable();
+        for span in &mut self.0 {
+            let mut earlier = ends[..ends.partition_point(|end| *end < span.start)].iter().rev();
+            let mut next = earlier.next();
+            if next == Some(&span.end) {
+                next = earlier.next();
+            }
+            span.start = next.map_or(0, |end| end + 1);
         }
     }
 
@@ -112,5 +125,26 @@ impl World {
     pub fn commitments(&self) -> (usize, u64) {
         let settled = self.0.iter().filter(|span| span.end != NEVER);
         (settled.clone().count(), settled.map(|span| span.start).fold(0, u64::wrapping_add))
+    }
+}
+
+/// When the latest cluster began that ended something before a horizon.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Overwriting {
+    horizon: u64,
+    latest: u64,
+    by: usize,
+    /// The same without `by`.
+    second: u64,
+}
+
+impl Overwriting {
+    /// Whether no read may return cluster `at` of `world` that begins at the horizon or later:
+    /// something that ended before then began after the cluster ended something. Nothing later
+    /// depends on its span either: a cluster that could still come into conflict with it is
+    /// overwritten itself.
+    pub fn covers(&self, world: &World, at: usize) -> bool {
+        let latest = if self.by == at { self.second } else { self.latest };
+        world.0[at].end < self.horizon && world.0[at].end < latest
     }
 }

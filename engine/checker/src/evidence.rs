@@ -103,17 +103,18 @@ fn reduced(existed: bool, records: Vec<Record>, read: Record) -> Option<Vec<Reco
     }
     loop {
         let before = kept.len();
-        for at in (0..before).rev() {
-            let Some(victim) = kept.get(at).copied().filter(|it| it.id != read.id) else {
-                continue;
-            };
-            let gone = |it: &Record| it.id == victim.id || saw(it, victim);
-            if saw(&read, victim) || !needless(&kept, &victim) {
+        let mut at = 0;
+        // What is older goes first: what a reader knows last is the best proof.
+        while let Some(victim) = kept.get(at).copied() {
+            at += 1;
+            if victim.id == read.id || saw(&read, victim) || !needless(&kept, &victim) {
                 continue;
             }
+            let gone = |it: &Record| it.id == victim.id || saw(it, victim);
             let rest: Vec<Record> = kept.iter().copied().filter(|it| !gone(it)).collect();
             if !explained(existed, &rest) {
                 kept = rest;
+                at -= 1;
             }
         }
         if kept.len() == before {

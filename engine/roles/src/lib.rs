@@ -16,7 +16,7 @@ mod stats;
 mod timers;
 mod value;
 
-pub use netkv_checker::{Summary, Violation, WriteId};
+pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use client::{Client, ClientConfig, VerifyReport};

@@ -261,6 +261,7 @@ impl Checker {
 struct Wakeful {
     /// In the order in which they woke.
     order: VecDeque<Key>,
+    #[expect(clippy::vec_box, reason = "they move between here and the keys without a copy")]
     spare: Vec<Box<Register>>,
 }
 

@@ -38,10 +38,10 @@ pub(crate) fn evidence(register: &Register, read: Record, past: &[Cluster]) -> V
     } else {
         all.retain(|it| !anybodys(it));
     }
-    if all.len() <= MAX_TRIED {
-        if let Some(found) = reduced(register.existed, all, read) {
-            return found;
-        }
+    if all.len() <= MAX_TRIED
+        && let Some(found) = reduced(register.existed, all, read)
+    {
+        return found;
     }
     own.extend(others.iter().take(1).flat_map(|it| it.records()));
     tidy(own, read)

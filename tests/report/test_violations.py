@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 from rich.console import Console
 
 from netkv.report import violations
@@ -55,7 +57,7 @@ def head(mode: str, **more: object) -> RunHead:
 
 
 def shown(run: RunHead) -> str:
-    console = Console(width=100, record=True, quiet=True)
+    console = Console(width=100, file=io.StringIO(), record=True)
     for table in violations.tables(run):
         console.print(table)
     return console.export_text()

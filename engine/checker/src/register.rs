@@ -305,7 +305,9 @@ impl Register {
         if !self.worlds.iter().any(|world| world.allows(at, begun, now)) {
             return self.impossible(&[at], begun, now);
         }
-        self.worlds.retain(|world| world.allows(at, begun, now));
+        if self.worlds.len() > 1 {
+            self.worlds.retain(|world| world.allows(at, begun, now));
+        }
         for world in self.worlds.iter_mut().chain(&mut self.relaxed) {
             world.extend(at, begun, now);
         }

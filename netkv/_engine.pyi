@@ -647,7 +647,10 @@ class ClientNode:
         takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts
         since start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
         `failure`. In and after the phase "verify": "verified" (keys read back so far), and when it
-        is over "acked_writes_lost" and "unread" (keys that could not be read).
+        is over "acked_writes_lost" and "unread" (keys that could not be read). Over everything
+        since the start: "linearizable" (True, False, or None if no read is wrong but not all could
+        be judged), "checked_ops", "unchecked_keys", "violation_count", and "violations": the first
+        ones as `netkv.scenarios.results.Violation` has them.
         """
 
 @type_check_only

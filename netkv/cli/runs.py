@@ -56,10 +56,15 @@ def show(
     if json:
         print_json(record.model_dump(mode="json"))
         return
-    from netkv.report import tables
+    from netkv.report import tables, violations
 
     out = stdout()
     out.print(tables.run_details(record))
+    for table in violations.tables(record, most=len(record.violations)):
+        out.print()
+        out.print(table)
+    if record.linearizable is False:
+        say(violations.replay(record))
     if record.events:
         out.print()
         out.print(tables.events(record))

@@ -163,16 +163,24 @@ def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
 
 
 def _report(result: ScenarioResult, group: str) -> None:
-    from netkv.report import tables
+    from netkv.report import tables, violations
     from netkv.runs.compare import compare
 
-    compared = compare(_records(result))
+    records = _records(result)
+    compared = compare(records)
     out = stdout()
     narrow = out.width < tables.WIDE
     out.print(tables.comparison(compared, title=result.title, narrow=narrow))
     if result.thresholds:
         out.print()
         out.print(tables.verdicts(result.thresholds))
+    out.print()
+    out.print(violations.overview(records))
+    for record in records:
+        for table in violations.tables(record):
+            out.print(table)
+        if record.linearizable is False:
+            say(violations.replay(record))
     for run in result.runs:
         if run.status == "failed":
             say(f"Run {run.id} failed: {run.reason}")

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netkv.report import text
+from netkv.report import text, violations
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
 from netkv.scenarios.results import Interval, Threshold
@@ -102,6 +102,7 @@ def run_details(run: RunRecord) -> Table:
     table.add_column(style="dim", no_wrap=True)
     table.add_column()
     latency = run.latency_us
+    wrong = run.linearizable is False
     lines: list[tuple[str, str | Text]] = [
         ("run", f"{run.id} (group {run.group})"),
         ("scenario", f"{run.scenario}: {run.title}" if run.title else run.scenario),
@@ -131,6 +132,7 @@ def run_details(run: RunRecord) -> Table:
             f"{text.count(run.acked_writes_lost)} acknowledged writes lost, "
             f"{run.stale_reads:,} stale reads, {run.phantom_reads:,} phantom reads",
         ),
+        ("history", Text(violations.summary(run), style="bold red" if wrong else "")),
         ("control plane", f"{text.rate(run.control_plane_bytes_per_s)} bytes/s"),
         ("program", f"{run.provenance.program} {run.provenance.program_hash[:12]}"),
         ("netkv", f"{run.provenance.netkv_version} {run.provenance.source_revision or ''}"),

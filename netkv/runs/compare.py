@@ -17,7 +17,7 @@ from pydantic import Field
 
 from netkv.runs.records import RunRecord
 from netkv.scenarios.results import Interval, Result
-from netkv.scenarios.statistics import interval
+from netkv.scenarios.statistics import all_of, interval
 
 _NOT_SETTINGS = frozenset(
     {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
@@ -51,6 +51,8 @@ class ComparedRow(Result):
     phantom_reads: int
     acked_writes_lost: int | None
     """Sum over the repeats; None if any could not verify."""
+    linearizable: bool | None
+    """False if any of the repeats is not; None if any of them could not tell."""
 
 
 class Comparison(Result):
@@ -177,6 +179,7 @@ def _row(
         acked_writes_lost=None
         if None in lost_writes
         else sum(lost for lost in lost_writes if lost is not None),
+        linearizable=all_of(record.linearizable for record in group),
     )
 
 

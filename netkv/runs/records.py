@@ -18,6 +18,7 @@ from netkv.scenarios.results import (
     RunResult,
     RunSample,
     Threshold,
+    Violation,
 )
 
 StoredStatus = Literal["running", "done", "failed"]
@@ -56,6 +57,11 @@ class RunHead(Result):
     acked_writes_lost: int | None = None
     stale_reads: int = 0
     phantom_reads: int = 0
+    linearizable: bool | None = None
+    checked_ops: int = 0
+    unchecked_keys: int = 0
+    violation_count: int = 0
+    violations: list[Violation] = Field(default_factory=list)
     control_plane_bytes_per_s: float = 0.0
 
     @property

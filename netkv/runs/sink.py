@@ -32,6 +32,11 @@ FIGURES = frozenset(
         "acked_writes_lost",
         "stale_reads",
         "phantom_reads",
+        "linearizable",
+        "checked_ops",
+        "unchecked_keys",
+        "violation_count",
+        "violations",
         "control_plane_bytes_per_s",
     }
 )

@@ -21,6 +21,9 @@ _COLUMNS = (
     "control_plane_bytes_per_s",
 )
 
+_HISTORY = ("linearizable", "checked_ops", "unchecked_keys", "violation_count", "violations")
+"""What a sample of the load generator says of everything since its start."""
+
 
 class Collector:
     """Adds up one run."""
@@ -41,6 +44,8 @@ class Collector:
         """When the measured part began, on the clock of the rack; a forecast until it has."""
         self.predicted_hit_ratio: float | None = None
         self.acked_writes_lost: int | None = None
+        self._history: dict[str, Any] = {}
+        """What the history checker said last."""
 
     def event(self, event: RackEvent) -> RunEvent:
         """Takes an event of the rack."""
@@ -58,6 +63,12 @@ class Collector:
             # is wrong is wrong whenever it happens.
             if phase != "warmup" or name.endswith("_reads"):
                 self._loss[name] += int(getattr(client, name))
+        statistics = sample.client_statistics
+        self._history = {
+            name: statistics.get(name, self._history.get(name))
+            for name in _HISTORY
+            if name in statistics or name in self._history
+        }
         if phase == "measure":
             self._measured += client.interval
             for name in self._counts:
@@ -109,6 +120,7 @@ class Collector:
             acked_writes_lost=self.acked_writes_lost,
             stale_reads=self._loss["stale_reads"],
             phantom_reads=self._loss["phantom_reads"],
+            **self._history,
             control_plane_bytes_per_s=self._control_bytes / seconds if seconds else 0.0,
             latency_histogram=self._histogram.encode(),
             series=self._series(),

@@ -67,6 +67,41 @@ class Provenance(Result):
     host: dict[str, Any] = {}
 
 
+class HistoryRequest(Result):
+    """A request, by which its packets are found."""
+
+    client: int
+    """0 for the value that a key had before anybody wrote it."""
+    request: int
+
+
+class HistoryOperation(Result):
+    """One operation of a violation, as its client saw it."""
+
+    client: int
+    request: int
+    what: Literal["put", "delete", "get"]
+    writer: HistoryRequest | None = None
+    """Who wrote the value: the operation itself, or the write whose value a get returned."""
+    result: str
+    """`ok`, `value`, `initial value`, `not found`, `nobody's value`, `no answer`."""
+    start_ns: int | None = None
+    """When its first packet was sent, in nanoseconds of the load generator's clock."""
+    end_ns: int | None = None
+    """When it was answered; None without answer, or if the time is not known any more."""
+
+
+class Violation(Result):
+    """Operations on one key that no order of them explains; none of them can be left out."""
+
+    key: str
+    """32 hexadecimal digits."""
+    kind: Literal["stale-read", "phantom-value", "lost-write", "not-linearizable"]
+    text: str
+    """What is wrong, as a sentence; requests are named client/request."""
+    operations: list[HistoryOperation]
+
+
 class RunStart(Result):
     """Everything known about a run before it begins."""
 
@@ -115,6 +150,17 @@ class RunResult(Result):
     """Acknowledged writes that the read-back at the end did not find; None if it did not run."""
     stale_reads: int = 0
     phantom_reads: int = 0
+    linearizable: bool | None = None
+    """Whether the history of every key can be explained; None if none is wrong but not every read
+    could be judged, or if nothing was checked."""
+    checked_ops: int = 0
+    """Operations that the history checker judged, warm-up and read-back included."""
+    unchecked_keys: int = 0
+    """Keys of which not every read could be judged."""
+    violation_count: int = 0
+    """Reads that no history explains."""
+    violations: list[Violation] = []
+    """The first of them, each with what proves it."""
     control_plane_bytes_per_s: float = 0.0
     latency_histogram: str = ""
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
@@ -148,6 +194,8 @@ class Summary(Result):
     acked_writes_lost: int | None
     """Sum over the repeats; None if any of them could not verify."""
     stale_reads: int
+    linearizable: bool | None
+    """False if any of the repeats is not; None if any of them could not tell."""
     lost_ops: int
     failed: int
     """How many repeats failed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from netkv.scenarios.results import Interval
 
@@ -63,3 +63,11 @@ def interval(values: Sequence[float], confidence: float = 0.95) -> Interval | No
     variance = math.fsum((value - mean) ** 2 for value in values) / (n - 1)
     half = student_t((1 + confidence) / 2, n - 1) * math.sqrt(variance / n)
     return Interval(mean=mean, ci95=half, n=n)
+
+
+def all_of(verdicts: Iterable[bool | None]) -> bool | None:
+    """False if any is, None if any is not known, or if there are none."""
+    known = list(verdicts)
+    if any(verdict is False for verdict in known):
+        return False
+    return None if not known or None in known else True

@@ -6,7 +6,8 @@ A line is one comparison. Either side may use numbers, + - * /, parentheses, `ab
 and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
 every scheme that runs, and the line must hold for all of them. Over repeats the mean counts, and
 over a sweep the line must hold at every sweep point. Counts of losses (`acked_writes_lost`,
-`stale_reads`, `lost_ops`, `failed`) are sums over the repeats.
+`stale_reads`, `violations`, `lost_ops`, `failed`) are sums over the repeats; `linearizable` is 1 if
+all of them are, and 0 if one is not.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
 """
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 from netkv.errors import UsageError, suggest
 from netkv.scenarios.results import Interval, RunResult, Summary, Threshold
-from netkv.scenarios.statistics import interval
+from netkv.scenarios.statistics import all_of, interval
 
 _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "throughput_ops": lambda run: run.throughput_ops,
@@ -39,10 +40,11 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
     "acked_writes_lost": lambda run: run.acked_writes_lost,
     "stale_reads": lambda run: run.stale_reads,
     "phantom_reads": lambda run: run.phantom_reads,
+    "violations": lambda run: run.violation_count if run.checked_ops else None,
     "lost_ops": lambda run: run.lost_ops,
     "failed": lambda run: float(run.status == "failed"),
 }
-METRICS = tuple(sorted({*_MEANS, *_SUMS}))
+METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
 """What may stand behind `SCHEME.`; `load_imbalance` is the busiest server's load over the mean."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
@@ -134,6 +136,7 @@ def _summary(group: list[RunResult]) -> Summary:
         predicted_hit_ratio=over("predicted_hit_ratio"),
         acked_writes_lost=None if None in lost else sum(count or 0 for count in lost),
         stale_reads=sum(run.stale_reads for run in group),
+        linearizable=all_of(run.linearizable for run in group),
         lost_ops=sum(run.lost_ops for run in group),
         failed=len(group) - len(done),
     )
@@ -198,6 +201,13 @@ def _value(node: ast.expr, runs: Mapping[str, list[RunResult]]) -> float:
 def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
     if not runs:
         raise _UnknownError(f"'{scheme}' did not run")
+    if metric == "linearizable":
+        verdict = all_of(run.linearizable for run in runs)
+        if verdict is None:
+            raise _UnknownError(
+                f"'{scheme}.linearizable' is unknown: no read was wrong, but not all were judged"
+            )
+        return float(verdict)
     if metric in _SUMS:
         counts = [_SUMS[metric](run) for run in runs]
         if any(count is None for count in counts):

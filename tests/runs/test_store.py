@@ -19,6 +19,8 @@ from recorded_runs import record, record_comparison, samples, start
 from netkv.errors import NetkvError, UsageError
 from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
+from netkv.runs.schema import RunRow
+from netkv.scenarios.results import HistoryOperation, Violation
 
 
 @pytest.fixture
@@ -276,3 +278,33 @@ def test_interrupt_in_the_middle_of_a_write_neither_hangs_nor_is_lost(url: str) 
         with Store(url) as store:
             assert store.running() == []
             store.delete([head.id for head in store.heads()])
+
+
+def test_violations_come_back_with_the_run(store: Store) -> None:
+    with StoreSink(store, group="g1", command=["netkv"]) as sink:
+        outcome = record(sink, start("r1", "netcache"))
+        operation = HistoryOperation(client=1, request=2, what="get", result="not found")
+        violation = Violation(
+            key="00" * 16, kind="lost-write", text="Lost.", operations=[operation]
+        )
+        sink.finish(
+            outcome.model_copy(
+                update={"linearizable": False, "violation_count": 4, "violations": [violation]}
+            )
+        )
+    run = store.record("r1")
+    assert run.linearizable is False
+    assert run.violations == [violation]
+    assert run.result().violation_count == 4
+
+
+def test_a_run_of_before_there_was_a_checker_can_be_read(store: Store) -> None:
+    with StoreSink(store, group="g1", command=["netkv"]) as sink:
+        record(sink, start("r1", "netcache"))
+    new = {"linearizable", "checked_ops", "unchecked_keys", "violation_count", "violations"}
+    with store.transaction() as session:
+        row = session.get_one(RunRow, "r1")
+        row.figures = {name: value for name, value in row.figures.items() if name not in new}
+    run = store.record("r1")
+    assert run.linearizable is None
+    assert run.violations == []

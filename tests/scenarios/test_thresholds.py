@@ -122,3 +122,22 @@ def test_summary_has_mean_and_interval_per_scheme() -> None:
     assert first.throughput_ops.ci95 == pytest.approx(127.06, abs=0.01)
     assert second.throughput_ops is not None
     assert second.throughput_ops.ci95 is None
+
+
+def test_one_repeat_that_is_not_linearizable_misses_the_threshold() -> None:
+    text = "netcache.linearizable == 1"
+    good = run("netcache", 1, linearizable=True, checked_ops=5)
+    bad = run("netcache", 1, linearizable=False, checked_ops=5, violation_count=3)
+    assert judge(text, good, good).ok
+    assert not judge(text, good, bad).ok
+    assert judge("netcache.violations == 3", good, bad).ok
+    assert thresholds.summarise([good, bad])[0].linearizable is False
+
+
+def test_what_could_not_all_be_judged_is_not_called_linearizable() -> None:
+    good = run("netcache", 1, linearizable=True, checked_ops=5)
+    unknown = run("netcache", 1, linearizable=None, checked_ops=5)
+    verdict = judge("netcache.linearizable == 1", good, unknown)
+    assert not verdict.ok
+    assert "not all were judged" in verdict.detail
+    assert not judge("netcache.violations == 0", run("netcache", 1)).ok, "nothing was checked"

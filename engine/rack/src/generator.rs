@@ -1,7 +1,7 @@
 //! The load generator: the client role, the phases of a run, and shifts of popularity by the clock.
 //! It has no I/O, so the live node and the simulator drive the same one.
 
-use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, VerifyReport};
+use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use netkv_workload::{Shift, Workload};
 use serde_json::{Value, json};
 
@@ -38,6 +38,8 @@ pub struct Sample {
     outstanding: usize,
     verified: Option<VerifyReport>,
     read_back: u64,
+    /// What the checker found since the start.
+    history: Option<(Summary, Vec<Violation>)>,
 }
 
 impl Sample {
@@ -45,6 +47,7 @@ impl Sample {
     /// the counts, for [`Generator::give_back`].
     pub fn document(self) -> (Value, ClientStats) {
         let mut document = sample::document(&self.stats, self.interval, self.verified);
+        sample::add_history(&mut document, self.history);
         document["phase"] = json!(self.phase);
         document["outstanding"] = json!(self.outstanding);
         if self.phase == PhaseName::Verify {
@@ -181,6 +184,7 @@ impl Generator {
             outstanding,
             verified: self.client.verified(),
             read_back: self.verifying.saturating_sub(outstanding as u64),
+            history: sample::history(&self.client),
             stats: std::mem::take(&mut self.spare),
         }
     }

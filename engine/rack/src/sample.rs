@@ -4,7 +4,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use netkv_roles::{ClientStats, Nanos, SECOND, VerifyReport};
+use netkv_roles::{Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
 
 /// A sample of `interval`; `verified` once a verification is over.
@@ -40,6 +40,23 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
     document
 }
 
+/// What is known of the history of all operations so far, for [`add_history`].
+pub fn history(client: &Client) -> Option<(Summary, Vec<Violation>)> {
+    client.history().map(|summary| (summary, client.violations()))
+}
+
+/// Adds to a sample whether the history is linearizable (null if reads are not judged, or if none
+/// is wrong but not all could be judged), and the first violations.
+pub fn add_history(document: &mut Value, history: Option<(Summary, Vec<Violation>)>) {
+    let linearizable = history.as_ref().and_then(|(summary, _)| summary.linearizable());
+    let (summary, violations) = history.unwrap_or_default();
+    document["linearizable"] = json!(linearizable);
+    document["checked_ops"] = json!(summary.checked_ops);
+    document["unchecked_keys"] = json!(summary.unchecked_keys);
+    document["violation_count"] = json!(summary.violations);
+    document["violations"] = json!(violations);
+}
+
 /// HDR V2, zlib, base64.
 fn encoded(histogram: &Histogram<u64>) -> String {
     let mut bytes = Vec::new();
@@ -64,6 +81,7 @@ fn summary(histogram: &Histogram<u64>) -> Value {
 mod tests {
     use super::*;
     use hdrhistogram::serialization::Deserializer;
+    use netkv_roles::ViolationKind;
 
     #[test]
     fn samples_can_be_merged_to_the_latency_of_the_whole_run() {
@@ -96,5 +114,30 @@ mod tests {
         let document = document(&stats, SECOND, Some(report));
         assert_eq!(document["acked_writes_lost"], 2);
         assert_eq!(document["verified"], 10);
+    }
+
+    #[test]
+    fn a_violation_is_in_the_sample_and_what_was_not_judged_is_not_called_right() {
+        let mut document = json!({});
+        add_history(&mut document, None);
+        assert_eq!(document["linearizable"], Value::Null, "nothing is judged");
+        let right = Summary { checked_ops: 9, ..Summary::default() };
+        add_history(&mut document, Some((right, Vec::new())));
+        assert_eq!(document["linearizable"], true);
+        assert_eq!(document["checked_ops"], 9);
+        let not_all = Summary { unchecked_keys: 1, ..right };
+        add_history(&mut document, Some((not_all, Vec::new())));
+        assert_eq!(document["linearizable"], Value::Null);
+        let violation = Violation {
+            key: "00".into(),
+            kind: ViolationKind::StaleRead,
+            text: "A sentence.".into(),
+            operations: Vec::new(),
+        };
+        let wrong = Summary { violations: 3, ..not_all };
+        add_history(&mut document, Some((wrong, vec![violation])));
+        assert_eq!(document["linearizable"], false);
+        assert_eq!(document["violation_count"], 3);
+        assert_eq!(document["violations"][0]["kind"], "stale-read");
     }
 }

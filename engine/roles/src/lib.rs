@@ -14,8 +14,9 @@ mod mutation;
 mod server;
 mod stats;
 mod timers;
-mod tracker;
 mod value;
+
+pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use client::{Client, ClientConfig, VerifyReport};
@@ -25,7 +26,6 @@ pub use mutation::Mutation;
 pub use server::{Scheme, Server, ServerConfig, WINDOW};
 pub use stats::{ClientCounts, ClientStats, ServerStats};
 pub use timers::Backoff;
-pub use tracker::{MAX_PER_KEY, Observed, ReadTicket, Tracker, Verdict, WriteId, WriteKind};
 pub use value::{fill_value, initial_value, read_writer};
 
 /// Nanoseconds since a moment that the driver chooses.

@@ -268,6 +268,12 @@ fn verification_reads_every_written_key_and_finds_what_is_lost() {
     let report = play.client.verified().unwrap();
     assert_eq!((report.checked, report.acked_writes_lost, report.unread), (4, 1, 0));
     assert_eq!(play.stats().counts.stale_reads, 0, "counted once, as lost");
+    assert_eq!(play.client.history().and_then(|it| it.linearizable()), Some(false));
+    let violations = play.client.violations();
+    assert_eq!(violations.len(), 1);
+    assert!(violations[0].text.contains("is lost"), "{}", violations[0].text);
+    let written = violations[0].operations.iter().filter(|it| it.end_ns.is_some()).count();
+    assert_eq!(written, violations[0].operations.len(), "all were answered");
 }
 
 #[test]

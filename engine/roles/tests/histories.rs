@@ -58,6 +58,9 @@ fn finish(seed: u64, mut world: World) -> (World, ClientCounts) {
     assert_eq!(counts.stale_reads, 0, "seed {seed}: {counts:?}");
     assert_eq!(counts.phantom_reads, 0, "seed {seed}: {counts:?}");
     assert_eq!(counts.malformed, 0, "seed {seed}: {counts:?}");
+    let history = world.client.history().expect("reads are judged");
+    assert_eq!(history.violations, 0, "seed {seed}: {:#?}", world.client.violations());
+    assert!(history.checked_ops > 0, "seed {seed}");
     // Nothing may hang: all questions are answered, all writes let go.
     let end = world.now + SECOND;
     world.run_until(end, |_| false);

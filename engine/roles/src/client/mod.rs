@@ -11,8 +11,9 @@
 //!    write, it may still take effect.
 //! 4. Latency counts from the moment at which the operation was to start (open loop: its Poisson
 //!    arrival), so that waiting is not left out (no coordinated omission).
-//! 5. Every read is judged by the [`Tracker`](crate::Tracker); a final verification reads every
-//!    written key back.
+//! 5. Every operation is recorded and every read is judged by the
+//!    [`Checker`](netkv_checker::Checker), whether the history of its key can still be linearized;
+//!    a final verification reads every written key back.
 //!
 //! Where it lives: this module has the load, `requests` rules 1 and 3, `senders` rule 2,
 //! `verify` rule 5.
@@ -23,12 +24,13 @@ mod verify;
 
 use std::collections::VecDeque;
 
+use netkv_checker::{Checker, Summary, Violation};
 use netkv_workload::{Arrivals, Operation, Workload, exponential_gap};
 use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
 use crate::timers::Timers;
-use crate::{Actions, Backoff, ClientStats, MILLISECOND, Nanos, SECOND, Tracker};
+use crate::{Actions, Backoff, ClientStats, MILLISECOND, Nanos, SECOND};
 use requests::Request;
 use senders::Senders;
 use verify::Verification;
@@ -106,7 +108,7 @@ pub struct Client {
     by_number: FxHashMap<(u16, u32), u32>,
     senders: Senders,
     timers: Timers<(u16, u32)>,
-    tracker: Tracker,
+    checker: Checker,
     verification: Option<Verification>,
     stats: ClientStats,
     value: Vec<u8>,
@@ -139,7 +141,7 @@ impl Client {
             by_number: FxHashMap::default(),
             senders: Senders::new(config.first_client, config.clients, config.first_request),
             timers: Timers::new(),
-            tracker: Tracker::new(),
+            checker: Checker::new(),
             verification: None,
             stats: ClientStats::default(),
             value: Vec::new(),
@@ -228,6 +230,17 @@ impl Client {
     pub fn take_stats(&mut self, into: &mut ClientStats) {
         std::mem::swap(&mut self.stats, into);
         self.stats.clear();
+    }
+
+    /// What the checker thinks of everything so far; `None` if reads are not judged.
+    pub fn history(&self) -> Option<Summary> {
+        self.config.check.then(|| self.checker.summary())
+    }
+
+    /// The first violations of linearizability, with what proves them. Times are those of the
+    /// driver.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.checker.violations()
     }
 
     /// Starts as many operations as may run now.

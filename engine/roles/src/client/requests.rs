@@ -1,13 +1,12 @@
 //! A request from its first frame to its reply or deadline.
 
+use netkv_checker::{Answer, Observed, ReadTicket, Verdict, WriteId, WriteKind};
 use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
 use super::{Client, Phase};
 use crate::mutation::Mutation;
-use crate::{
-    Actions, Nanos, Observed, ReadTicket, Verdict, WriteId, WriteKind, fill_value, read_writer,
-};
+use crate::{Actions, Nanos, fill_value, read_writer};
 
 /// An operation under way.
 #[derive(Debug)]
@@ -54,6 +53,10 @@ impl Request {
             timer: 0,
             ticket: None,
         }
+    }
+
+    fn id(&self) -> WriteId {
+        WriteId { client: self.client, request: self.number }
     }
 
     pub(super) fn verifying(mut self) -> Self {
@@ -109,13 +112,15 @@ impl Client {
     ) {
         let refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
         if request.op == Op::Get {
-            self.on_read(&mut request, frame, refused);
+            self.on_read(now, &mut request, frame, refused);
         } else {
             self.stats.counts.writes += 1;
-            let id = WriteId { client: request.client, request: request.number };
-            // A refused write is one without acknowledgement: who knows what the store did.
-            if self.config.check && !refused {
-                self.tracker.end_write(&request.operation.key, id);
+            let (key, id) = (&request.operation.key, request.id());
+            if self.config.check && refused {
+                // One without acknowledgement: who knows what the store did.
+                self.checker.give_up_write(key, id);
+            } else if self.config.check {
+                self.checker.end_write(now, key, id);
             }
             self.settle(&request);
         }
@@ -137,7 +142,7 @@ impl Client {
         }
     }
 
-    fn on_read(&mut self, request: &mut Request, frame: &FrameView<'_>, refused: bool) {
+    fn on_read(&mut self, now: Nanos, request: &mut Request, frame: &FrameView<'_>, refused: bool) {
         let counts = &mut self.stats.counts;
         if !request.verifies {
             counts.reads += 1;
@@ -145,13 +150,13 @@ impl Client {
             counts.not_found += u64::from(frame.status() == Status::NotFound);
         }
         let Some(ticket) = request.ticket else { return };
+        let key = &request.operation.key;
         if refused {
             // The ticket stays: for a verification, this key has not been read.
-            self.tracker.abandon_read(ticket);
+            self.checker.give_up_read(key, ticket);
             return;
         }
         request.ticket = None;
-        let key = &request.operation.key;
         let observed = match frame.status() {
             Status::NotFound => Observed::NotFound,
             _ => read_writer(key, frame.value()).map_or(Observed::Garbage, Observed::Value),
@@ -164,10 +169,12 @@ impl Client {
             _ => (false, self.config.other_writers && observed == Observed::NotFound),
         };
         let verdict = if foreign && !issued {
-            self.tracker.abandon_read(ticket);
+            self.checker.skip_read(key, ticket);
             Verdict::Unchecked
         } else {
-            self.tracker.end_read(ticket, key, observed, request.exists, issued)
+            let (reader, exists, last) = (request.id(), request.exists, request.verifies);
+            let answer = Answer { reader, observed, exists, issued, last };
+            self.checker.end_read(now, key, ticket, answer)
         };
         self.count_verdict(verdict, request.verifies);
     }
@@ -194,16 +201,15 @@ impl Client {
         self.enter(now, slot, request, out);
     }
 
-    /// Puts a numbered request into its slot, tells the tracker, and sends it.
+    /// Puts a numbered request into its slot, tells the checker, and sends it.
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
         if self.config.check {
-            let id = WriteId { client: request.client, request: request.number };
-            let (key, exists) = (&request.operation.key, request.exists);
+            let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
             match request.op {
-                Op::Get => request.ticket = Some(self.tracker.begin_read()),
-                Op::Put => self.tracker.begin_write(key, id, WriteKind::Put, exists),
-                _ => self.tracker.begin_write(key, id, WriteKind::Delete, exists),
+                Op::Get => request.ticket = Some(self.checker.begin_read(now, key)),
+                Op::Put => self.checker.begin_write(now, key, id, WriteKind::Put, exists),
+                _ => self.checker.begin_write(now, key, id, WriteKind::Delete, exists),
             }
         }
         self.send(now, &mut request, out);
@@ -227,9 +233,8 @@ impl Client {
             key,
         );
         if request.op == Op::Put {
-            let id = WriteId { client: request.client, request: request.number };
             self.value.resize(request.operation.size, 0);
-            fill_value(&key, id, &mut self.value);
+            fill_value(&key, request.id(), &mut self.value);
             out.send(&message.with_value(&self.value));
         } else {
             out.send(&message);
@@ -255,8 +260,11 @@ impl Client {
         }
         self.end_number(&request);
         self.release(slot);
+        let (key, id) = (&request.operation.key, request.id());
         if let Some(ticket) = request.ticket {
-            self.tracker.abandon_read(ticket);
+            self.checker.give_up_read(key, ticket);
+        } else if self.config.check {
+            self.checker.give_up_write(key, id);
         }
         self.settle(&request);
         if request.verifies {

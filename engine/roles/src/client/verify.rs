@@ -35,7 +35,7 @@ impl Client {
     pub fn verify(&mut self, now: Nanos, out: &mut Actions) {
         self.pause();
         self.phase = Phase::Verifying;
-        let mut left: Vec<Key> = self.tracker.written().copied().collect();
+        let mut left: Vec<Key> = self.checker.written().copied().collect();
         // The order of a hash map would do, but it is not the same everywhere.
         left.sort_unstable();
         self.verification = Some(Verification { left, report: VerifyReport::default() });

@@ -1,0 +1,374 @@
+//! Long histories: no false alarm, every planted fault, bounded memory.
+
+mod common;
+
+use common::real::{Usage, history};
+use common::{Do, KEY, Op, events, id, play, whole};
+use netkv_checker::{
+    Answer, Checker, MAX_GIVEN_UP, MAX_SETTLED, Observed, Verdict, Violation, ViolationKind,
+    WriteId, WriteKind,
+};
+use netkv_workload::{Random, key_of};
+
+const USAGE: Usage = Usage {
+    ops: 4000,
+    clients: 8,
+    writes: 0.3,
+    deletes: 0.0,
+    lost: 0.002,
+    late: 0.5,
+    longest: 30,
+    pause: 40,
+};
+
+fn checked(exists: bool, ops: &[Op]) -> Checker {
+    let mut checker = Checker::new();
+    play(&mut checker, exists, ops, |_, _| {});
+    checker
+}
+
+#[test]
+fn a_register_that_works_never_raises_an_alarm() {
+    for seed in 0..60 {
+        let usage = Usage {
+            clients: [1, 3, 8, 40][seed as usize % 4],
+            writes: [0.05, 0.5, 0.9][seed as usize % 3],
+            deletes: [0.0, 0.1, 0.5, 1.0, 0.02][seed as usize % 5],
+            lost: [0.0, 0.001, 0.05][seed as usize / 2 % 3],
+            pause: [1, 40, 4000][seed as usize / 3 % 3],
+            ..USAGE
+        };
+        let exists = seed % 2 == 0;
+        let ops = history(exists, usage, seed);
+        let summary = checked(exists, &ops).summary();
+        assert_eq!(summary.violations, 0, "seed {seed} {usage:?}");
+        let answered = ops.iter().filter(|op| op.end.is_some()).count() as u64;
+        if summary.unchecked_keys == 0 {
+            assert_eq!(summary.checked_ops, answered, "seed {seed}");
+        }
+        // Few deletes at a time and few losses can all be judged.
+        if usage.clients <= 8 && usage.lost < 0.01 {
+            assert_eq!(summary.linearizable(), Some(true), "seed {seed} {usage:?}");
+        }
+    }
+}
+
+#[test]
+fn what_is_judged_at_once_is_what_the_whole_history_says() {
+    let mut wrong = 0;
+    for seed in 0..400 {
+        let usage = Usage { ops: 300, clients: 2 + seed % 12, writes: 0.5, ..USAGE };
+        let mut ops = history(true, usage, seed);
+        let mut random = Random::new(seed, 1);
+        let reads: Vec<usize> =
+            (0..ops.len()).filter(|at| matches!(ops[*at].act, Do::Read(_))).collect();
+        // Neighbours exchange their results: sometimes that is allowed, sometimes not.
+        let first = random.below(reads.len() as u64 - 1) as usize;
+        let (a, b) = (reads[first], reads[first + 1]);
+        (ops[a].act, ops[b].act) = (ops[b].act, ops[a].act);
+        let expected = whole::linearizable(&ops);
+        let summary = checked(true, &ops).summary();
+        assert_eq!(summary.linearizable(), Some(expected), "seed {seed}");
+        wrong += usize::from(!expected);
+    }
+    assert!((40..360).contains(&wrong), "{wrong} of 400 are wrong");
+}
+
+/// A long valid history in which one operation at a time is under way from `quiet` on.
+fn quiet_history(exists: bool, deletes: f64, seed: u64) -> Vec<Op> {
+    history(exists, Usage { clients: 4, deletes, lost: 0.0, pause: 100, ..USAGE }, seed)
+}
+
+fn only_violation(exists: bool, ops: &[Op], seed: u64) -> Violation {
+    let checker = checked(exists, ops);
+    let violations = checker.violations();
+    assert!(!violations.is_empty(), "seed {seed}: the fault was not found");
+    let violation = violations[0].clone();
+    assert!(violation.operations.len() <= 4, "seed {seed}: {violation:#?}");
+    assert!(violation.text.contains("1/"), "{}", violation.text);
+    violation
+}
+
+/// A read in the second half, and the puts that were over before it began, youngest first.
+fn victim(ops: &[Op], random: &mut Random) -> (usize, Vec<WriteId>) {
+    loop {
+        let at = ops.len() / 2 + random.below(ops.len() as u64 / 2) as usize;
+        if !matches!(ops[at].act, Do::Read(_)) || ops[at].end.is_none() {
+            continue;
+        }
+        let mut puts: Vec<(u64, WriteId)> = ops
+            .iter()
+            .filter(|op| op.act == Do::Write(WriteKind::Put))
+            .filter_map(|op| op.end.filter(|end| *end < ops[at].begin).map(|end| (end, op.id)))
+            .collect();
+        puts.sort_unstable();
+        return (at, puts.into_iter().rev().map(|(_, id)| id).collect());
+    }
+}
+
+#[test]
+fn a_stale_read_among_thousands_is_found_and_shown_in_a_few_lines() {
+    for seed in 0..40 {
+        let mut random = Random::new(seed, 2);
+        let mut ops = quiet_history(true, [0.0, 0.2][seed as usize % 2], seed);
+        let (at, puts) = victim(&ops, &mut random);
+        // Old enough to have been overwritten, and sometimes long forgotten.
+        let old = puts[(10 + random.below(300)) as usize];
+        ops[at].act = Do::Read(Observed::Value(old));
+        let violation = only_violation(true, &ops, seed);
+        assert_eq!(violation.kind, ViolationKind::StaleRead);
+        let read = violation.operations.iter().find(|it| it.request == ops[at].id.request);
+        let writer = read.and_then(|it| it.writer).expect("the read is shown with whose value");
+        assert_eq!(writer.request, old.request);
+        assert!(violation.operations.iter().any(|it| it.request == old.request), "and its put");
+    }
+}
+
+#[test]
+fn a_value_of_nobody_is_a_phantom() {
+    for (seed, observed) in [
+        (1, Observed::Garbage),
+        (2, Observed::Value(WriteId { client: 9, request: 77 })),
+        (3, Observed::Value(WriteId::INITIAL)),
+    ] {
+        let mut ops = quiet_history(false, 0.2, seed);
+        let (at, _) = victim(&ops, &mut Random::new(seed, 3));
+        ops[at].act = Do::Read(observed);
+        let violation = only_violation(false, &ops, seed);
+        assert_eq!(violation.kind, ViolationKind::PhantomValue);
+        assert_eq!(violation.operations.len(), 1);
+    }
+}
+
+#[test]
+fn a_key_that_is_gone_though_nobody_deleted_it_is_found() {
+    for seed in 0..20 {
+        let mut ops = quiet_history(true, [0.0, 0.1][seed as usize % 2], seed);
+        let mut random = Random::new(seed, 4);
+        let at = loop {
+            let (at, _) = victim(&ops, &mut random);
+            let begin = ops[at].begin;
+            let delete = |op: &&Op| op.act == Do::Write(WriteKind::Delete);
+            let last = ops.iter().filter(delete).map(|op| op.end.unwrap()).filter(|it| *it < begin);
+            let under_way = |op: &Op| op.begin < ops[at].end.unwrap() && op.end.unwrap() > begin;
+            let after = last.max().unwrap_or(0);
+            let put = |op: &Op| op.act == Do::Write(WriteKind::Put) && op.begin > after;
+            if ops.iter().any(|op| put(op) && op.end.unwrap() < begin)
+                && !ops.iter().filter(delete).any(under_way)
+            {
+                break at;
+            }
+        };
+        ops[at].act = Do::Read(Observed::NotFound);
+        only_violation(true, &ops, seed);
+    }
+}
+
+#[test]
+fn two_reads_that_saw_things_in_the_wrong_order_are_found() {
+    let mut found = 0;
+    for seed in 0..40 {
+        let mut ops = quiet_history(true, [0.0, 0.2][seed as usize % 2], seed);
+        let mut random = Random::new(seed, 5);
+        let (a, _) = victim(&ops, &mut random);
+        let later = |op: &Op| {
+            matches!(op.act, Do::Read(Observed::Value(_)))
+                && op.begin > ops[a].end.unwrap()
+                && op.act != ops[a].act
+        };
+        let Some(b) = ops.iter().position(later) else { continue };
+        if ops[b].end.is_none() || !matches!(ops[a].act, Do::Read(Observed::Value(_))) {
+            continue;
+        }
+        (ops[a].act, ops[b].act) = (ops[b].act, ops[a].act);
+        if seed % 2 == 0 && whole::linearizable(&ops) {
+            continue;
+        }
+        let issued = ops.iter().any(|op| {
+            ops[a].act == Do::Read(Observed::Value(op.id)) && op.begin < ops[a].end.unwrap()
+        });
+        let checker = checked(true, &ops);
+        assert_eq!(checker.summary().linearizable(), Some(false), "seed {seed}");
+        let violation = &checker.violations()[0];
+        assert!(violation.operations.len() <= 4, "seed {seed}: {violation:#?}");
+        found += 1;
+        let phantom = violation.kind == ViolationKind::PhantomValue;
+        assert_eq!(phantom, !issued, "seed {seed}: {violation:#?}");
+    }
+    assert!(found > 15, "{found} of 40 were wrong");
+}
+
+#[test]
+fn an_acknowledged_write_that_never_comes_back_is_lost_and_one_that_does_was_only_stale() {
+    for comes_back in [false, true] {
+        let mut checker = Checker::new();
+        let mut now = 0;
+        for request in 1..=5 {
+            checker.begin_write(now, &KEY, id(request), WriteKind::Put, true);
+            now += 10;
+            checker.end_write(now, &KEY, id(request));
+        }
+        let mut read = |writer: u32, last: bool, request: u32| {
+            let ticket = checker.begin_read(now, &KEY);
+            now += 10;
+            let observed = Observed::Value(id(writer));
+            let answer = Answer { reader: id(request), observed, exists: true, issued: true, last };
+            checker.end_read(now, &KEY, ticket, answer)
+        };
+        assert_eq!(read(3, false, 10), Verdict::Stale);
+        if comes_back {
+            assert_eq!(read(5, false, 11), Verdict::Fresh);
+        }
+        assert_eq!(read(3, true, 12), Verdict::Stale);
+        let violations = checker.violations();
+        let kinds: Vec<ViolationKind> = violations.iter().map(|it| it.kind).collect();
+        let first = if comes_back { ViolationKind::StaleRead } else { ViolationKind::LostWrite };
+        assert_eq!(kinds, [first, ViolationKind::LostWrite]);
+        let text = "Get 1/12 returned the value of put 1/3: the acknowledged put 1/5 is lost.";
+        assert_eq!(violations[1].text, text);
+        assert_eq!(violations[1].operations.len(), 3);
+    }
+}
+
+#[test]
+fn violations_are_data_that_name_packets_and_times() {
+    let mut checker = Checker::new();
+    let key = key_of(3);
+    checker.begin_write(1_000, &key, id(1), WriteKind::Put, true);
+    checker.end_write(2_000, &key, id(1));
+    let ticket = checker.begin_read(3_000, &key);
+    let observed = Observed::Value(WriteId::INITIAL);
+    let reader = WriteId { client: 2, request: 9 };
+    let answer = Answer { reader, observed, exists: true, issued: false, last: false };
+    checker.end_read(4_000, &key, ticket, answer);
+    let expected = serde_json::json!([{
+        "key": key.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
+        "kind": "stale-read",
+        "text": "Get 2/9 returned the initial value, although put 1/1 had taken its place before \
+                 the get began.",
+        "operations": [
+            {"client": 1, "request": 1, "what": "put", "writer": {"client": 1, "request": 1},
+             "result": "ok", "start_ns": 1_000, "end_ns": 2_000},
+            {"client": 2, "request": 9, "what": "get", "writer": {"client": 0, "request": 0},
+             "result": "initial value", "start_ns": 3_000, "end_ns": 4_000},
+        ],
+    }]);
+    assert_eq!(serde_json::to_value(checker.violations()).unwrap(), expected);
+}
+
+#[test]
+fn memory_is_what_is_under_way_and_one_write_a_key() {
+    let usage = Usage { ops: 100_000, lost: 0.0, deletes: 0.05, ..USAGE };
+    let ops = history(true, usage, 1);
+    let mut checker = Checker::new();
+    let mut most = 0;
+    let mut tickets = vec![None; ops.len()];
+    for (now, at, begins) in events(&ops) {
+        let op = &ops[at];
+        match (op.act, begins) {
+            (Do::Write(kind), true) => checker.begin_write(now, &KEY, op.id, kind, true),
+            (Do::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Do::Read(_), true) => tickets[at] = Some(checker.begin_read(now, &KEY)),
+            (Do::Read(observed), false) => {
+                let (reader, exists) = (op.id, true);
+                let answer = Answer { reader, observed, exists, issued: true, last: false };
+                checker.end_read(now, &KEY, tickets[at].unwrap(), answer);
+            }
+        }
+        most = most.max(checker.remembered());
+    }
+    assert_eq!(checker.summary().linearizable(), Some(true));
+    assert!(most <= 64, "{most} writes remembered with 8 clients");
+
+    let mut checker = Checker::new();
+    let keys = 100_000;
+    for number in 0..keys {
+        for request in 1..=3 {
+            checker.begin_write(number, &key_of(number), id(request), WriteKind::Put, true);
+            checker.end_write(number, &key_of(number), id(request));
+        }
+    }
+    let most = keys as usize * 6 / 5;
+    assert!(checker.remembered() < most, "{} for {keys} keys", checker.remembered());
+}
+
+#[test]
+fn endless_lost_writes_end_in_unchecked_reads_not_in_false_alarms() {
+    for kind in [WriteKind::Put, WriteKind::Delete] {
+        let mut checker = Checker::new();
+        for request in 1..=1000 {
+            checker.begin_write(u64::from(request), &KEY, id(request), kind, true);
+            checker.give_up_write(&KEY, id(request));
+        }
+        assert!(checker.remembered() <= MAX_GIVEN_UP + 1);
+        checker.begin_write(2000, &KEY, id(2000), WriteKind::Put, true);
+        checker.end_write(2000, &KEY, id(2000));
+        let mut read = |observed| {
+            let ticket = checker.begin_read(3000, &KEY);
+            let reader = id(5000);
+            let answer = Answer { reader, observed, exists: true, issued: true, last: false };
+            checker.end_read(3000, &KEY, ticket, answer)
+        };
+        let forgotten = match kind {
+            WriteKind::Put => Observed::Value(id(1)),
+            WriteKind::Delete => Observed::NotFound,
+        };
+        assert_eq!(read(forgotten), Verdict::Unchecked);
+        if kind == WriteKind::Put {
+            assert_eq!(read(Observed::Value(id(1000))), Verdict::Fresh, "the last ones are known");
+        }
+        assert_eq!(read(Observed::Value(WriteId::INITIAL)), Verdict::Stale, "2000 was over");
+        assert_eq!(checker.summary().unchecked_keys, 1);
+    }
+}
+
+#[test]
+fn a_read_that_takes_for_ever_holds_no_more_than_it_may() {
+    let mut checker = Checker::new();
+    let write = |checker: &mut Checker, request: u32| {
+        checker.begin_write(0, &KEY, id(request), WriteKind::Put, true);
+        checker.end_write(0, &KEY, id(request));
+        assert!(checker.remembered() <= 2 * MAX_SETTLED + 2);
+    };
+    write(&mut checker, 1);
+    let slow = checker.begin_read(0, &KEY);
+    (2..100).for_each(|request| write(&mut checker, request));
+    let answer = |writer: u32| Answer {
+        reader: id(50_000),
+        observed: Observed::Value(id(writer)),
+        exists: true,
+        issued: true,
+        last: false,
+    };
+    assert_eq!(checker.end_read(0, &KEY, slow, answer(50)), Verdict::Fresh);
+    let slow = checker.begin_read(0, &KEY);
+    (100..10_000).for_each(|request| write(&mut checker, request));
+    assert_eq!(checker.end_read(0, &KEY, slow, answer(150)), Verdict::Unchecked);
+    let next = checker.begin_read(0, &KEY);
+    assert_eq!(checker.end_read(0, &KEY, next, answer(9999)), Verdict::Fresh);
+}
+
+#[test]
+fn reads_of_keys_that_nobody_writes_leave_nothing_behind() {
+    let mut checker = Checker::new();
+    for number in 0..10_000 {
+        let key = key_of(number);
+        let ticket = checker.begin_read(number, &key);
+        let reader = id(number as u32);
+        let observed = Observed::Value(WriteId::INITIAL);
+        let answer = Answer { reader, observed, exists: true, issued: false, last: false };
+        assert_eq!(checker.end_read(number, &key, ticket, answer), Verdict::Fresh);
+    }
+    assert_eq!((checker.written().len(), checker.summary().checked_ops), (0, 10_000));
+    // What was there and is gone, and what was never there, are told.
+    for (observed, exists, expected) in [
+        (Observed::NotFound, true, Verdict::Stale),
+        (Observed::NotFound, false, Verdict::Fresh),
+        (Observed::Value(WriteId::INITIAL), false, Verdict::Phantom),
+        (Observed::Garbage, true, Verdict::Phantom),
+    ] {
+        let ticket = checker.begin_read(0, &KEY);
+        let answer = Answer { reader: id(1), observed, exists, issued: false, last: false };
+        assert_eq!(checker.end_read(0, &KEY, ticket, answer), expected, "{observed:?} {exists}");
+    }
+}

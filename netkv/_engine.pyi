@@ -550,10 +550,13 @@ class StorageBackend(Protocol):
     def execute(self, batch: list[tuple[str, bytes, bytes | None]]) -> list[bytes | None]:
         """Do a batch in order; ("get", key, None), ("put", key, value) or ("delete", key, None).
 
-        Keys are 16 bytes; the servers of one process own different ones. Returns one result for
-        each: the value of a get (None: not found); for put and delete anything. What was written
-        must be durable when this returns, as far as the back end promises durability at all: the
-        replies leave right after. An exception stops the node.
+        Keys are 16 bytes; the servers of one process own different ones. Those that begin with
+        b"netkv:" are the node's own: which data set this is, and which requests were carried out.
+        Returns one result for each: the value of a get (None: not found); for put and delete
+        anything. What was written must be durable when this returns, as far as the back end
+        promises durability at all: the replies leave right after. After a crash the writes of a
+        batch must be there all or none; else a request may have its effect twice. An exception
+        stops the node.
         """
 
 class ServerNode:
@@ -575,8 +578,8 @@ class ServerNode:
         """Load the data set into the store, then serve. None: the store in memory, in Rust.
 
         A back end that holds the data set already (a mark is written when it is complete) is not
-        loaded again, so that a restarted server has what was written; one with another data set
-        raises OSError.
+        loaded again, so that a restarted server has what was written, and knows which requests it
+        has carried out; one with another data set or damaged records raises OSError.
         """
 
     def stop(self) -> None: ...

@@ -42,7 +42,7 @@ class RocksDB:
         self._synced.sync = True
 
     def execute(self, batch: Sequence[Operation]) -> list[bytes | None]:
-        """Do a batch in order; returns when its writes are on disk.
+        """Do a batch in order; returns when its writes are on disk, all of them or none.
 
         Returns the value of each get (None: not found), and None for each put and delete.
         """

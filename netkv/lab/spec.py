@@ -135,7 +135,7 @@ class RackSpec(Spec):
     lab: LabSpec = LabSpec()
     workload: WorkloadSpec = WorkloadSpec()
     seed: int = 1
-    deadline: Annotated[float, Field(gt=0)] = 2.0
+    deadline: Annotated[float, Field(gt=0, le=300)] = 2.0
     """A request that got no reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0)] = 0.05
     """First retry time-out; doubles up to eight times that."""

@@ -31,7 +31,7 @@ class Scenario(Spec):
     lab: LabSpec = LabSpec()
     workload: WorkloadSpec = WorkloadSpec()
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    deadline: Annotated[float, Field(gt=0)] = 2.0
+    deadline: Annotated[float, Field(gt=0, le=300)] = 2.0
     """A request without a reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0)] = 0.05
     """First retry time-out."""

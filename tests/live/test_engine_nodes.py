@@ -326,9 +326,11 @@ def test_a_back_end_that_fails_stops_the_server_and_no_write_is_acknowledged() -
             self.loaded = False
 
         def execute(self, batch: list[tuple[str, bytes, bytes | None]]) -> list[bytes | None]:
-            if self.loaded:
+            if self.loaded and any(kind == "put" for kind, _, _ in batch):
                 raise OSError("disk full")
-            self.loaded = any(key == b"netkv:data-set:1" for kind, key, _ in batch if kind == "put")
+            self.loaded |= any(
+                key == b"netkv:data-set:1" for kind, key, _ in batch if kind == "put"
+            )
             return [None] * len(batch)
 
     with local_rack("nocache", store=Broken(), workload={"writes": 1.0}, keys=100) as rack:

@@ -1,7 +1,8 @@
 //! A storage back end written in Python, called once per batch.
 
+use netkv_rack::applied::AppliedRecords;
 use netkv_rack::store::{Batch, DataSet, Store};
-use netkv_roles::{StoreOp, StoreResult};
+use netkv_roles::{Applied, StoreOp, StoreResult};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
@@ -9,6 +10,7 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 /// The bound `execute` of a back end.
 pub struct PythonStore {
     execute: Py<PyAny>,
+    applied: AppliedRecords,
 }
 
 impl PythonStore {
@@ -20,11 +22,11 @@ impl PythonStore {
                 backend.bind(py).get_type()
             ))
         })?;
-        Ok(Self { execute })
+        Ok(Self { execute, applied: AppliedRecords::default() })
     }
 
     fn call(
-        &self,
+        &mut self,
         py: Python<'_>,
         batch: &Batch,
         done: &mut dyn FnMut(usize, StoreResult<'_>),
@@ -39,12 +41,21 @@ impl PythonStore {
             let call = [kind.clone().into_any(), PyBytes::new(py, &call.key).into_any(), value];
             arguments.append(PyTuple::new(py, call)?)?;
         }
+        // Behind the writes: if a back end breaks off in the middle, a write may come again, but
+        // none is taken for done that is not.
+        let mut records = Vec::new();
+        self.applied.note(batch, |key, value| records.push((*key, value.to_vec())));
+        for (key, value) in &records {
+            let put = pyo3::intern!(py, "put").clone().into_any();
+            let (key, value) = (PyBytes::new(py, key), PyBytes::new(py, value));
+            arguments.append(PyTuple::new(py, [put, key.into_any(), value.into_any()])?)?;
+        }
+        let operations = batch.len() + records.len();
         let results = self.execute.bind(py).call1((arguments,))?;
-        if results.len()? != batch.len() {
+        if results.len()? != operations {
             return Err(PyTypeError::new_err(format!(
-                "execute(batch) returned {} results for {} operations",
+                "execute(batch) returned {} results for {operations} operations",
                 results.len()?,
-                batch.len()
             )));
         }
         for (index, (result, call)) in results.try_iter()?.zip(batch.calls()).enumerate() {
@@ -75,6 +86,12 @@ impl Store for PythonStore {
     }
 
     fn load(&mut self, data: &DataSet) -> Result<(), String> {
-        data.load_into(self)
+        data.load_into(self)?;
+        self.applied = AppliedRecords::load(self)?;
+        Ok(())
+    }
+
+    fn applied(&self) -> &Applied {
+        self.applied.applied()
     }
 }

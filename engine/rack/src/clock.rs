@@ -12,10 +12,18 @@ pub fn now() -> Nanos {
     START.get_or_init(Instant::now).elapsed().as_nanos() as Nanos
 }
 
+/// Nanoseconds since 1970 at the moment that [`now`] counts from.
+pub fn epoch() -> Nanos {
+    unix_nanos().saturating_sub(now().into()) as Nanos
+}
+
 /// A first request number that no earlier start of this sender has used.
 pub fn first_request() -> u32 {
-    let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    netkv_roles::first_request(since_epoch.as_nanos())
+    netkv_roles::first_request(unix_nanos())
+}
+
+fn unix_nanos() -> u128 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 
 /// How long to wait for a deadline; none waits without limit.

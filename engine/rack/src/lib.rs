@@ -7,6 +7,7 @@
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
+pub mod applied;
 pub mod client;
 pub mod clock;
 mod command;

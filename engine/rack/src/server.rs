@@ -108,7 +108,10 @@ impl ServerNode {
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();
         let roles = self.config.roles(clock::first_request());
-        *lock(&self.shared.servers) = roles.map(|role| Server::new(role, now)).collect();
+        *lock(&self.shared.servers) = roles
+            .map(|role| netkv_roles::ServerConfig { epoch: clock::epoch(), ..role })
+            .map(|role| Server::restore(role, now, store.applied()))
+            .collect();
         let shared = Arc::clone(&self.shared);
         self.worker.start(
             "server node",

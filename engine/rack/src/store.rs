@@ -1,6 +1,6 @@
 //! Where servers keep their records: the interface of a back end, and the data set it starts with.
 
-use netkv_roles::{CallId, StoreCall, StoreOp, StoreResult, initial_value};
+use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
 use netkv_wire::{Key, partition};
 use netkv_workload::{ValueSize, key_of};
 
@@ -13,29 +13,31 @@ pub struct Batch {
     bytes: Vec<u8>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Call {
     server: usize,
     id: CallId,
     op: StoreOp,
     key: Key,
     value: (usize, usize),
+    origin: Option<Origin>,
 }
 
 impl Batch {
     /// Adds a call of a server (its place in the node).
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
+        let StoreCall { id, op, key, origin, .. } = *call;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
         let value = (start, self.bytes.len());
-        self.calls.push(Call { server, id: call.id, op: call.op, key: call.key, value });
+        self.calls.push(Call { server, id, op, key, value, origin });
     }
 
     /// The server of a call, and the call.
     pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
-        let call = &self.calls[index];
-        let value = &self.bytes[call.value.0..call.value.1];
-        (call.server, StoreCall { id: call.id, op: call.op, key: call.key, value })
+        let Call { server, id, op, key, value, origin } = self.calls[index];
+        let value = &self.bytes[value.0..value.1];
+        (server, StoreCall { id, op, key, value, origin })
     }
 
     /// All calls in order.
@@ -63,7 +65,7 @@ impl Batch {
 /// A storage back end. One thread uses it.
 pub trait Store: Send {
     /// Does all calls, each key's in order, and tells the result of each by its index. A result of
-    /// a write is told only once the write is as durable as it will be.
+    /// a write is told only once the write is as durable as it will be, and with it its origin.
     ///
     /// # Errors
     ///
@@ -81,6 +83,10 @@ pub trait Store: Send {
     ///
     /// A sentence, for instance if the store holds another data set.
     fn load(&mut self, data: &DataSet) -> Result<(), String>;
+
+    /// The requests whose writes are in the store, also of former lives of its servers. Request
+    /// numbers are one sequence for all servers, so one memory does for those of a node.
+    fn applied(&self) -> &Applied;
 }
 
 impl Store for MemoryStore {
@@ -99,6 +105,10 @@ impl Store for MemoryStore {
         // It makes up the records that were not written.
         Ok(())
     }
+
+    fn applied(&self) -> &Applied {
+        MemoryStore::applied(self)
+    }
 }
 
 /// The records that exist before anything is written.
@@ -114,8 +124,8 @@ pub struct DataSet {
     pub partitions: Vec<u16>,
 }
 
-/// Says in a store that its data set is complete, and which one it is. No key of the keyspace is
-/// like that: their halves belong together.
+/// Says in a store that its data set is complete, and which one it is. Servers keep clients away
+/// from such keys: see [`netkv_roles::is_reserved`].
 const MARK: Key = *b"netkv:data-set:1";
 /// Records in one batch of loading.
 const LOAD_BATCH: usize = 4096;
@@ -149,7 +159,7 @@ impl DataSet {
             if self.partitions.contains(&partition(&key, self.servers)) {
                 let value = &mut value[..self.value_size.initial(id)];
                 initial_value(&key, value);
-                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value });
+                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value, origin: None });
             }
             if batch.len() >= LOAD_BATCH {
                 store.execute(&batch, &mut |_, _| {})?;
@@ -169,7 +179,7 @@ fn one(
     value: &[u8],
 ) -> Result<Option<Vec<u8>>, String> {
     let mut batch = Batch::default();
-    batch.push(0, &StoreCall { id: 0, op, key, value });
+    batch.push(0, &StoreCall { id: 0, op, key, value, origin: None });
     let mut found = None;
     store.execute(&batch, &mut |_, result| {
         if let StoreResult::Value(value) = result {
@@ -189,6 +199,7 @@ mod tests {
     struct Plain {
         records: HashMap<Key, Vec<u8>>,
         largest_batch: usize,
+        applied: Applied,
     }
 
     impl Store for Plain {
@@ -219,6 +230,10 @@ mod tests {
 
         fn load(&mut self, data: &DataSet) -> Result<(), String> {
             data.load_into(self)
+        }
+
+        fn applied(&self) -> &Applied {
+            &self.applied
         }
     }
 

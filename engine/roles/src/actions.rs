@@ -2,6 +2,8 @@
 
 use netkv_wire::{Key, Message, write_frame};
 
+use crate::Origin;
+
 /// Identifies a storage call of one server until its result is handed back.
 pub type CallId = u32;
 
@@ -28,6 +30,9 @@ pub struct StoreCall<'a> {
     pub key: Key,
     /// The value to put; empty otherwise.
     pub value: &'a [u8],
+    /// The request that a put or delete carries out, if it is one of a client. The store
+    /// remembers it (see [`crate::Applied`]), in the same step as the write.
+    pub origin: Option<Origin>,
 }
 
 /// How a storage call ended.
@@ -48,6 +53,7 @@ struct RawCall {
     op: StoreOp,
     key: Key,
     value: (usize, usize),
+    origin: Option<Origin>,
 }
 
 /// Collects what must happen next. A driver clears it, hands it to a role, and carries it out.
@@ -103,6 +109,7 @@ impl Actions {
             op: call.op,
             key: call.key,
             value: &self.bytes[call.value.0..call.value.1],
+            origin: call.origin,
         })
     }
 
@@ -114,9 +121,15 @@ impl Actions {
     }
 
     /// Adds a storage call.
-    pub fn call(&mut self, id: CallId, op: StoreOp, key: Key, value: &[u8]) {
+    pub fn call(&mut self, call: &StoreCall<'_>) {
+        let StoreCall { id, op, key, origin, .. } = *call;
         let start = self.bytes.len();
-        self.bytes.extend_from_slice(value);
-        self.calls.push(RawCall { id, op, key, value: (start, self.bytes.len()) });
+        self.bytes.extend_from_slice(call.value);
+        self.calls.push(RawCall { id, op, key, value: (start, self.bytes.len()), origin });
+    }
+
+    /// Adds a read of the store.
+    pub fn get(&mut self, id: CallId, key: Key) {
+        self.call(&StoreCall { id, op: StoreOp::Get, key, value: &[], origin: None });
     }
 }

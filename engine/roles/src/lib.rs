@@ -7,7 +7,11 @@
 
 #![forbid(unsafe_code)]
 
+use netkv_wire::Key;
+use netkv_workload::key_id;
+
 mod actions;
+mod applied;
 mod client;
 mod memory;
 mod mutation;
@@ -19,6 +23,7 @@ mod value;
 pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
+pub use applied::{Applied, Block, FORGET, LONGEST_DEADLINE, Origin};
 pub use client::{Client, ClientConfig, VerifyReport};
 pub use memory::MemoryStore;
 #[cfg(feature = "mutations")]
@@ -36,12 +41,22 @@ pub const MILLISECOND: Nanos = 1_000_000;
 /// Nanoseconds of a second.
 pub const SECOND: Nanos = 1_000_000_000;
 
+/// What keys begin with under which stores keep records of their own.
+pub const RESERVED: [u8; 6] = *b"netkv:";
+
+/// Whether a key is one of a store's own records, so that no client may touch it. Keys of the
+/// keyspace never are, whatever they begin with.
+pub fn is_reserved(key: &Key) -> bool {
+    key.starts_with(&RESERVED) && key_id(key).is_none()
+}
+
 /// A first request number for a sender that starts at `unix_nanos` since the epoch.
 ///
 /// A sender that restarts must start above every number it has used, or servers and switches
 /// take its requests for late copies. The clock gives that without memory, as long as the sender
-/// has used at most 1024 numbers a second since its last start; emulate more clients where the
-/// rate is higher. It wraps every 48 days; serial-number comparison covers half of that.
+/// has used at most 2^20 numbers a second since its last start, which is more than any can. The
+/// numbers wrap every 68 minutes. That is long enough: what is older than [`FORGET`] is never
+/// compared with, and in that time they go through less than a sixth of their range.
 pub const fn first_request(unix_nanos: u128) -> u32 {
-    (unix_nanos * 1024 / SECOND as u128) as u32
+    ((unix_nanos << 20) / SECOND as u128) as u32
 }

@@ -4,7 +4,7 @@ use netkv_wire::Key;
 use netkv_workload::{MAX_VALUE_SIZE, ValueSize, key_id};
 use rustc_hash::FxHashMap;
 
-use crate::{StoreCall, StoreOp, StoreResult, initial_value};
+use crate::{Applied, StoreCall, StoreOp, StoreResult, initial_value};
 
 /// Keys and values in memory. Keys of the keyspace that have not been written have their initial
 /// value, made up when it is read, so that 100 million keys take no memory and no loading.
@@ -14,6 +14,7 @@ pub struct MemoryStore {
     value_size: ValueSize,
     /// What was written; `None` is a deleted key.
     written: FxHashMap<Key, Option<Vec<u8>>>,
+    applied: Applied,
     scratch: Box<[u8; MAX_VALUE_SIZE]>,
 }
 
@@ -24,12 +25,16 @@ impl MemoryStore {
             keys,
             value_size,
             written: FxHashMap::default(),
+            applied: Applied::default(),
             scratch: Box::new([0; MAX_VALUE_SIZE]),
         }
     }
 
     /// Carries out one call.
     pub fn execute(&mut self, call: &StoreCall<'_>) -> StoreResult<'_> {
+        if let Some(origin) = call.origin {
+            self.applied.mark(origin);
+        }
         match call.op {
             StoreOp::Get => match self.get(&call.key) {
                 Some(value) => StoreResult::Value(value),
@@ -70,6 +75,11 @@ impl MemoryStore {
     /// Deletes a key.
     pub fn delete(&mut self, key: &Key) {
         self.written.insert(*key, None);
+    }
+
+    /// The requests whose writes are in this store, for a server that starts over it.
+    pub fn applied(&self) -> &Applied {
+        &self.applied
     }
 
     /// Number of keys that have been written or deleted.

@@ -1,8 +1,8 @@
 //! The client against a server that the test plays.
 
 use netkv_roles::{
-    Actions, Backoff, Client, ClientConfig, ClientStats, MILLISECOND, Nanos, SECOND, WriteId,
-    fill_value, initial_value,
+    Actions, Backoff, Client, ClientConfig, ClientStats, LONGEST_DEADLINE, MILLISECOND, Nanos,
+    SECOND, WriteId, fill_value, initial_value,
 };
 use netkv_wire::{FrameView, Message, Op, Status, write_frame};
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, Workload, WorkloadConfig, key_of};
@@ -286,4 +286,14 @@ fn impossible_client_numbers_are_refused() {
     }
     assert_eq!(workload.key_at(0), workload.hottest(1).next().unwrap());
     assert!(workload.hottest(9).any(|key| key == key_of(0)));
+}
+
+#[test]
+fn a_deadline_beyond_the_memory_of_servers_is_refused() {
+    let workload = Workload::new(WorkloadConfig::new(4, Mix::YCSB_C, 1)).unwrap();
+    let config = ClientConfig { deadline: LONGEST_DEADLINE, ..ClientConfig::new(1, CLOSED) };
+    assert!(Client::new(config, workload.clone()).is_ok());
+    let config = ClientConfig { deadline: 301 * SECOND, ..config };
+    let error = Client::new(config, workload).unwrap_err();
+    assert!(error.contains("deadline of 301 s") && error.contains("more than 300 s"), "{error}");
 }

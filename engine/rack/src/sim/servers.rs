@@ -252,10 +252,10 @@ impl Simulation {
         let node = self.server_node(server)?;
         // Above every number of its former lives: virtual time gives as many as it needs.
         let first = first_request(u128::from(now)).wrapping_add(1 + u32::from(node.life) * 65_536);
-        node.role = Server::new(role(&spec, server, first), now);
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
+        node.role = Server::restore(role(&spec, server, first), now, node.store.applied());
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;

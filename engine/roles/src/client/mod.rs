@@ -30,7 +30,7 @@ use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
 use crate::timers::Timers;
-use crate::{Actions, Backoff, ClientStats, MILLISECOND, Nanos, SECOND};
+use crate::{Actions, Backoff, ClientStats, LONGEST_DEADLINE, MILLISECOND, Nanos, SECOND};
 use requests::Request;
 use senders::Senders;
 use verify::Verification;
@@ -127,6 +127,14 @@ impl Client {
             return Err(format!(
                 "{} clients from number {} on are not possible; client numbers are 1 to 32767",
                 config.clients, config.first_client
+            ));
+        }
+        if config.deadline > LONGEST_DEADLINE {
+            return Err(format!(
+                "a deadline of {} s is too long; with more than {} s, a server could have \
+                 forgotten the request that is sent again",
+                config.deadline / SECOND,
+                LONGEST_DEADLINE / SECOND
             ));
         }
         Ok(Self {

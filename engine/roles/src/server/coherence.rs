@@ -9,7 +9,7 @@ use super::control::ControlReply;
 use super::state::{Call, Cause, Control, Question, Record, Step, Timer, Write};
 use super::{Scheme, Server};
 use crate::mutation::Mutation;
-use crate::{Actions, Nanos, StoreOp};
+use crate::{Actions, Nanos};
 
 impl Server {
     /// Applies a write, at once if it is fast (rule 2).
@@ -17,7 +17,7 @@ impl Server {
         let fast = match (self.records.get(key), write.mark) {
             (None, None) => {
                 self.config.scheme == Scheme::Plain
-                    || now >= self.guard_until
+                    || !write.guarded
                     || self.mutated.by(Mutation::NoGuardTime)
             }
             (Some(record), Some(mark)) => {
@@ -36,7 +36,7 @@ impl Server {
         };
         if fast {
             let push = write.mark.filter(|_| self.config.scheme == Scheme::NetCache);
-            self.store(key, write, push, out);
+            self.store(now, key, write, push, out);
         } else {
             self.stats.slow_writes += 1;
             self.invalidate(now, key, Cause::Write(write), out);
@@ -103,7 +103,7 @@ impl Server {
         };
         self.adopt(&key, mark);
         match cause {
-            Cause::Write(write) => self.store(&key, write, mark, out),
+            Cause::Write(write) => self.store(now, &key, write, mark, out),
             Cause::Refresh => {
                 if let Some(mark) = mark {
                     self.fetch(&key, mark, None, out);
@@ -152,7 +152,7 @@ impl Server {
     /// Asks the store for the value of `key`, to push it.
     fn fetch(&mut self, key: &Key, mark: Mark, install: Option<Control>, out: &mut Actions) {
         let call = self.calls.add(Call::Key(*key));
-        out.call(call, StoreOp::Get, *key, &[]);
+        out.get(call, *key);
         self.set_step(key, Step::Fetching { mark, install });
     }
 

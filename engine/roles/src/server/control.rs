@@ -6,7 +6,7 @@ use super::state::{Call, Cause, Control, KeyState, Step, Timer};
 use super::window::{Seen, Window};
 use super::{Scheme, Server};
 use crate::mutation::Mutation;
-use crate::{Actions, Nanos, StoreOp, StoreResult};
+use crate::{Actions, Nanos, StoreResult};
 
 /// How a message of the controller was answered, for its copies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,11 +22,12 @@ impl Server {
             return;
         };
         let key = frame.key();
+        let second = self.config.second(now);
         let window = self
             .control_windows
             .entry(control.sender)
-            .or_insert_with(|| Window::new(control.request));
-        match window.look(control.request) {
+            .or_insert_with(|| Window::new(control.request, second));
+        match window.look(control.request, second) {
             Seen::New => {}
             _ if self.mutated.by(Mutation::RepeatControl) => {}
             Seen::Ended(reply) => {
@@ -83,7 +84,7 @@ impl Server {
             self.invalidate(now, key, Cause::Install(control), out);
         } else {
             let call = self.calls.add(Call::Key(*key));
-            out.call(call, StoreOp::Get, *key, &[]);
+            out.get(call, *key);
             self.set_step(key, Step::Measuring(control));
         }
     }

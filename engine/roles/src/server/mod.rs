@@ -17,10 +17,13 @@
 //!    pushed, or there is no record (this server restarted), the value is pushed again.
 //! 6. ADMIT holds the writes of a key, so that its value fits when INSTALL comes, but not
 //!    longer than its lease. INSTALL is safe without it.
-//! 7. For some time after the start, unmarked writes are slow too: they may have passed the
-//!    switch before an entry was filled of which this server has lost the record.
+//! 7. Unmarked writes that arrive within some time after the start are slow too: they may have
+//!    passed the switch before an entry was filled of which this server has lost the record.
+//! 8. Each write is handed to the store with its number, and a server that starts again over the
+//!    store knows from there what it has applied (rule 1). It need not remember more: questions
+//!    and records are made again (rules 4 and 5), messages of the controller may come twice.
 //!
-//! Where it lives: `requests` has rule 1, `coherence` rules 2 to 5, `control` rule 6.
+//! Where it lives: `requests` has rules 1 and 7, `coherence` rules 2 to 5, `control` rule 6.
 
 mod coherence;
 mod control;
@@ -34,7 +37,9 @@ use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
 use crate::timers::Timers;
-use crate::{Actions, Backoff, CallId, MILLISECOND, Nanos, SECOND, ServerStats, StoreResult};
+use crate::{
+    Actions, Applied, Backoff, CallId, MILLISECOND, Nanos, SECOND, ServerStats, StoreResult,
+};
 use control::ControlReply;
 use service::{Arrival, Service};
 use state::{Call, Calls, KeyState, Question, Record, Step, Timer};
@@ -61,11 +66,15 @@ pub struct ServerConfig {
     pub scheme: Scheme,
     /// First request number of its own; see [`crate::first_request`].
     pub first_request: u32,
+    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
+    /// will do; 0 if the driver's time goes on itself.
+    pub epoch: Nanos,
     /// Retries of INVALIDATE, UPDATE and OUTGROWN.
     pub retry: Backoff,
     /// How long ADMIT holds writes if no INSTALL comes.
     pub lease: Nanos,
-    /// How long after the start unmarked writes are slow; longer than a frame can be under way.
+    /// How long after the start unmarked writes that arrive are slow; longer than a frame can be
+    /// under way.
     pub guard: Nanos,
     /// Most writes that wait for one key; more are answered with "overloaded".
     pub max_waiting: usize,
@@ -83,6 +92,7 @@ impl ServerConfig {
             servers,
             scheme,
             first_request: 1,
+            epoch: 0,
             retry: Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND },
             lease: SECOND,
             guard: 2 * SECOND,
@@ -90,6 +100,11 @@ impl ServerConfig {
             service_rate: None,
             service_queue: 256,
         }
+    }
+
+    /// The second of its clock at `now`.
+    const fn second(&self, now: Nanos) -> u32 {
+        (self.epoch.saturating_add(now) / SECOND) as u32
     }
 }
 
@@ -113,15 +128,23 @@ pub struct Server {
 }
 
 impl Server {
-    /// A server that starts at `now` and remembers nothing.
+    /// A server that starts at `now` over a store that has applied no requests.
     pub fn new(config: ServerConfig, now: Nanos) -> Self {
+        Self::restore(config, now, &Applied::default())
+    }
+
+    /// A server that starts at `now` over a store that remembers what it has `applied`: it treats
+    /// copies of those writes as if it had never been away.
+    pub fn restore(config: ServerConfig, now: Nanos, applied: &Applied) -> Self {
+        let second = config.second(now);
+        let window = |(sender, blocks)| Some((sender, Window::restored(blocks, second)?));
         Self {
-            guard_until: now + config.guard,
+            guard_until: now.saturating_add(config.guard),
             next_request: config.first_request,
             keys: FxHashMap::default(),
             records: FxHashMap::default(),
             questions: FxHashMap::default(),
-            windows: FxHashMap::default(),
+            windows: applied.senders().filter_map(window).collect(),
             control_windows: FxHashMap::default(),
             calls: Calls::default(),
             timers: Timers::new(),
@@ -179,7 +202,7 @@ impl Server {
                 let arrival =
                     self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes));
                 match arrival {
-                    Arrival::Serve => self.serve(now, &frame, out),
+                    Arrival::Serve => self.serve(now, now, &frame, out),
                     Arrival::Queued => {}
                     Arrival::Dropped => self.stats.dropped += 1,
                 }
@@ -220,9 +243,9 @@ impl Server {
 
     /// Does what is due at `now`. Calling it early does nothing.
     pub fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
-        while let Some(bytes) = self.service.as_mut().and_then(|service| service.take(now)) {
+        while let Some((arrived, bytes)) = self.service.as_mut().and_then(|it| it.take(now)) {
             if let Ok(frame) = FrameView::parse(&bytes) {
-                self.serve(now, &frame, out);
+                self.serve(now, arrived, &frame, out);
             }
             if let Some(service) = &mut self.service {
                 service.recycle(bytes);

@@ -6,21 +6,32 @@ use super::Server;
 use super::state::{Call, Step, Write};
 use super::window::{Seen, Window};
 use crate::mutation::Mutation;
-use crate::{Actions, Nanos, StoreOp, StoreResult};
+use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
 impl Server {
-    /// Takes up a request whose turn has come.
-    pub(super) fn serve(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+    /// Takes up a request whose turn has come, and which arrived then.
+    pub(super) fn serve(
+        &mut self,
+        now: Nanos,
+        arrived: Nanos,
+        frame: &FrameView<'_>,
+        out: &mut Actions,
+    ) {
+        if is_reserved(&frame.key()) {
+            self.stats.unexpected += 1;
+            out.send(&Message { source: self.address(), ..frame.reply(Status::Rejected) });
+            return;
+        }
         self.stats.served += 1;
         match frame.op() {
             Op::Get => self.on_get(now, frame, out),
             Op::Put => {
                 self.stats.writes += 1;
-                self.on_write(now, frame, out);
+                self.on_write(now, arrived, frame, out);
             }
             _ => {
                 self.stats.deletes += 1;
-                self.on_write(now, frame, out);
+                self.on_write(now, arrived, frame, out);
             }
         }
     }
@@ -35,7 +46,7 @@ impl Server {
             request: frame.request(),
             key,
         });
-        out.call(call, StoreOp::Get, key, &[]);
+        out.get(call, key);
         if let Some(mark) = frame.mark() {
             self.refresh(now, &key, mark, out);
         }
@@ -58,10 +69,11 @@ impl Server {
         });
     }
 
-    fn on_write(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+    fn on_write(&mut self, now: Nanos, arrived: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let (sender, request) = (frame.sender(), frame.request());
-        let window = self.windows.entry(sender).or_insert_with(|| Window::new(request));
-        let seen = window.look(request);
+        let second = self.config.second(now);
+        let window = self.windows.entry(sender).or_insert_with(|| Window::new(request, second));
+        let seen = window.look(request, second);
         let repeat = match seen {
             Seen::New => true,
             Seen::Late => self.mutated.by(Mutation::RepeatLateWrites),
@@ -93,6 +105,7 @@ impl Server {
             request,
             client: frame.source(),
             mark: frame.mark(),
+            guarded: arrived < self.guard_until,
             value,
         };
         match self.keys.get_mut(&key) {
@@ -126,10 +139,19 @@ impl Server {
     }
 
     /// Hands a write to the store; its value is pushed afterwards if `push` is there.
-    pub(super) fn store(&mut self, key: &Key, write: Write, push: Option<Mark>, out: &mut Actions) {
+    pub(super) fn store(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        write: Write,
+        push: Option<Mark>,
+        out: &mut Actions,
+    ) {
         let op = if write.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
-        let call = self.calls.add(Call::Key(*key));
-        out.call(call, op, *key, &write.value);
+        let id = self.calls.add(Call::Key(*key));
+        let (sender, request) = (write.sender, write.request);
+        let origin = Some(Origin { sender, request, second: self.config.second(now) });
+        out.call(&StoreCall { id, op, key: *key, value: &write.value, origin });
         if self.mutated.by(Mutation::AnswerBeforeStored) {
             self.answer_write(key, &write, Status::Ok, out);
         }

@@ -13,7 +13,8 @@ pub(crate) struct Service {
     limit: usize,
     /// When the request being served is over.
     free_at: Nanos,
-    waiting: VecDeque<Vec<u8>>,
+    /// Frames with the time of their arrival.
+    waiting: VecDeque<(Nanos, Vec<u8>)>,
     spare: Vec<Vec<u8>>,
 }
 
@@ -58,19 +59,19 @@ impl Service {
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(frame);
-        self.waiting.push_back(buffer);
+        self.waiting.push_back((now, buffer));
         Arrival::Queued
     }
 
-    /// Takes the next frame whose turn has come at `now`. The time between calls does not
+    /// Takes the next frame whose turn has come at `now`, and when it arrived. The time between calls does not
     /// matter: those who waited are served at the full rate, as if it had been on time.
-    pub(crate) fn take(&mut self, now: Nanos) -> Option<Vec<u8>> {
+    pub(crate) fn take(&mut self, now: Nanos) -> Option<(Nanos, Vec<u8>)> {
         if self.free_at > now {
             return None;
         }
-        let frame = self.waiting.pop_front()?;
+        let waited = self.waiting.pop_front()?;
         self.free_at = self.free_at.saturating_add(self.interval);
-        Some(frame)
+        Some(waited)
     }
 
     /// Gives the memory of a frame back.
@@ -106,7 +107,8 @@ mod tests {
                 Arrival::Dropped => dropped += 1,
             }
             if arrival % 35 == 0 {
-                while let Some(frame) = service.take(now) {
+                while let Some((arrived, frame)) = service.take(now) {
+                    assert!(arrived < now, "it has waited");
                     served.push(u64::from_be_bytes(frame[..].try_into().unwrap()));
                     service.recycle(frame);
                 }

@@ -14,6 +14,8 @@ pub(super) struct Write {
     pub(super) request: u32,
     pub(super) client: Ip,
     pub(super) mark: Option<Mark>,
+    /// It has arrived in the guard time after the start.
+    pub(super) guarded: bool,
     pub(super) value: Vec<u8>,
 }
 

@@ -1,6 +1,8 @@
 //! Deduplication: what has become of the recent requests of one sender.
 
-use netkv_wire::is_newer;
+use netkv_wire::{Status, is_newer};
+
+use crate::applied::{Block, is_forgotten};
 
 /// Request numbers that a server remembers for each sender. A sender must not use a number this
 /// far above its oldest request under way; then whatever is older is a late copy.
@@ -23,22 +25,30 @@ pub(crate) enum Seen<T> {
 #[derive(Debug)]
 pub(crate) struct Window<T> {
     newest: u32,
+    /// When the sender was last heard of, in seconds.
+    heard: u32,
     ring: Box<[Seen<T>]>,
 }
 
 impl<T: Copy> Window<T> {
     /// A window whose first request is `request`.
-    pub(crate) fn new(request: u32) -> Self {
-        Self { newest: request, ring: vec![Seen::New; WINDOW as usize].into() }
+    pub(crate) fn new(request: u32, second: u32) -> Self {
+        Self { newest: request, heard: second, ring: vec![Seen::New; WINDOW as usize].into() }
     }
 
     fn slot(&mut self, request: u32) -> &mut Seen<T> {
         &mut self.ring[(request % WINDOW) as usize]
     }
 
-    /// What has become of `request`.
-    pub(crate) fn look(&mut self, request: u32) -> Seen<T> {
-        if is_newer(request, self.newest) {
+    /// What has become of `request`, which is heard of at `second`.
+    pub(crate) fn look(&mut self, request: u32, second: u32) -> Seen<T> {
+        let silent = is_forgotten(self.heard, second);
+        self.heard = second;
+        if silent {
+            // The numbers may have wrapped meanwhile, so nothing is older or newer.
+            self.ring.fill(Seen::New);
+            self.newest = request;
+        } else if is_newer(request, self.newest) {
             let ahead = request.wrapping_sub(self.newest);
             if ahead >= WINDOW {
                 self.ring.fill(Seen::New);
@@ -62,34 +72,59 @@ impl<T: Copy> Window<T> {
     }
 }
 
+impl Window<Status> {
+    /// The window of a sender of which a store remembers `blocks`, at `second`. What was applied
+    /// has ended well; all else was forgotten, and may be applied. `None` if all is too long ago.
+    pub(crate) fn restored(
+        blocks: impl Iterator<Item = Block> + Clone,
+        second: u32,
+    ) -> Option<Self> {
+        // Blocks of the future: the clock was set back since. They are then the latest.
+        let latest = blocks.clone().map(|block| block.second).max()?.max(second);
+        let blocks = blocks.filter(|block| !is_forgotten(block.second, latest));
+        let heard = blocks.clone().map(|block| block.second).max()?;
+        let last = blocks.clone().filter_map(|block| block.requests().next_back());
+        let newest = last.reduce(|a, b| if is_newer(b, a) { b } else { a })?;
+        let mut window = Self::new(newest, heard.min(second));
+        for request in blocks.flat_map(Block::requests) {
+            window.set(request, Seen::Ended(Status::Ok));
+        }
+        Some(window)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_request_is_new_once_and_its_end_is_remembered() {
-        let mut window = Window::new(10);
-        assert_eq!(window.look(10), Seen::New);
+        let mut window = Window::new(10, 0);
+        assert_eq!(window.look(10, 0), Seen::New);
         window.set(10, Seen::UnderWay);
-        assert_eq!(window.look(12), Seen::New);
-        assert_eq!(window.look(11), Seen::New, "overtaken, not a copy");
-        assert_eq!(window.look(10), Seen::UnderWay);
+        assert_eq!(window.look(12, 0), Seen::New);
+        assert_eq!(window.look(11, 0), Seen::New, "overtaken, not a copy");
+        assert_eq!(window.look(10, 0), Seen::UnderWay);
         window.set(10, Seen::Ended(3));
-        assert_eq!(window.look(10), Seen::Ended(3));
+        assert_eq!(window.look(10, 0), Seen::Ended(3));
     }
 
     #[test]
     fn what_falls_out_of_the_window_is_late_also_across_the_wrap() {
         let start = u32::MAX - 5;
-        let mut window = Window::new(start);
+        let mut window = Window::new(start, 0);
         window.set(start, Seen::Ended(1));
-        assert_eq!(window.look(start.wrapping_add(WINDOW - 1)), Seen::New);
-        assert_eq!(window.look(start), Seen::Ended(1));
-        assert_eq!(window.look(start.wrapping_add(WINDOW)), Seen::New, "the slot was taken over");
-        assert_eq!(window.look(start), Seen::Late);
+        assert_eq!(window.look(start.wrapping_add(WINDOW - 1), 0), Seen::New);
+        assert_eq!(window.look(start, 0), Seen::Ended(1));
+        assert_eq!(
+            window.look(start.wrapping_add(WINDOW), 0),
+            Seen::New,
+            "the slot was taken over"
+        );
+        assert_eq!(window.look(start, 0), Seen::Late);
         window.set(start, Seen::Ended(2));
-        assert_eq!(window.look(start.wrapping_add(WINDOW)), Seen::New, "too late to be set");
-        assert_eq!(window.look(start.wrapping_add(9 * WINDOW)), Seen::New);
-        assert_eq!(window.look(start.wrapping_add(WINDOW)), Seen::Late);
+        assert_eq!(window.look(start.wrapping_add(WINDOW), 0), Seen::New, "too late to be set");
+        assert_eq!(window.look(start.wrapping_add(9 * WINDOW), 0), Seen::New);
+        assert_eq!(window.look(start.wrapping_add(WINDOW), 0), Seen::Late);
     }
 }

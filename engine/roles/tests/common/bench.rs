@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use netkv_roles::{
-    Actions, MemoryStore, Nanos, Server, ServerConfig, StoreCall, StoreOp, StoreResult, WriteId,
-    fill_value, read_writer,
+    Actions, MemoryStore, Nanos, Server, ServerConfig, StoreResult, WriteId, fill_value,
+    read_writer,
 };
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
@@ -12,9 +12,9 @@ use netkv_wire::{
 };
 use netkv_workload::{ValueSize, key_of};
 
-use super::frame_of;
 use super::switch::{Entry, Node, Switch};
 use super::world::server_config;
+use super::{OwnedCall, frame_of};
 pub use netkv_roles::Scheme;
 
 pub const GENERATION: u32 = 5;
@@ -110,20 +110,19 @@ impl Bench {
     fn work(&mut self, mut out: Actions) {
         loop {
             self.sent.extend(out.frames().map(<[u8]>::to_vec));
-            let calls: Vec<(u32, StoreOp, Key, Vec<u8>)> =
-                out.calls().map(|call| (call.id, call.op, call.key, call.value.to_vec())).collect();
+            let calls: Vec<OwnedCall> = out.calls().map(OwnedCall::from).collect();
             if calls.is_empty() {
                 return;
             }
             out.clear();
-            for (id, op, key, value) in calls {
-                let call = StoreCall { id, op, key, value: &value };
+            for call in &calls {
+                let call = call.view();
                 let result = if std::mem::take(&mut self.fail) {
                     StoreResult::Failed
                 } else {
                     self.store.execute(&call)
                 };
-                self.server.on_stored(self.now, id, result, &mut out);
+                self.server.on_stored(self.now, call.id, result, &mut out);
             }
         }
     }
@@ -147,13 +146,18 @@ impl Bench {
 
     /// Everything that was sent, and what it leads to, arrives in order.
     pub fn run(&mut self) {
-        while let Some(bytes) = self.sent.pop_front() {
-            match self.switch.process(&bytes) {
-                Some((Node::Server(_), bytes)) => self.arrive(&bytes),
-                Some((_, bytes)) => self.arrived.push(bytes),
-                None => panic!("the switch drops no frame of a role"),
-            }
+        while self.run_one() {}
+    }
+
+    /// The first frame that was sent arrives; false if there is none.
+    pub fn run_one(&mut self) -> bool {
+        let Some(bytes) = self.sent.pop_front() else { return false };
+        match self.switch.process(&bytes) {
+            Some((Node::Server(_), bytes)) => self.arrive(&bytes),
+            Some((_, bytes)) => self.arrived.push(bytes),
+            None => panic!("the switch drops no frame of a role"),
         }
+        true
     }
 
     /// Status of the last frame with this operation that has arrived.
@@ -188,7 +192,8 @@ impl Bench {
     pub fn restart(&mut self, guard: Nanos) {
         let old = *self.server.config();
         let first_request = old.first_request + 1000;
-        self.server = Server::new(ServerConfig { guard, first_request, ..old }, self.now);
+        let config = ServerConfig { guard, first_request, ..old };
+        self.server = Server::restore(config, self.now, self.store.applied());
         self.sent.clear();
     }
 }

@@ -7,10 +7,38 @@ pub mod program;
 pub mod switch;
 pub mod world;
 
-use netkv_wire::{Message, write_frame};
+use netkv_roles::{CallId, Origin, StoreCall, StoreOp};
+use netkv_wire::{Key, Message, write_frame};
 
 pub fn frame_of(message: &Message<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
     write_frame(&mut bytes, message);
     bytes
+}
+
+/// A storage call that waits to be carried out.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct OwnedCall {
+    id: CallId,
+    op: u8,
+    key: Key,
+    value: Vec<u8>,
+    origin: Option<(u16, u32, u32)>,
+}
+
+impl From<StoreCall<'_>> for OwnedCall {
+    fn from(call: StoreCall<'_>) -> Self {
+        let origin = call.origin.map(|it| (it.sender, it.request, it.second));
+        let (op, value) = (call.op as u8, call.value.to_vec());
+        Self { id: call.id, op, key: call.key, value, origin }
+    }
+}
+
+impl OwnedCall {
+    pub fn view(&self) -> StoreCall<'_> {
+        let op = [StoreOp::Get, StoreOp::Put, StoreOp::Delete][usize::from(self.op)];
+        let origin = |(sender, request, second)| Origin { sender, request, second };
+        let origin = self.origin.map(origin);
+        StoreCall { id: self.id, op, key: self.key, value: &self.value, origin }
+    }
 }

@@ -5,14 +5,14 @@ use std::collections::BinaryHeap;
 
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Nanos, Scheme, Server,
-    ServerConfig, StoreCall, StoreOp, StoreResult,
+    ServerConfig, StoreResult,
 };
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
 
 use super::controller::Controller;
-use super::frame_of;
 use super::switch::{Node, Switch};
+use super::{OwnedCall, frame_of};
 
 pub const MICROSECOND: Nanos = 1000;
 
@@ -44,7 +44,7 @@ impl Network {
 enum Event {
     Frame(Node, Vec<u8>),
     /// The store carries a call out.
-    Execute(u16, u32, u8, Key, Vec<u8>),
+    Execute(u16, OwnedCall),
     /// The server hears of it.
     Stored(u16, u32, Option<Option<Vec<u8>>>),
     Churn,
@@ -143,12 +143,8 @@ impl World {
 
     fn carry_out(&mut self, server: u16, out: &Actions) {
         self.send_all(out);
-        let calls: Vec<Event> = out
-            .calls()
-            .map(|call| {
-                Event::Execute(server, call.id, call.op as u8, call.key, call.value.to_vec())
-            })
-            .collect();
+        let calls: Vec<Event> =
+            out.calls().map(|call| Event::Execute(server, call.into())).collect();
         for call in calls {
             let at = self.now + self.between(MICROSECOND, 30 * MICROSECOND);
             self.schedule(at, call);
@@ -178,16 +174,14 @@ impl World {
                 controller.on_frame(now, &bytes, random, switch, &mut frames);
                 frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
             }
-            Event::Execute(server, id, op, key, value) => {
-                let op = [StoreOp::Get, StoreOp::Put, StoreOp::Delete][usize::from(op)];
-                let call = StoreCall { id, op, key, value: &value };
-                let result = match self.stores[usize::from(server)].execute(&call) {
+            Event::Execute(server, call) => {
+                let result = match self.stores[usize::from(server)].execute(&call.view()) {
                     StoreResult::Value(value) => Some(Some(value.to_vec())),
                     StoreResult::NotFound => Some(None),
                     _ => None,
                 };
                 let at = now + self.between(MICROSECOND, 30 * MICROSECOND);
-                self.schedule(at, Event::Stored(server, id, result));
+                self.schedule(at, Event::Stored(server, call.view().id, result));
             }
             Event::Stored(server, id, result) => {
                 let result = match &result {
@@ -278,7 +272,8 @@ impl World {
         let config = *self.servers[usize::from(server)].config();
         let first_request = config.first_request + 1_000_000;
         let config = ServerConfig { first_request, ..config };
-        self.servers[usize::from(server)] = Server::new(config, self.now);
+        let store = &self.stores[usize::from(server)];
+        self.servers[usize::from(server)] = Server::restore(config, self.now, store.applied());
         let events = std::mem::take(&mut self.events);
         self.events = events
             .into_iter()

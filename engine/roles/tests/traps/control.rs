@@ -19,6 +19,8 @@ pub enum Slip {
     ReuseCellsEarly,
     /// A server that starts again begins with the request numbers of its former life.
     RestartWithOldNumbers,
+    /// A server that starts again does not know what its former life has carried out.
+    RestartWithoutMemory,
 }
 
 impl Rack {

@@ -221,6 +221,13 @@ traps! {
     answer_to_a_dead_server_does_not_acknowledge_a_write_of_its_successor:
         restarts::answer_to_a_dead_server, [OLD_NUMBERS => StaleRead],
         also [ANSWERS_BY_KEY, NO_GUARD, REPLIES_BY_KEY];
+    restarted_server_does_not_repeat_a_write_of_its_former_life:
+        restarts::server_forgets_what_it_carried_out,
+        [
+            NO_MEMORY => StaleRead,
+            REPEAT_WRITES => StaleRead
+        ],
+        also [SILENT_COPIES, REQUEST_ONCE, REPLIES_BY_KEY];
     acknowledged_write_survives_the_death_of_its_server:
         restarts::server_dies_before_it_has_stored, [ANSWER_EARLY => StaleRead],
         also [REQUEST_ONCE];

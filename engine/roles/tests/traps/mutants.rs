@@ -155,6 +155,10 @@ pub const EARLY_REUSE: Mutant = script(
     "the controller gives cells away before the lookup entry is deleted",
     Slip::ReuseCellsEarly,
 );
+pub const NO_MEMORY: Mutant = script(
+    "a server that restarts does not know what it has carried out",
+    Slip::RestartWithoutMemory,
+);
 pub const OLD_NUMBERS: Mutant = script(
     "a server that restarts begins with its old request numbers",
     Slip::RestartWithOldNumbers,

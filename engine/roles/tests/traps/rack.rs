@@ -8,11 +8,12 @@ use std::collections::{BTreeSet, VecDeque};
 
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
-    Scheme, Server, ServerConfig, StoreCall, StoreOp, StoreResult, WriteId, read_writer,
+    Scheme, Server, ServerConfig, StoreOp, StoreResult, WriteId, read_writer,
 };
 use netkv_wire::{FrameView, Key, Op, Status};
 use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig, key_of};
 
+use crate::common::OwnedCall;
 use crate::common::switch::{Node, Switch};
 use crate::control::Slip;
 use crate::frame::{Frame, has_good_udp_checksum};
@@ -27,13 +28,6 @@ const READS: Mix = Mix::YCSB_C;
 const WRITES: Mix = Mix::writes(1.0, 0.0);
 const DELETES: Mix = Mix::writes(1.0, 1.0);
 
-struct Call {
-    id: u32,
-    op: StoreOp,
-    key: Key,
-    value: Vec<u8>,
-}
-
 pub struct Rack {
     pub now: Nanos,
     pub key: Key,
@@ -47,7 +41,7 @@ pub struct Rack {
     pub store_hangs: bool,
     /// The store refuses the next write.
     pub store_refuses: bool,
-    calls: VecDeque<Call>,
+    calls: VecDeque<OwnedCall>,
     pub wire: VecDeque<Frame>,
     losing: Option<Op>,
     holding: Option<Op>,
@@ -120,7 +114,11 @@ impl Rack {
     }
 
     fn start_server(&mut self) {
-        self.server = Server::new(self.config, self.now);
+        self.server = if self.slips(Slip::RestartWithoutMemory) {
+            Server::new(self.config, self.now)
+        } else {
+            Server::restore(self.config, self.now, self.store.applied())
+        };
         if let Some(mutation) = self.mutation {
             self.server.mutate(mutation);
         }
@@ -333,13 +331,7 @@ impl Rack {
 
     fn carry_out(&mut self, out: Actions) {
         self.put_on_wire(&out);
-        let call = |it: StoreCall<'_>| Call {
-            id: it.id,
-            op: it.op,
-            key: it.key,
-            value: it.value.to_vec(),
-        };
-        self.calls.extend(out.calls().map(call));
+        self.calls.extend(out.calls().map(OwnedCall::from));
         while !self.store_hangs && !self.calls.is_empty() {
             self.store_one();
         }
@@ -347,17 +339,18 @@ impl Rack {
 
     /// The store carries out the oldest call that hangs.
     pub fn store_one(&mut self) {
-        let Some(Call { id, op, key, value }) = self.calls.pop_front() else {
+        let Some(call) = self.calls.pop_front() else {
             self.missing.push("a storage call".to_owned());
             return;
         };
-        let result = if op != StoreOp::Get && std::mem::take(&mut self.store_refuses) {
+        let call = call.view();
+        let result = if call.op != StoreOp::Get && std::mem::take(&mut self.store_refuses) {
             StoreResult::Failed
         } else {
-            self.store.execute(&StoreCall { id, op, key, value: &value })
+            self.store.execute(&call)
         };
         let mut out = Actions::new();
-        self.server.on_stored(self.now, id, result, &mut out);
+        self.server.on_stored(self.now, call.id, result, &mut out);
         self.carry_out(out);
     }
 

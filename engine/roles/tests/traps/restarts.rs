@@ -92,3 +92,17 @@ pub fn server_dies_before_it_has_stored(rack: &mut Rack) {
     rack.wait(RETRY);
     rack.must_be_answered();
 }
+
+/// A write is carried out and read, its answer is lost; another client writes, the server restarts,
+/// and the first write comes again.
+pub fn server_forgets_what_it_carried_out(rack: &mut Rack) {
+    let write = rack.write();
+    rack.carry(&write);
+    rack.take(Op::PutReply);
+    rack.read_now();
+    rack.write_now();
+    rack.restart_server(SECOND);
+    rack.wait(RETRY);
+    rack.must_be_answered();
+    rack.read_now();
+}

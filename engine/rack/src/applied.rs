@@ -1,0 +1,241 @@
+//! The records in which a store of plain keys and values remembers what it has applied.
+//!
+//! Each block of marks (see [`Applied`]) is a record, written in the same batch as the writes that
+//! it is about: a batch costs one small record for every 64 request numbers of a client that it
+//! touches. One more record lists the clients, so that a back end need not be able to list keys.
+
+use netkv_roles::{Applied, Block, StoreCall, StoreOp, StoreResult};
+use netkv_wire::Key;
+
+use crate::store::{Batch, Store};
+
+/// Begins the key of a block; the sender and the place of the block (16 bits each) end it.
+const BLOCK: [u8; 12] = *b"netkv:seen:1";
+/// The senders of which there are blocks, 16 bits each.
+const SENDERS: Key = *b"netkv:senders:01";
+
+/// What a store has applied, and which records of it a batch changes.
+#[derive(Debug, Default)]
+pub struct AppliedRecords {
+    applied: Applied,
+    /// In the order in which they came.
+    senders: Vec<u16>,
+    /// Blocks that the batch at hand has changed.
+    changed: Vec<(u16, Block)>,
+}
+
+impl AppliedRecords {
+    /// What `store` has applied in former lives; nothing if it has no such records.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: the store failed, or its records are damaged.
+    pub fn load(store: &mut dyn Store) -> Result<Self, String> {
+        let mut loaded = Self::default();
+        let mut batch = Batch::default();
+        get(&mut batch, SENDERS);
+        let mut list = Vec::new();
+        store.execute(&batch, &mut |_, result| {
+            if let StoreResult::Value(value) = result {
+                list.extend_from_slice(value);
+            }
+        })?;
+        let (senders, rest) = list.as_chunks::<2>();
+        if !rest.is_empty() {
+            return Err(damaged("the list of clients"));
+        }
+        for sender in senders.iter().copied().map(u16::from_be_bytes) {
+            batch.clear();
+            (0..Applied::PLACES).for_each(|place| get(&mut batch, key_of_block(sender, place)));
+            let mut whole = true;
+            store.execute(&batch, &mut |_, result| {
+                if let StoreResult::Value(value) = result {
+                    match Block::from_bytes(value) {
+                        Some(block) => loaded.applied.restore(sender, block),
+                        None => whole = false,
+                    }
+                }
+            })?;
+            if !whole {
+                return Err(damaged(&format!("what client {sender} has written")));
+            }
+            loaded.senders.push(sender);
+        }
+        Ok(loaded)
+    }
+
+    /// What the store has applied.
+    pub fn applied(&self) -> &Applied {
+        &self.applied
+    }
+
+    /// Notes the writes of a batch, and hands each record that must be written together with them
+    /// to `put`. If they cannot be written, this is not
+    /// true any more.
+    pub fn note(&mut self, batch: &Batch, mut put: impl FnMut(&Key, &[u8])) {
+        self.changed.clear();
+        let known = self.senders.len();
+        for origin in batch.calls().filter_map(|call| call.origin) {
+            if !self.applied.knows(origin.sender) {
+                self.senders.push(origin.sender);
+            }
+            if let Some(block) = self.applied.mark(origin) {
+                self.changed.push((origin.sender, block));
+            }
+        }
+        // The last state of a block has all its marks.
+        self.changed.sort_by_key(|(sender, block)| (*sender, Applied::place(*block)));
+        self.changed.dedup_by(|later, earlier| {
+            let same = later.0 == earlier.0 && Applied::place(later.1) == Applied::place(earlier.1);
+            if same {
+                *earlier = *later;
+            }
+            same
+        });
+        for (sender, block) in &self.changed {
+            put(&key_of_block(*sender, Applied::place(*block)), &block.to_bytes());
+        }
+        if self.senders.len() > known {
+            let list: Vec<u8> = self.senders.iter().flat_map(|it| it.to_be_bytes()).collect();
+            put(&SENDERS, &list);
+        }
+    }
+}
+
+fn key_of_block(sender: u16, place: usize) -> Key {
+    let mut key = [0; 16];
+    key[..12].copy_from_slice(&BLOCK);
+    key[12..14].copy_from_slice(&sender.to_be_bytes());
+    key[14..].copy_from_slice(&(place as u16).to_be_bytes());
+    key
+}
+
+fn get(batch: &mut Batch, key: Key) {
+    batch.push(0, &StoreCall { id: 0, op: StoreOp::Get, key, value: &[], origin: None });
+}
+
+fn damaged(what: &str) -> String {
+    format!(
+        "The store's record of {what} is damaged, so requests could be done twice; give it an \
+         empty directory, or one that is whole."
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::DataSet;
+    use netkv_roles::{Origin, WINDOW, is_reserved};
+    use netkv_workload::{Random, key_of};
+    use std::collections::HashMap;
+
+    /// A back end that loses all batches from some moment on, as one that is killed does.
+    #[derive(Default)]
+    struct Kept {
+        records: HashMap<Key, Vec<u8>>,
+        known: AppliedRecords,
+        dead: bool,
+    }
+
+    impl Kept {
+        /// A life that begins with the records of the one before.
+        fn next_life(self) -> Result<Self, String> {
+            let mut kept = Self { records: self.records, ..Self::default() };
+            kept.known = AppliedRecords::load(&mut kept)?;
+            Ok(kept)
+        }
+
+        /// Executes puts by these senders and numbers; returns how many records more it took.
+        fn write(&mut self, requests: &[(u16, u32)]) -> usize {
+            let mut batch = Batch::default();
+            for &(sender, request) in requests {
+                let origin = Some(Origin { sender, request, second: 1000 });
+                let key = key_of(request.into());
+                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value: b"v", origin });
+            }
+            let mut records = 0;
+            self.known.note(&batch, |key, value| {
+                records += 1;
+                assert!(is_reserved(key));
+                if !self.dead {
+                    self.records.insert(*key, value.to_vec());
+                }
+            });
+            records
+        }
+    }
+
+    impl Store for Kept {
+        fn execute(
+            &mut self,
+            batch: &Batch,
+            done: &mut dyn FnMut(usize, StoreResult<'_>),
+        ) -> Result<(), String> {
+            for (index, call) in batch.calls().enumerate() {
+                match self.records.get(&call.key) {
+                    Some(value) => done(index, StoreResult::Value(value)),
+                    None => done(index, StoreResult::NotFound),
+                }
+            }
+            Ok(())
+        }
+
+        fn load(&mut self, _: &DataSet) -> Result<(), String> {
+            Ok(())
+        }
+
+        fn applied(&self) -> &Applied {
+            self.known.applied()
+        }
+    }
+
+    #[test]
+    fn every_life_knows_what_the_ones_before_have_applied_and_nothing_that_was_lost() {
+        let mut random = Random::new(3, 3);
+        let mut kept = Kept::default();
+        let mut all = Applied::default();
+        let mut next = u32::MAX - 3 * WINDOW;
+        for life in 0..8 {
+            for batch in 0..40 {
+                let request = |_| {
+                    next = next.wrapping_add(1 + random.below(40) as u32);
+                    (1 + random.below(3 + life) as u16 * 777, next)
+                };
+                let requests: Vec<(u16, u32)> = (0..batch).map(request).collect();
+                kept.dead = batch > 35;
+                kept.write(&requests);
+                for (sender, request) in requests.into_iter().filter(|_| !kept.dead) {
+                    all.mark(Origin { sender, request, second: 1000 });
+                }
+            }
+            kept = kept.next_life().unwrap();
+            assert_eq!(kept.applied(), &all);
+        }
+    }
+
+    #[test]
+    fn a_batch_takes_a_record_for_each_block_it_touches_and_one_for_new_clients() {
+        let mut kept = Kept::default();
+        let run: Vec<(u16, u32)> = (0..64).map(|number| (9, 640 + number)).collect();
+        assert_eq!(kept.write(&run), 1 + 1);
+        assert_eq!(kept.write(&[(9, 703), (9, 704), (9, 702), (9, 705)]), 2);
+        assert_eq!(kept.write(&[(8, 1), (9, 706), (7, 1)]), 3 + 1);
+        assert_eq!(kept.write(&[]), 0);
+    }
+
+    #[test]
+    fn a_store_from_before_there_were_such_records_opens_with_none() {
+        assert_eq!(Kept::default().next_life().unwrap().applied(), &Applied::default());
+    }
+
+    #[test]
+    fn damaged_records_are_refused_in_words() {
+        for (key, what) in [(SENDERS, "list of clients"), (key_of_block(5, 10), "what client 5")] {
+            let mut kept = Kept::default();
+            kept.write(&[(5, 640)]);
+            kept.records.get_mut(&key).unwrap().pop();
+            let error = kept.next_life().err().unwrap();
+            assert!(error.contains(what), "{error}");
+        }
+    }
+}

@@ -66,7 +66,7 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["scenario", "run", "quickstart", "--scheme", "netcash"],
         ["scenario", "run", "quickstart", "--set", "workload.zipff=1"],
         ["scenario", "run", "quickstart", "--set", "nonsense"],
-        ["scenario", "run", "quickstart", "--mode", "sim"],
+        ["scenario", "run", "quickstart", "--mode", "simm"],
         ["scenario", "run", "quickstart", "--repeat", "0"],
         ["scenario", "show", "/does/not/exist.yaml"],
         ["status", "no-such-lab"],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from fastapi import FastAPI, Header, Path, Query
 from fastapi.sse import EventSourceResponse, ServerSentEvent
@@ -21,6 +21,8 @@ from netkv.api.launcher import Launcher
 from netkv.api.models import (
     Activity,
     GroupVerdicts,
+    Plots,
+    PlottedFigure,
     Problem,
     RunRequest,
     ScenarioDetails,
@@ -37,8 +39,13 @@ from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plan import plan
 
-RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
+if TYPE_CHECKING:
+    from netkv.report.plots import Drawn
+
 _MAX_COMPARED = 500
+RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
+RunIds = Annotated[list[str], Query(max_length=_MAX_COMPARED, description="Ids of runs.")]
+_PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
 T = TypeVar("T")
 
 
@@ -85,6 +92,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     app.add_middleware(Guard)
     problems.install(app)
     _add_runs(app, store)
+    _add_plots(app, store)
     _add_scenarios(app)
     _add_activity(app, launcher)
     _add_stream(app, store, launcher, closed)
@@ -126,7 +134,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
 
     @app.get("/api/compare", tags=["runs"], responses=_MISSING)
     def compare_runs(
-        run: Annotated[list[str], Query(max_length=_MAX_COMPARED, description="Ids of runs.")],
+        run: RunIds,
     ) -> Comparison:
         """Runs side by side; the first is the baseline. Repeats are taken together."""
         return compare([_found(store.record, each) for each in run])
@@ -137,6 +145,55 @@ def _add_runs(app: FastAPI, store: Store) -> None:
         if store.owner(group) is None:
             raise NotFoundError(f"There is no group '{group}'.")
         return GroupVerdicts(group=group, thresholds=store.thresholds(group))
+
+
+def _add_plots(app: FastAPI, store: Store) -> None:
+    # What draws takes a second to import, which a server that draws nothing need not spend.
+    def drawn(ids: list[str]) -> Drawn:
+        from netkv.report.plots import asked_for
+
+        return asked_for([_found(store.record, each) for each in ids])
+
+    @app.get("/api/plots", tags=["runs"], responses=_MISSING)
+    def show_plots(run: RunIds) -> Plots:
+        """The figures that the scenarios of these runs ask for, as plotly.js takes them."""
+        from netkv.report.interactive import plotly
+
+        found = drawn(run)
+        figures = []
+        for figure in found.figures:
+            parts = plotly(figure).to_plotly_json()
+            figures.append(
+                PlottedFigure(
+                    name=figure.name,
+                    title=figure.title,
+                    data=parts["data"],
+                    layout=parts["layout"],
+                )
+            )
+        return Plots(figures=figures, left_out=found.left_out)
+
+    @app.get(
+        "/api/plots/{name}.{kind}",
+        tags=["runs"],
+        responses={**_MISSING, 200: {"content": {media: {} for media in _PICTURES.values()}}},
+        response_class=Response,
+    )
+    def show_picture(
+        name: Annotated[str, Path(max_length=200)], kind: Literal["svg", "png"], run: RunIds
+    ) -> Response:
+        """One of the figures as a file, as `netkv runs plot` writes it."""
+        from netkv.report.drawing import draw
+
+        figures = {figure.name: figure for figure in drawn(run).figures}
+        if name not in figures:
+            there = ", ".join(figures) or "none"
+            raise NotFoundError(f"There is no figure '{name}' of these runs, but: {there}.")
+        return Response(
+            draw([figures[name]], kind),
+            media_type=_PICTURES[kind],
+            headers={"content-disposition": f'attachment; filename="{name}.{kind}"'},
+        )
 
 
 def _add_scenarios(app: FastAPI) -> None:

@@ -81,6 +81,26 @@ class Series(Model):
     """Id of the newest interval in it: the stream goes on after it."""
 
 
+class PlottedFigure(Model):
+    """A figure that the scenario of some runs asks for."""
+
+    name: str
+    """Of its files: `/api/plots/NAME.svg` and `.png`, with the same runs."""
+    title: str
+    data: list[dict[str, Any]]
+    """Traces, as plotly.js takes them."""
+    layout: dict[str, Any]
+    """As plotly.js takes it."""
+
+
+class Plots(Model):
+    """The figures that the scenarios of some runs ask for."""
+
+    figures: list[PlottedFigure]
+    left_out: list[str]
+    """Sentences about those that these runs have nothing for."""
+
+
 class GroupVerdicts(Model):
     """Verdicts on one `netkv scenario run`."""
 

@@ -19,7 +19,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure as Sheet
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, MaxNLocator, NullLocator
+from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLocator
 from matplotlib.transforms import ScaledTranslation
 
 from netkv.report import layout
@@ -103,7 +103,8 @@ def _sheet(figures: Sequence[Figure]) -> Sheet:
     FigureCanvasAgg(sheet)
     for at, figure in enumerate(figures):
         row, column = divmod(at, columns)
-        place = (column * layout.WIDTH, sum(rows[row + 1 :]), layout.WIDTH, rows[row])
+        bottom = sum(rows[row:]) - heights[at]
+        place = (column * layout.WIDTH, bottom, layout.WIDTH, heights[at])
         axes = _panel(sheet, figure, place)
         for _ in range(_PASSES):
             _fit(sheet, axes, figure, place)
@@ -177,21 +178,20 @@ def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
 
 def _scale(axes: Axes, figure: Figure) -> None:
     """Limits, scales and ticks of both axes."""
-    x_low, x_high = layout.x_limits(figure)
-    y_low, y_high = layout.y_limits(figure)
+    along, across = layout.x_limits(figure), layout.y_limits(figure)
     if figure.sideways:
-        axes.set_xlim(y_low, y_high)
-        axes.set_ylim(x_high, x_low)
-        _ticks(axes, "x", figure.y)
-        _ticks(axes, "y", figure.x)
+        _ticks(axes, "x", figure.y, across)
+        _ticks(axes, "y", figure.x, along)
+        axes.set_xlim(*across)
+        axes.set_ylim(along[1], along[0])
         return
-    _ticks(axes, "x", figure.x)
-    _ticks(axes, "y", figure.y)
-    axes.set_xlim(x_low, x_high)
-    axes.set_ylim(y_low, y_high)
+    _ticks(axes, "x", figure.x, along)
+    _ticks(axes, "y", figure.y, across)
+    axes.set_xlim(*along)
+    axes.set_ylim(*across)
 
 
-def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
+def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis, limits: tuple[float, float]) -> None:
     own = axes.xaxis if which == "x" else axes.yaxis
     if axis.categories:
         every = list(range(len(axis.categories)))
@@ -211,7 +211,7 @@ def _ticks(axes: Axes, which: Literal["x", "y"], axis: Axis) -> None:
         scale = axes.set_xscale if which == "x" else axes.set_yscale
         scale("log", nonpositive="clip")
         own.set_minor_locator(NullLocator())
-        own.set_major_locator(FixedLocator(axis.ticks) if axis.ticks else LogLocator(numticks=9))
+        own.set_major_locator(FixedLocator(layout.log_ticks(axis, limits)))
     else:
         own.set_major_locator(MaxNLocator(6, steps=[1, 2, 2.5, 5, 10]))
     shown_as = percent if axis.share else number
@@ -308,7 +308,10 @@ def _legend(axes: Axes, figure: Figure) -> None:
     """Above the axes and what stands there already, so that it covers nothing."""
     columns, _ = layout.legend_grid(figure)
     lift = ScaledTranslation(0, layout.strip_height(figure), axes.figure.dpi_scale_trans)
+    handles = dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
     axes.legend(
+        [handles[name] for name in figure.legend()],
+        figure.legend(),
         loc="lower left",
         bbox_to_anchor=(-0.02, 1.0),
         bbox_transform=axes.transAxes + lift,

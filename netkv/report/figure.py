@@ -183,6 +183,8 @@ def plain(text: str, limit: int = 120) -> str:
 
 def number(value: float) -> str:
     """A value at a tick: `0.25`, `800`, `12k`, `1.5M`."""
+    if 1000 <= abs(value) < 10_000 and value % 100:
+        return f"{value:.0f}"
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= size * 0.9999995:
             return f"{value / size:.4g}{letter}"

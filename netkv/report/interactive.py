@@ -16,6 +16,8 @@ _BANDS = {"warmup": (_SOFT, 0.12), "down": ("#d55e00", 0.15)}
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 _STRIP_ROW = 13
 _LEGEND_ROW = 20
+_THOUSANDS = 3000
+"""From here on an axis counts in thousands; below 1 that format would count in thousandths."""
 _PLOT = 270
 """Height of the area of the data, and of rows above it, in pixels."""
 
@@ -32,8 +34,8 @@ def plotly(figure: Figure) -> go.Figure:
         drawn.add_scatter(**_line(figure, series))
     _add_references(drawn, figure)
     strip = _STRIP_ROW * _strip_rows(figure)
-    above = 30 + 14 * bool(figure.note) + _LEGEND_ROW * bool(figure.legend()) + strip
-    below = 70 if layout.leans(figure.x) else 45
+    above = 34 + 22 * bool(figure.note) + _LEGEND_ROW * bool(figure.legend()) + strip
+    below = 80 if layout.leans(figure.x) else 55
     plot = 30 * len(figure.x.categories) * figure.slots if figure.sideways else _PLOT
     x, y = _axis(figure.x, layout.x_limits(figure)), _axis(figure.y, layout.y_limits(figure))
     if figure.sideways:
@@ -188,15 +190,14 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
         shown = list(layout.shown_categories(axis))
         about["tickvals"] = shown
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
-    elif axis.ticks:
+    elif axis.log:
         show = percent if axis.share else number
-        about["tickvals"] = list(axis.ticks)
-        about["ticktext"] = [show(tick) for tick in axis.ticks]
+        about["tickvals"] = layout.log_ticks(axis, limits)
+        about["ticktext"] = [show(tick) for tick in about["tickvals"]]
     elif axis.share:
         about["tickformat"] = "~%"
-    else:
-        about["exponentformat"] = "SI"
-        about["dtick"] = 1 if axis.log and high / low > 10 else None
+    elif high >= _THOUSANDS:
+        about["tickformat"] = "~s"
     return about
 
 

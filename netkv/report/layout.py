@@ -35,6 +35,8 @@ _LINE = 0.15
 _TITLE_CHARACTERS = 52
 _NOTE_CHARACTERS = 75
 _SIDE_LABEL = 26
+_FEW_TICKS = 3
+_MOST_TICKS = 8
 _CHARACTER = 0.53 / 72
 """Width of a character for a point of type."""
 
@@ -67,7 +69,7 @@ def title_height(figure: Figure) -> float:
 
 def side_label(text: str) -> str:
     """A category beside bars that lie, on as many lines as it needs."""
-    return "\n".join(textwrap.wrap(text, _SIDE_LABEL))
+    return "\n".join(textwrap.wrap(text, _SIDE_LABEL, break_on_hyphens=False))
 
 
 def first_box(figure: Figure, place: tuple[float, ...]) -> tuple[float, float, float, float]:
@@ -108,8 +110,8 @@ def y_limits(figure: Figure) -> tuple[float, float]:
 
 def _extremes(figure: Figure) -> tuple[float, float]:
     """The least and the greatest value that have to be seen."""
-    least: list[float] = []
-    greatest: list[float] = [reference.value for reference in figure.references]
+    greatest = [reference.value for reference in figure.references]
+    least = list(greatest)
     for series in figure.series:
         for at in range(len(series.x)):
             top = series.top(at)
@@ -200,6 +202,24 @@ def shown_categories(axis: Axis) -> Iterator[int]:
 def _above(figure: Figure) -> float:
     _, rows = legend_grid(figure)
     return title_height(figure) + _LINE * rows + strip_height(figure)
+
+
+def log_ticks(axis: Axis, limits: tuple[float, float]) -> list[float]:
+    """Where a logarithmic axis has ticks: powers of ten, with 2 and 5 between where those are few.
+
+    The axis may have its own.
+    """
+    if axis.ticks:
+        return list(axis.ticks)
+    low, high = limits
+    decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    for steps in ((1,), (1, 2, 5)):
+        ticks = [step * 10.0**decade for decade in decades for step in steps]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= _FEW_TICKS:
+            every = math.ceil(len(ticks) / _MOST_TICKS)
+            return ticks[::every]
+    return ticks
 
 
 def _widened(low: float, high: float, share: float, log: bool) -> tuple[float, float]:

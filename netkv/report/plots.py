@@ -223,6 +223,10 @@ def _logarithmic(figure: Figure, plot: Plot) -> Figure:
     wide_y = (lines or plot.y == "latency_us") and not figure.y.share and spans_decades(ys)
     x, y = figure.x, figure.y
     if wide_x if plot.log is None else "x" in plot.log:
+        if not all(value > 0 for value in xs):
+            raise NothingToPlotError(
+                f"'{plot.title}' cannot be drawn: a logarithmic axis cannot show {min(xs):g}."
+            )
         x = replace(x, log=True, ticks=log_ticks(xs))
     if wide_y if plot.log is None else "y" in plot.log:
         y = replace(y, log=True, low=None)

@@ -59,7 +59,7 @@ def title(scheme: str) -> str:
 
 
 def rows(records: Iterable[RunRecord], *, unfinished: bool = False) -> list[Row]:
-    """Runs by their settings, repeats together. Failed runs are left out.
+    """Runs by their settings, repeats together, schemes in their usual order, without failed runs.
 
     With `unfinished` they are taken where no repeat of theirs did better.
     """
@@ -80,17 +80,28 @@ def rows(records: Iterable[RunRecord], *, unfinished: bool = False) -> list[Row]
         if len(hashes[first.scheme]) > 1:
             point["program"] = first.provenance.program_hash[:7]
         found.append(Row(first.scheme, point, tuple(group)))
-    return found
+    points = list(dict.fromkeys(row.key()[1] for row in found))
+    order = _order()
+    return sorted(
+        found,
+        key=lambda row: (points.index(row.key()[1]), order.get(row.scheme, len(order)), row.scheme),
+    )
+
+
+def _order() -> dict[str, int]:
+    """Of schemes in figures."""
+    return {each.name: at for at, each in enumerate(schemes.all_schemes())}
 
 
 def places(keys: Sequence[Key]) -> dict[Key, int]:
     """A place in the palette for each; where only schemes differ, a scheme has always the same."""
     distinct = list(dict.fromkeys(keys))
-    order = [each.name for each in schemes.all_schemes()]
+    order = _order()
     if len({scheme for scheme, _ in distinct}) < len(distinct):
         return {key: place for place, key in enumerate(distinct)}
     unknown = sorted({scheme for scheme, _ in distinct} - set(order))
-    return {key: [*order, *unknown].index(key[0]) for key in distinct}
+    order.update({scheme: len(order) + at for at, scheme in enumerate(unknown)})
+    return {key: order[key[0]] for key in distinct}
 
 
 class Relation:

@@ -70,18 +70,6 @@ class RunHead(Result):
         mean = sum(self.server_load) / len(self.server_load) if self.server_load else 0.0
         return max(self.server_load) / mean if mean > 0 else None
 
-    def label(self) -> str:
-        """What tells it apart from its neighbours in a figure: scheme, sweep point, repeat."""
-        point = ", ".join(
-            f"{path.rsplit('.', 1)[-1]} {value}" for path, value in self.params.items()
-        )
-        parts = [
-            self.scheme,
-            *([point] if point else []),
-            *([f"#{self.repeat + 1}"] if self.repeat else []),
-        ]
-        return " · ".join(parts)
-
 
 class RunRecord(RunHead):
     """A run whole, as it is exported."""

@@ -80,6 +80,53 @@ def test_comparison_and_verdicts(served: Served) -> None:
     assert verdicts["thresholds"][0]["ok"]
 
 
+PLOTS = [
+    {"y": "throughput_ops", "x": "scheme", "title": "Throughput"},
+    {"y": "lost_ops", "x": "time", "title": "Losses"},
+    {"y": "served_by", "x": "scheme", "relative_to": {"scheme": "farreach"}, "title": "Missing"},
+]
+
+
+def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -> None:
+    with StoreSink(served.store) as sink:
+        for scheme in ("nocache", "netcache"):
+            record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
+    asked = {"run": ["p-nocache", "p-netcache"]}
+    document = httpx.get(f"{served.url}/api/plots", params=asked).json()
+    assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
+    assert [trace["y"] for trace in document["figures"][1]["data"]] == [
+        [0.0] * 13 + [3.0] + [0.0] * 9
+    ] * 2
+    (sentence,) = document["left_out"]
+    assert sentence.startswith("'Missing' cannot be drawn: ")
+    for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
+        answer = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        assert answer.headers["content-type"].startswith(media)
+        assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
+        assert answer.content.startswith(begin)
+        again = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        assert again.content == answer.content
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "sentence"),
+    [
+        ("/api/plots?run=nope", 404, "There is no run 'nope'"),
+        ("/api/plots", 422, "'run': Field required"),
+        ("/api/plots/throughput.svg?run=plain", 404, "no figure 'throughput' of these runs"),
+        ("/api/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
+    ],
+)
+def test_figure_that_is_not_there_is_said_in_json(
+    served: Served, path: str, status: int, sentence: str
+) -> None:
+    with StoreSink(served.store) as sink:
+        record(sink, start("plain"))
+    answer = httpx.get(served.url + path)
+    assert answer.status_code == status
+    assert sentence in answer.json()["error"]
+
+
 @pytest.mark.parametrize(
     "path", ["/api/runs/nope", "/api/runs/nope/series", "/api/nope", "/api/groups/x/verdicts"]
 )

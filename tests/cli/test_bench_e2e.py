@@ -55,10 +55,10 @@ def test_stores_that_are_not_there_are_left_out_with_a_sentence(
 ) -> None:
     empty = tmp_path / "bin"
     empty.mkdir()
-    drawn = tmp_path / "bars.svg"
+    drawn = tmp_path / "throughput.svg"
     said = netkv(
         *SHORT, "--program", "cache_read", "--value-size", "16", "--value-size", "64",
-        "--executor", "interpreter", "--plot", str(drawn),
+        "--executor", "interpreter", "--plot", str(drawn), "--plot", str(tmp_path / "all.png"),
         PATH=str(empty),
     )  # fmt: skip
     assert said.status == 0, said.err
@@ -66,13 +66,16 @@ def test_stores_that_are_not_there_are_left_out_with_a_sentence(
     assert "'apt-get install memcached' installs it" in said.err
     assert "redis" not in said.out
     assert "throughput, switch to echo, values of 16 bytes" in said.out
-    assert drawn.read_text(encoding="utf-8").count("read-hit-trains (interpreter, 64 B)") == 1
+    bars = drawn.read_text(encoding="utf-8")
+    assert bars.count("<!-- cache_read read-hit-trains -->") == 4
+    assert bars.count("<!-- (interpreter, 64 B) -->") == 2
+    assert (tmp_path / "all.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["--plot", "figure.png"], "--plot figure.png: the name should end in '.html' or '.svg'."),
+        (["--plot", "figure.gif"], "--plot figure.gif: the name should end in '.svg', '.png'"),
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
         (["--value-size", "1000"], "A value of 1000 bytes"),
         (["--executor", "fast"], "--executor"),

@@ -38,8 +38,8 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         [
             *(sys.executable, "-c"),
             "import sys; from netkv.cli import app; "
-            "print([m for m in ('sqlalchemy', 'fastapi', 'plotly', 'pydantic', 'finsy', 'rich')"
-            " if m in sys.modules])",
+            "print([m for m in ('sqlalchemy', 'fastapi', 'plotly', 'matplotlib', 'pydantic',"
+            " 'finsy', 'rich') if m in sys.modules])",
         ],
         cwd=ROOT,
         capture_output=True,
@@ -58,11 +58,15 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["runs", "show", "nope"],
         ["runs", "list", "--limit", "0"],
         ["runs", "export", "compared", "--csv", "--html"],
+        ["runs", "plot", "nope"],
+        ["runs", "plot", "nope", "--out", "figure.gif"],
+        ["scenario", "run", "quickstart", "--plot", "figure.gif"],
+        ["scenario", "run", "quickstart", "--plot", "no-such-directory/figure.svg"],
         ["scenario", "run", "quickstrat"],
         ["scenario", "run", "quickstart", "--scheme", "netcash"],
         ["scenario", "run", "quickstart", "--set", "workload.zipff=1"],
         ["scenario", "run", "quickstart", "--set", "nonsense"],
-        ["scenario", "run", "quickstart", "--mode", "sim"],
+        ["scenario", "run", "quickstart", "--mode", "simm"],
         ["scenario", "run", "quickstart", "--repeat", "0"],
         ["scenario", "show", "/does/not/exist.yaml"],
         ["status", "no-such-lab"],

@@ -184,3 +184,60 @@ def test_wrong_expectation_names_its_line() -> None:
     text = error_of(GOOD + "expect:\n  - netcache.throughput >= 2\n")
     assert text.startswith("scenarios/mine.yaml:11: 'throughput' in")
     assert "Did you mean 'throughput_ops'" in text
+
+
+SWEEP = "sweep:\n  workload.zipf: [0, 0.9]\nplots:\n"
+
+
+@pytest.mark.parametrize(
+    ("plot", "part"),
+    [
+        ("{y: throughput}", "'plots.0.y' is 'throughput'; it should be 'throughput_ops', "),
+        ("{x: workload.writes}", "'plots.0.x': 'workload.writes' is not swept"),
+        ("{x: workload.zip}", "Did you mean 'workload.zipf'? Possible: scheme, time, workload."),
+        ("{y: server_load, x: time}", "over 'time' take 'load_imbalance'"),
+        ("{y: latency_us, x: workload.zipf}", "over 'workload.zipf' take 'latency_p99_us'"),
+        ("{kind: stacked}", "'served_by' and kind 'stacked' go together"),
+        ("{y: served_by, x: time}", "known of whole runs only"),
+        ("{x: time, kind: bars}", "over time there are lines"),
+        ("{kind: lines}", "schemes have no order"),
+        ("{y: hit_ratio, kind: distribution}", "a distribution is one of 'latency_us'"),
+        ("{x: workload.zipf, log: [x]}", "'plots.0.log': a logarithmic axis cannot show 0 of"),
+        ("{x: time, log: [x]}", "needs lines over the numbers of a sweep"),
+        ("{relative_to: {}}", "has a 'scheme', a 'point' of the sweep, or both"),
+        ("{relative_to: {scheme: netcach}}", "Did you mean 'netcache'?"),
+        ("{relative_to: {schem: nocache}}", "is not an option of a baseline"),
+        ("{relative_to: {point: {workload.writes: 0}}}", "'workload.writes' is not swept"),
+        ("{relative_to: {point: {workload.zipf: 1}}}", "1 is not a value of 'workload.zipf'"),
+    ],
+)
+def test_plot_that_could_not_be_drawn_is_refused_with_its_line(plot: str, part: str) -> None:
+    text = error_of(f"{GOOD}{SWEEP}  - {plot}\n")
+    assert text.startswith("scenarios/mine.yaml:13: ")
+    assert part in text
+
+
+def test_plots_of_all_kinds_are_accepted() -> None:
+    loader.loads(
+        GOOD
+        + SWEEP
+        + """\
+  - {x: workload.zipf, relative_to: {scheme: nocache, point: {workload.zipf: 0}}, log: [y]}
+  - {x: workload.zipf, kind: bars, relative_to: {point: {workload.zipf: 0}}}
+  - {y: served_by, x: workload.zipf}
+  - {y: served_by, kind: stacked}
+  - {y: latency_us}
+  - {y: latency_us, kind: distribution}
+  - {y: server_load, relative_to: {scheme: nocache}}
+  - {y: hit_ratio, x: time, kind: lines}
+  - {y: cached, x: workload.zipf, log: []}
+""",
+        "f",
+    )
+
+
+def test_another_sweep_than_the_files_drops_plots_over_the_old_one() -> None:
+    text = GOOD + SWEEP + "  - {x: workload.zipf}\n  - {y: hit_ratio}\n"
+    scenario = loader.loads(text, "f", ["sweep={lab.servers: [2, 4]}"])
+    assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
+    assert len(loader.loads(text, "f", ["sweep={workload.zipf: [0.5]}"]).plots) == 2

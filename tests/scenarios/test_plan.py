@@ -36,9 +36,11 @@ def test_sweep_is_every_combination_and_repeats_have_their_own_seed() -> None:
     assert runs[0].params == {"workload.zipf": 0.5, "lab.servers": 2}
 
 
-def test_choosing_a_scheme_drops_thresholds_about_others() -> None:
-    scenario = only_schemes(loader.loads(TEXT, "f"), ["netcache"])
+def test_choosing_a_scheme_drops_thresholds_and_plots_about_others() -> None:
+    plots = "plots:\n  - {relative_to: {scheme: nocache}}\n  - {y: hit_ratio}\n"
+    scenario = only_schemes(loader.loads(TEXT + plots, "f"), ["netcache"])
     assert scenario.schemes == ["netcache"]
     assert scenario.expect == ["netcache.stale_reads == 0"]
+    assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
     with pytest.raises(UsageError, match="Did you mean 'netcache'"):
         only_schemes(scenario, ["netcash"])

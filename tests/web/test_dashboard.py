@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,6 +12,7 @@ from playwright.sync_api import Page, expect
 from recorded_runs import record, record_comparison, samples, start
 from serving import Served
 
+from netkv.report.figure import PALETTE
 from netkv.runs import StoreSink
 
 
@@ -24,7 +28,7 @@ def traces(page: Page, chart: str) -> list[dict[str, Any]]:
 
 def wait_for_traces(page: Page, chart: str, count: int) -> None:
     page.wait_for_function(
-        "([id, count]) => document.getElementById(id).data?.length === count", arg=[chart, count]
+        "([id, count]) => document.getElementById(id)?.data?.length === count", arg=[chart, count]
     )
 
 
@@ -185,6 +189,91 @@ def test_exported_page_draws_its_figures_without_a_network(
     expect(page.locator(".main-svg").first).to_be_visible()
     assert page.locator(".plotly-graph-div").count() == 5
     expect(page.locator("table").first).to_contain_text("2.60x")
+
+
+PLOTS = [
+    {"y": "throughput_ops", "x": "workload.zipf", "title": "Throughput over skew"},
+    {"y": "served_by", "x": "workload.zipf", "title": "<i>Who served what</i>"},
+    {"y": "cached", "x": "scheme", "relative_to": {"scheme": "farreach"}, "title": "Missing"},
+]
+
+
+def record_sweep(served: Served, mode: str = "live") -> None:
+    with StoreSink(served.store, group="gsweep") as sink:
+        for at, zipf in enumerate((0.9, 0.99)):
+            for later, scheme in enumerate(("nocache", "netcache")):
+                run = start(
+                    f"{scheme}-{zipf}",
+                    scheme,
+                    params={"workload.zipf": zipf},
+                    parameters={"plots": PLOTS},
+                    mode=mode,
+                    started_at=1_790_000_000.0 + 20 * at + later,
+                )
+                record(sink, run)
+
+
+def test_sweep_shows_the_figures_of_its_scenario(served: Served, page: Page) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    wait_for_traces(page, "plot-0", 2)
+    assert [trace["name"] for trace in traces(page, "plot-0")] == ["NoCache", "NetCache"]
+    assert [trace["points"] for trace in traces(page, "plot-0")] == [2, 2]
+    assert len(traces(page, "plot-1")) == 3
+    heads = page.locator("#plots h2")
+    expect(heads).to_have_text(["Throughput over skew", "<i>Who served what</i>"])
+    expect(page.locator("#plots")).to_contain_text("'Missing' cannot be drawn")
+    assert page.locator("#plots i").count() == 0
+    expect(page.locator("#plot-0 .main-svg").first).to_be_visible()
+    page.locator("[id='run-netcache-0.99']").uncheck()
+    page.wait_for_function("() => document.getElementById('plot-0').data?.[1].y.length === 1")
+    for run in ("nocache-0.9", "netcache-0.9", "nocache-0.99"):
+        page.locator(f"[id='run-{run}']").uncheck()
+    expect(page.locator("#plots")).to_be_hidden()
+
+
+def test_figure_is_downloaded_as_the_server_draws_it(served: Served, page: Page) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    for kind in ("SVG", "PNG"):
+        link = page.get_by_role("link", name=f"Throughput over skew as {kind}")
+        with page.expect_download() as waited:
+            link.click()
+        download = waited.value
+        assert download.suggested_filename == f"throughput-over-skew.{kind.lower()}"
+        content = download.path().read_bytes()
+        assert content.startswith(b"<?xml" if kind == "SVG" else b"\x89PNG")
+
+
+def test_figures_take_the_colours_of_the_theme(served: Served, page: Page) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    wait_for_traces(page, "plot-0", 2)
+
+    def grid() -> str:
+        found: str = page.evaluate("document.getElementById('plot-0').layout.yaxis.gridcolor")
+        return found
+
+    page.locator("#theme").click()
+    light = grid()
+    page.locator("#theme").click()
+    assert grid() != light
+
+
+def test_mode_stands_beside_the_scheme(served: Served, page: Page) -> None:
+    record_sweep(served, mode="sim")
+    page.goto(served.url)
+    expect(page.locator("#comparison tbody tr").first.locator("td").first).to_contain_text("sim")
+    expect(page.locator("#runs .name").first).to_have_text("nocache (sim) · zipf 0.9")
+    wait_for_traces(page, "throughput", 4)
+    axis = page.evaluate("document.getElementById('throughput').layout.xaxis.title.text")
+    assert axis == "virtual seconds"
+
+
+def test_runs_have_the_colours_of_the_servers_figures() -> None:
+    text = (Path(__file__).parents[2] / "web" / "js" / "store.js").read_text(encoding="utf-8")
+    (line,) = re.findall(r"^const COLOURS = (.*);$", text, flags=re.MULTILINE)
+    assert tuple(json.loads(line)) == PALETTE
 
 
 @pytest.mark.timeout(300)

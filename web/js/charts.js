@@ -25,20 +25,24 @@ function draw(runs) {
   const shown = runs.map((run, index) => ({ run, colour: colourAt(index), series: seriesOf(run.id) }));
   const loaded = shown.filter((each) => each.series);
   const shapes = [...warmup(runs), ...disturbances(loaded)];
+  const x = { title: { text: runs.length && runs.every((run) => run.mode === "sim") ? "virtual seconds" : "seconds" } };
   // One legend is enough: a run has its colour in the list and the table as well.
   plot("throughput", lines(loaded, "throughput_ops", "%{y:,.0f} ops/s"), {
     shapes,
+    x,
     y: { rangemode: "tozero", tickformat: "~s" },
     legend: true,
   });
   const hits = lines(loaded, "hit_ratio", "%{y:.1%}").filter((trace) => trace.y.some((value) => value != null));
   plot("hits", hits, {
     shapes: [...shapes, ...predictions(loaded)],
+    x,
     y: { range: [0, 1], tickformat: ".0%" },
     empty: loaded.length ? "No caching scheme among these runs" : "",
   });
   plot("latency", lines(loaded, "latency_p99_us", "%{text}", milliseconds), {
     shapes,
+    x,
     y: { rangemode: "tozero", ticksuffix: " ms" },
   });
   plot("load", loads(loaded), {
@@ -119,7 +123,7 @@ function disturbances(shown) {
       }
     }
     // At its end every rack is taken down; only what stayed down before that is a disturbance.
-    for (const start of down.values()) if (start < run.duration - 0.5) bands.push([start, end]);
+    for (const start of down.values()) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end]);
   }
   return [...union(bands).map(([from, to]) => band(from, to, colour("--bad"), 0.15)), ...shapes];
 }
@@ -153,7 +157,7 @@ function plot(id, traces, { shapes = [], x = {}, y = {}, bars = false, legend = 
     legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom", font: { color: colour("--text") } },
     barmode: "group",
     bargap: 0.25,
-    xaxis: { ...axis, title: bars ? undefined : { text: "seconds" }, showgrid: false, ...x },
+    xaxis: { ...axis, showgrid: false, ...x },
     yaxis: { ...axis, ...y },
     shapes: traces.length ? shapes : [],
     annotations: traces.length || !empty ? [] : [{ text: empty, showarrow: false, xref: "paper", yref: "paper", x: 0.5, y: 0.5 }],

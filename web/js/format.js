@@ -46,9 +46,14 @@ export function params(values) {
     .join(", ");
 }
 
-/** What tells a run apart from its neighbours: scheme, sweep point, repeat. */
+/** Seconds into a run, with as many digits as its clock deserves. */
+export function time(seconds, mode) {
+  return mode === "live" ? seconds.toFixed(1) : String(Number(seconds.toPrecision(6)));
+}
+
+/** What tells a run apart from its neighbours: scheme, mode unless it is live, sweep point, repeat. */
 export function label(run) {
-  const parts = [run.scheme];
+  const parts = [run.mode === "live" ? run.scheme : `${run.scheme} (${run.mode})`];
   if (Object.keys(run.params).length) parts.push(params(run.params));
   if (run.repeat) parts.push(`#${run.repeat + 1}`);
   return parts.join(" · ");

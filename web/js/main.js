@@ -4,6 +4,7 @@ import { listen } from "./api.js";
 import { byId } from "./dom.js";
 import * as charts from "./charts.js";
 import * as launch from "./launch.js";
+import * as plots from "./plots.js";
 import * as runs from "./runs.js";
 import * as store from "./store.js";
 import * as summary from "./summary.js";
@@ -19,6 +20,7 @@ function redraw() {
 function refresh() {
   runs.render();
   summary.render(runs.shown());
+  plots.render(runs.shown());
   redraw();
 }
 
@@ -44,7 +46,10 @@ async function onActivity(now) {
   await reload();
 }
 
-theme.start(redraw);
+theme.start(() => {
+  plots.redraw();
+  redraw();
+});
 store.start(() => {
   summary.renderEvents(runs.shown());
   redraw();

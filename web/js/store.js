@@ -2,8 +2,8 @@
 
 import { get } from "./api.js";
 
-/** Colours for runs; readable on light and dark. */
-const COLOURS = ["#4c78dd", "#e8a317", "#ee6a5c", "#3fae9a", "#8e63d9", "#d8699f", "#6aa84f", "#7f8fa9"];
+/** Colours for runs: those of the figures that the server makes (netkv/report/figure.py). */
+const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f", "#a6761d"];
 /** Points of a trace; the server joins neighbours of longer runs. */
 const MAX_POINTS = 1200;
 

@@ -2,7 +2,7 @@
 
 import { get } from "./api.js";
 import { byId, make, swatch, table } from "./dom.js";
-import { count, factor, label, latency, number, params, rate, share } from "./format.js";
+import { count, factor, label, latency, number, params, rate, share, time } from "./format.js";
 import { colourAt, seriesOf } from "./store.js";
 
 const HEADINGS = ["scheme", "ops/s", "ratio", "mean latency", "p99", "hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"];
@@ -50,7 +50,8 @@ function cells(row, runs) {
   const index = runs.findIndex((run) => run.id === row.runs[0]);
   const point = params({ ...row.params, ...row.settings });
   const repeats = row.runs.length > 1 ? ` (${row.runs.length} runs)` : "";
-  const name = make("td", { class: "strong" }, swatch(colourAt(index)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`);
+  const mode = make("small", {}, runs[index]?.mode ?? "");
+  const name = make("td", { class: "strong" }, swatch(colourAt(index)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`, mode);
   const better = row.ratio && !row.baseline && row.ratio.mean >= 1;
   return [
     name,
@@ -92,13 +93,13 @@ async function verdictsOf(runs) {
 export function renderEvents(runs) {
   const rows = runs.flatMap((run, index) => {
     const events = seriesOf(run.id)?.events ?? [];
-    return events.map((event) => ({ event, index }));
+    return events.map((event) => ({ event, index, mode: run.mode }));
   });
   rows.sort((a, b) => a.event.time - b.event.time);
   byId("events").replaceChildren(
     rows.length
-      ? table(["at", "what", "node", ""], rows.map(({ event, index }) => [
-          make("td", {}, swatch(colourAt(index)), event.time.toFixed(1)),
+      ? table(["at", "what", "node", ""], rows.map(({ event, index, mode }) => [
+          make("td", {}, swatch(colourAt(index)), time(event.time, mode)),
           make("td", { class: event.kind === "failed" || event.kind === "killed" ? "bad" : "" }, event.kind),
           event.node,
           event.text,

@@ -1,0 +1,50 @@
+"""Figures go where the user says, and a place that cannot be is told before anything is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from test_drawing import LINES, STACKED
+
+from netkv.errors import NetkvError, UsageError
+from netkv.report.files import destination, write
+
+
+def test_directory_gets_both_files_of_each_figure(tmp_path: Path) -> None:
+    written = write([destination(tmp_path)], [LINES, STACKED], lambda: "")
+    names = ["lines.svg", "lines.png", "stacked.svg", "stacked.png"]
+    assert [file.name for file in written] == names
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
+
+
+def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
+    to = [destination(tmp_path / name) for name in ("stacked.svg", "all.SVG", "page.html")]
+    one, every, page = write(to, [LINES, STACKED], lambda: "<!doctype html>")
+    assert "Throughput over skew" not in one.read_text(encoding="utf-8")
+    for title in ("Throughput over skew", "Who served what"):
+        assert title in every.read_text(encoding="utf-8")
+    assert page.read_text(encoding="utf-8") == "<!doctype html>"
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("figure.gif", "figure.gif: the name should end in '.svg', '.png' or '.html', or be that"),
+        ("figure", "of a directory that is there."),
+        ("no-such/figure.svg", "there is no directory 'no-such'."),
+        ("no-such/", "of a directory that is there."),
+    ],
+)
+def test_place_that_cannot_be_is_told_at_once(name: str, sentence: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        destination(Path(name))
+    assert str(caught.value).startswith(f"--plot {Path(name)}: ")
+    assert sentence in str(caught.value)
+
+
+def test_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+    to = destination(tmp_path / "figure.svg")
+    (tmp_path / "figure.svg").mkdir()
+    with pytest.raises(NetkvError, match=r"figure.svg cannot be written: Is a directory\."):
+        write([to], [LINES], lambda: "")

@@ -1,0 +1,322 @@
+"""A figure shows what the runs are, and says in words what it cannot show."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from recorded_runs import record, record_comparison, start
+from sweeps import sweep
+
+from netkv.report import plots
+from netkv.report.figure import Figure, Series
+from netkv.runs import RunRecord, Store, StoreSink
+from netkv.scenarios.plot import Plot
+from netkv.scenarios.results import RunEvent
+
+
+def plot(**options: Any) -> Plot:
+    return Plot.model_validate(options)
+
+
+def named(figure: Figure, name: str) -> Series:
+    return next(series for series in figure.series if series.name == name)
+
+
+def with_plots(records: list[RunRecord], *asked: dict[str, Any]) -> list[RunRecord]:
+    """The runs as if their scenario had these plots."""
+    return [
+        run.model_copy(update={"parameters": {**run.parameters, "plots": list(asked)}})
+        for run in records
+    ]
+
+
+def changed(records: list[RunRecord], **changes: Any) -> list[RunRecord]:
+    return [run.model_copy(update=changes) for run in records]
+
+
+def test_repeats_are_one_point_with_their_interval(store: Store) -> None:
+    figure = plots.draw(plot(x="workload.zipf"), sweep(store))
+    assert [series.name for series in figure.series] == ["NoCache", "NetCache"]
+    nocache = named(figure, "NoCache")
+    assert nocache.x == (0, 0.9, 0.99)
+    assert nocache.y == pytest.approx((2000, 1000, 667), rel=0.05)
+    assert all(half is not None and 0 < half < 200 for half in nocache.spread)
+    assert (figure.x.title, figure.y.title) == ("Zipf exponent", "Throughput (operations/s)")
+    alone = plots.draw(plot(x="workload.zipf"), sweep(store, repeats=1, prefix="alone"))
+    assert named(alone, "NoCache").spread == (None, None, None), "one run has no interval"
+
+
+def test_failed_repeat_does_not_bend_a_mean(store: Store) -> None:
+    records = sweep(store)
+    records[0] = records[0].model_copy(update={"status": "failed", "throughput_ops": 0.0})
+    figure = plots.draw(plot(x="workload.zipf"), records)
+    assert named(figure, "NoCache").y[0] == pytest.approx(2000, rel=0.05)
+
+
+def test_scheme_keeps_its_colour_whatever_else_is_drawn(store: Store) -> None:
+    records = sweep(store)
+    both = plots.draw(plot(x="workload.zipf"), records)
+    alone = plots.draw(plot(x="workload.zipf"), [r for r in records if r.scheme == "netcache"])
+    bars = plots.draw(plot(), store.records(record_comparison(store)))
+    assert named(both, "NetCache").colour == named(alone, "NetCache").colour
+    assert bars.series[1].colour == named(both, "NetCache").colour != bars.series[0].colour
+
+
+def test_ratio_to_a_scheme_is_taken_at_the_same_point(store: Store) -> None:
+    asked = plot(x="workload.zipf", relative_to={"scheme": "nocache"})
+    figure = plots.draw(asked, sweep(store))
+    assert named(figure, "NoCache").y == (1, 1, 1)
+    assert named(figure, "NetCache").y == pytest.approx((2.6, 5.2, 7.8), rel=0.05)
+    assert all(named(figure, "NetCache").spread)
+    assert figure.y.title == "Throughput relative to NoCache"
+
+
+def test_ratio_to_a_point_is_taken_there(store: Store) -> None:
+    records = sweep(store)
+    point = {"point": {"workload.zipf": 0}}
+    own = plots.draw(plot(x="workload.zipf", relative_to=point), records)
+    assert named(own, "NoCache").y == pytest.approx((1, 1 / 2, 1 / 3), rel=0.05)
+    assert named(own, "NetCache").y == pytest.approx((1, 1, 1), rel=0.05)
+    one = plots.draw(plot(x="workload.zipf", relative_to={"scheme": "nocache", **point}), records)
+    assert named(one, "NetCache").y == pytest.approx((2.6, 2.6, 2.6), rel=0.05)
+    assert one.y.title == "Throughput relative to NoCache at zipf 0"
+
+
+def test_cache_and_servers_add_up_to_the_throughput(store: Store) -> None:
+    figure = plots.draw(plot(y="served_by", x="workload.zipf"), sweep(store))
+    names = [series.name for series in figure.series]
+    assert names == ["NoCache", "NetCache: servers", "NetCache: cache"]
+    servers, cache = figure.series[1:]
+    assert servers.slot == cache.slot != figure.series[0].slot
+    assert cache.base == servers.y
+    throughput = plots.draw(plot(x="workload.zipf"), sweep(store, prefix="again"))
+    tops = [cache.top(at) for at in range(3)]
+    assert tops == pytest.approx(named(throughput, "NetCache").y)
+    # Servers did 52% of the recorded operations.
+    assert servers.y == pytest.approx([0.52 * (top or 0) for top in tops], rel=0.1)
+    assert cache.spread == pytest.approx(named(throughput, "NetCache").spread)
+
+
+def test_writes_are_not_credited_to_the_cache(store: Store) -> None:
+    """The hit ratio is one of reads only."""
+    records = store.records(record_comparison(store))
+    records = changed(
+        records, throughput_ops=1000.0, hit_ratio=1.0, server_load=[150.0, 100.0], params={}
+    )
+    figure = plots.draw(plot(y="served_by"), records)
+    servers, cache = figure.series
+    assert (servers.name, cache.name) == ("servers", "cache")
+    assert servers.y == (1000, 250)
+    assert cache.y == (None, 750)
+
+
+def test_load_is_sorted_so_that_schemes_can_be_compared(store: Store) -> None:
+    records = store.records(record_comparison(store, repeats=2))
+    shuffled = [r.model_copy(update={"server_load": r.server_load[::-1]}) for r in records]
+    figure = plots.draw(plot(y="server_load"), shuffled)
+    for series in figure.series:
+        assert list(series.y) == sorted(series.y, key=lambda load: -(load or 0))
+    assert figure.x.categories == tuple("12345678")
+    relative = plots.draw(plot(y="server_load", relative_to={"scheme": "nocache"}), records)
+    assert named(relative, "NoCache").y[0] == pytest.approx(3.2)
+
+
+def test_latency_has_bars_for_percentiles_and_a_distribution(store: Store) -> None:
+    records = store.records(record_comparison(store))
+    bars = plots.draw(plot(y="latency_us"), records)
+    assert bars.x.categories == ("p50", "p95", "p99", "p99.9")
+    assert bars.y.unit == "ms", "4,000 µs are easier to read as 4 ms"
+    assert named(bars, "NoCache").y == pytest.approx(
+        (0.7, 1.5, records[0].latency_us.p99 / 1000, 4)
+    )
+    curve = plots.draw(plot(y="latency_us", kind="distribution"), records)
+    assert curve.x.log
+    assert named(curve, "NetCache").y[-1] == 1
+
+
+def test_wide_sweep_gets_a_logarithmic_axis_by_itself(store: Store) -> None:
+    wide = sweep(store, "lab.cache_entries", (10, 100, 1000, 10_000))
+    figure = plots.draw(plot(x="lab.cache_entries"), wide)
+    assert figure.x.log
+    assert figure.x.ticks == (10, 100, 1000, 10_000)
+    assert not plots.draw(plot(x="lab.cache_entries", log=[]), wide).x.log
+    narrow = sweep(store, "lab.cache_entries", (100, 1000, 10_000), prefix="narrow")
+    assert not plots.draw(plot(x="lab.cache_entries"), narrow).x.log
+    zero = sweep(store, "lab.cache_entries", (0, 10, 10_000), prefix="zero")
+    assert not plots.draw(plot(x="lab.cache_entries"), zero).x.log
+
+
+def test_values_without_an_order_get_bars(store: Store) -> None:
+    figure = plots.draw(plot(x="workload.mix"), sweep(store, "workload.mix", ("ycsb-b", "ycsb-a")))
+    assert figure.x.categories == ("ycsb-b", "ycsb-a")
+    assert {series.draw for series in figure.series} == {"bars"}
+    assert [series.slot for series in figure.series] == [0, 1]
+
+
+def test_second_path_of_a_sweep_is_told_apart(store: Store) -> None:
+    records = sweep(store)
+    records += [
+        run.model_copy(update={"id": f"{run.id}-w", "params": {**run.params, "workload.writes": 1}})
+        for run in records
+    ]
+    records = [
+        run
+        if "workload.writes" in run.params
+        else run.model_copy(update={"params": {**run.params, "workload.writes": 0}})
+        for run in records
+    ]
+    figure = plots.draw(plot(x="workload.zipf"), records)
+    assert [series.name for series in figure.series] == [
+        "NoCache, writes 0",
+        "NetCache, writes 0",
+        "NoCache, writes 1",
+        "NetCache, writes 1",
+    ]
+    assert len({series.colour for series in figure.series}) == 4
+
+
+def test_runs_of_another_program_are_another_line(store: Store) -> None:
+    records = sweep(store, repeats=1)
+    other = [
+        run.model_copy(
+            update={"provenance": run.provenance.model_copy(update={"program_hash": "1234567890"})}
+        )
+        for run in records
+    ]
+    figure = plots.draw(plot(x="workload.zipf"), [*records, *other])
+    assert len(figure.series) == 4
+    for series in figure.series:
+        assert series.x == (0, 0.9, 0.99), "no line goes back"
+
+
+def test_events_are_marked_with_their_text(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for scheme, late in (("nocache", 0.0), ("netcache", 0.1)):
+            run = start(f"e-{scheme}", scheme)
+            record(sink, run)
+            for time, kind, node, text in (
+                (-3.0, "starting", "rack", "Bringing up."),
+                (5.0, "note", "rack", "shift hot-in of 200 keys"),
+                (9.99, "note", "rack", "kill servers-0"),
+                (25.0, "stopped", "switch", "after the end"),
+            ):
+                sink.event(run.id, RunEvent(time=time + late, kind=kind, node=node, text=text))
+    figure = plots.draw(plot(x="time"), store.records(["e-nocache", "e-netcache"]))
+    assert [(mark.text, mark.at) for mark in figure.marks] == [("shift hot-in of 200 keys", 5.0)]
+    bands = [(band.text, band.start, band.end) for band in figure.bands]
+    assert bands == [("warm-up", -3, 0), ("servers-0 down", 10, 12)]
+
+
+def test_repeats_over_time_are_a_line_with_a_band(store: Store) -> None:
+    records = store.records(record_comparison(store, repeats=3))
+    figure = plots.draw(plot(x="time"), records)
+    assert [series.name for series in figure.series] == ["NoCache", "NetCache"]
+    line = named(figure, "NoCache")
+    assert line.x == tuple(range(-2, 21))
+    assert line.y[5] == pytest.approx(
+        sum(run.series["throughput_ops"][5] for run in records if run.scheme == "nocache") / 3
+    )
+    assert all(line.spread)
+    assert not line.marked
+    ratio = plots.draw(plot(x="time", relative_to={"scheme": "nocache"}), records)
+    assert named(ratio, "NetCache").y[8] == pytest.approx(2.6, rel=0.1)
+
+
+def test_long_run_is_short_enough_to_draw_and_keeps_its_worst_latency(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record(sink, start("long", duration=4000.0))
+    records = store.records(["long"])
+    records[0].series["latency_p99_us"][2345] = 1e6
+    figure = plots.draw(plot(y="latency_p99_us", x="time"), records)
+    assert 600 < len(figure.series[0].x) <= 1201
+    assert max(value or 0 for value in figure.series[0].y) == 1000
+    assert figure.y.unit == "ms"
+
+
+def test_predicted_hit_ratio_is_drawn_and_shares_end_at_one(store: Store) -> None:
+    figure = plots.draw(
+        plot(y="hit_ratio", x="time"), store.records(record_comparison(store, repeats=2))
+    )
+    assert [series.name for series in figure.series] == ["NetCache"], "NoCache has no hits"
+    assert {reference.value for reference in figure.references} == {0.484}
+    assert figure.legend() == ("NetCache", "predicted")
+    assert figure.y.high == 1
+
+
+def test_time_of_a_simulated_run_is_virtual(store: Store) -> None:
+    records = store.records(record_comparison(store))
+    assert plots.draw(plot(x="time"), records).x.title == "Time (s)"
+    simulated = changed(records, mode="sim")
+    assert plots.draw(plot(x="time"), simulated).x.title == "Virtual time (s)"
+    both = plots.draw(plot(), [*records, *simulated])
+    assert [series.name for series in both.series] == ["mode live", "mode sim"]
+
+
+def test_runs_that_were_started_apart_are_drawn_over_what_differs(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for servers in (16, 4):
+            parameters = {"lab": {"servers": servers}}
+            record(sink, start(f"with-{servers}", parameters=parameters))
+    figure = plots.draw(plot(x="lab.servers"), store.records(["with-16", "with-4"]))
+    assert figure.series[0].x == (4, 16)
+
+
+def test_what_a_scenario_asks_for_is_drawn_under_names_of_its_own(store: Store) -> None:
+    records = with_plots(
+        store.records(record_comparison(store)),
+        {"y": "throughput_ops", "x": "scheme", "title": "Throughput, 50% more!"},
+        {"y": "hit_ratio", "x": "time", "title": "Throughput 50 more"},
+        {"y": "server_load", "x": "scheme", "title": "../../etc/passwd"},
+        {"y": "lost_ops", "x": "scheme", "title": "丢失"},
+    )
+    drawn = plots.of_scenario(records)
+    assert [figure.name for figure in drawn.figures] == [
+        "throughput-50-more",
+        "throughput-50-more-2",
+        "etc-passwd",
+        "lost-ops-scheme",
+    ]
+    assert drawn.left_out == []
+    other = changed(records, scenario="other")
+    assert plots.asked_for([*records, *other]).figures[4].name == "other-throughput-50-more"
+
+
+def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) -> None:
+    records = store.records(record_comparison(store))
+    assert len(plots.of_scenario(records).figures) == 5
+    assert plots.asked_for(records).figures == []
+    asked = with_plots(records, {"y": "throughput_ops", "x": "scheme", "title": "Mine"})
+    titles = [figure.title for figure in plots.everything(asked).figures]
+    assert titles[0] == "Mine"
+    assert len(titles) == 5, "none of the usual figures is drawn twice"
+
+
+@pytest.mark.parametrize(
+    ("asked", "changes", "sentence"),
+    [
+        ({"y": "latency_p999_us"}, {"latency_us": {}}, "none of the 2 runs has 'latency_p999_us'"),
+        ({"y": "cached", "x": "time"}, {"series": {"time": [1.0]}}, "runs has 'cached'"),
+        ({"y": "server_load"}, {"server_load": []}, "none of the 2 runs has 'server_load'"),
+        ({"y": "served_by"}, {"server_load": []}, "none of the 2 runs has 'served_by'"),
+        ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
+        ({}, {"status": "failed"}, "all 2 runs failed"),
+        ({}, {"status": "running"}, "2 of the 2 runs still go on"),
+        ({"relative_to": {"scheme": "farreach"}}, {}, "relative to farreach, which is not among"),
+        ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),
+        ({"y": "server_load", "x": "time"}, {}, "is none that netkv can draw"),
+        ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said_in_a_sentence(
+    store: Store, asked: dict[str, Any], changes: dict[str, Any], sentence: str
+) -> None:
+    records = store.records(record_comparison(store))
+    if "latency_us" in changes:
+        changes = {"latency_us": type(records[0].latency_us)()}
+    drawn = plots.asked_for(with_plots(changed(records, **changes), {**asked, "title": "Mine"}))
+    assert drawn.figures == []
+    (said,) = drawn.left_out
+    assert sentence in said
+    assert said.endswith(".")
+    assert "Mine" in said

@@ -54,7 +54,9 @@ class LabSpec(Spec):
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
     hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
-    """Reads of an uncached key within a second that make it hot, so that it may be cached."""
+    """Reads of an uncached key within an epoch that make it hot, so that it may be cached."""
+    epoch: Annotated[float, Field(gt=0, le=3600)] = 1.0
+    """Seconds after which the statistics of a caching scheme begin anew."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"

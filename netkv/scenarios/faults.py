@@ -69,7 +69,7 @@ def random_schedule(
         kinds = [kind for kind in FAULT_KINDS if _targets(kind, lab, nodes, storage)]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
-    held = {target: math.inf for event in besides for target in _about(event)}
+    held = {target: math.inf for event in besides if (target := about(event)) is not None}
     """When each target is let go."""
     events: list[TimelineEvent] = []
     now = 0.0
@@ -140,15 +140,15 @@ def _targets(
     return [(where, name) for name in possible if nodes is None or name in nodes]
 
 
-def _about(event: TimelineEvent) -> list[Target]:
+def about(event: TimelineEvent) -> Target | None:
     """What an event is about, as far as faults are concerned."""
     if event.node is not None:
-        return [("node", event.node)]
+        return ("node", event.node)
     if event.link is not None:
-        return [("link", event.link.node)]
+        return ("link", event.link.node)
     if event.slow is not None:
-        return [("slow", event.slow.node)]
-    return [("channel", "controller")] if event.partition or event.heal else []
+        return ("slow", event.slow.node)
+    return ("channel", "controller") if event.partition or event.heal else None
 
 
 def _one(rng: random.Random, options: Sequence[_T]) -> _T:

@@ -41,6 +41,28 @@ def check_live(scenario: Scenario) -> None:
             )
 
 
+async def carry_out(event: TimelineEvent, rack: Rack) -> None:
+    """Does what an event says that is no change of the load; raises `NetkvError` if it cannot."""
+    if event.kill is not None:
+        await rack.kill(event.kill)
+    elif event.stop is not None:
+        await rack.stop_node(event.stop)
+    elif event.start is not None:
+        await rack.start_node(event.start, event.storage)
+    elif event.link is not None:
+        for direction in event.link.directions:
+            await rack.impair(event.link.node, direction, event.link.impairment)
+    elif event.slow is not None:
+        await rack.slow(event.slow.node, event.slow.factor)
+    elif event.partition is not None:
+        rack.partition()
+    elif event.heal is not None:
+        rack.heal()
+    elif event.shift is not None:
+        shift = event.shift.model_dump(mode="json", exclude={"every"})
+        await rack.client({"do": "shift", **shift})
+
+
 class Timeline:
     """Events in the order of their times, each taken once."""
 
@@ -61,29 +83,13 @@ class Timeline:
 
     async def perform(self, event: TimelineEvent, rack: Rack, phase: Phase) -> None:
         """Does what an event says; raises `NetkvError` if the rack cannot."""
-        if event.kill is not None:
-            await rack.kill(event.kill)
-        elif event.stop is not None:
-            await rack.stop_node(event.stop)
-        elif event.start is not None:
-            await rack.start_node(event.start, event.storage)
-            if event.start == "client":
-                await self._resume(rack, phase)
-        elif event.link is not None:
-            for direction in event.link.directions:
-                await rack.impair(event.link.node, direction, event.link.impairment)
-        elif event.slow is not None:
-            await rack.slow(event.slow.node, event.slow.factor)
-        elif event.partition is not None:
-            rack.partition()
-        elif event.heal is not None:
-            rack.heal()
-        elif event.shift is not None:
-            shift = event.shift.model_dump(mode="json", exclude={"every"})
-            await rack.client({"do": "shift", **shift})
-        else:
+        if event.rate is not None or event.outstanding is not None:
             self._load = {"do": event.action, "value": getattr(event, event.action)}
             await rack.client(self._load)
+            return
+        await carry_out(event, rack)
+        if event.start == "client":
+            await self._resume(rack, phase)
 
     async def _resume(self, rack: Rack, phase: Phase) -> None:
         """Puts a new load generator to the work that the old one did."""

@@ -55,6 +55,7 @@ def _nocache(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG00
 
 
 def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.base import SECOND
     from netkv.control.entries import NetCacheOptions
     from netkv.control.netcache import NetCache
 
@@ -64,7 +65,10 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
             "without a cache it is the scheme 'nocache'."
         )
     options = NetCacheOptions(
-        capacity=spec.lab.cache_entries, hot_threshold=spec.lab.hot_threshold, seed=spec.seed
+        capacity=spec.lab.cache_entries,
+        hot_threshold=spec.lab.hot_threshold,
+        epoch=max(round(spec.lab.epoch * SECOND), 1),
+        seed=spec.seed,
     )
     return NetCache(topology, options)
 

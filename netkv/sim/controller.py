@@ -38,19 +38,24 @@ class SimController:
         tables: Tables,
         make: Callable[[], base.ControlPlane],
         tell: Callable[[str], object],
+        on_write: Callable[[base.TableWrite, str], object],
     ) -> None:
-        """`make` makes the control plane, anew after the controller has died."""
+        """`make` makes the control plane, anew after the controller has died. `on_write` hears of
+        each table write that has reached the switch, and why it was refused (or nothing)."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
         self._make = make
         self._tell = tell
+        self._on_write = on_write
         self._writes: dict[int, base.TableWrite] = {}
         """On their way to the switch, by token."""
         self._answers: dict[int, base.TableWritten] = {}
         """On their way back."""
         self._token = 0
         self._alive = True
+        self._died = False
+        """Its control plane is one of a controller that is no more."""
         self._due: int | None = None
         self.control_plane = make()
         self.bytes = 0
@@ -89,17 +94,23 @@ class SimController:
 
     def switch_started(self) -> None:
         """The switch is back with empty tables."""
+        if self._died:
+            # Whoever controls it now has never seen it.
+            self.replace()
+            return
         self._alive = True
         self._hear(base.SwitchRestarted())
 
     def die(self) -> None:
         """The controller is gone, with all that it knew."""
+        self._died = True
         self._end()
 
     def replace(self) -> None:
         """Another controller takes over a switch whose program was loaded anew."""
         self.control_plane = self._make()
         self._alive = True
+        self._died = False
         self._hear(base.Started())
 
     def timer(self, now: int) -> None:
@@ -131,6 +142,7 @@ class SimController:
         if write is None:
             return  # of a former life of the switch
         error = self._tables.carry_out(write)
+        self._on_write(write, error)
         self._answers[token] = base.TableWritten(write.write, not error, error)
         self._simulation.answer(self._switch, token)
 

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 from netkv import resources, schemes
+from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.cabling import partitions
@@ -61,9 +62,13 @@ class SimRack:
         spec: RackSpec,
         *,
         profile: Profile | None = None,
+        scheme: schemes.Scheme | None = None,
         on_event: Callable[[RackEvent], None] = lambda _: None,
+        on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None,
     ) -> None:
         """`profile`: what the rack is like; None takes the one that `spec.lab.profile` names.
+        `scheme`: None takes the one that `spec.scheme` names. `on_write` hears of every table write
+        when it reaches a switch: the switch, the write, and why it was refused (or nothing).
 
         Raises `UsageError` for a scheme, profile or topology that cannot be.
         """
@@ -73,8 +78,10 @@ class SimRack:
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None
         self.program_hash = ""
-        self._scheme = schemes.get(spec.scheme)
+        self._scheme = scheme or schemes.get(spec.scheme)
         self._on_event = on_event
+        self._on_write = on_write
+        self._watched: tuple[list[bytes], int] | None = None
         self._bundle = b""
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
@@ -120,12 +127,17 @@ class SimRack:
         from netkv import _engine
 
         try:
-            self._bundle = await asyncio.to_thread(
+            bundle = await asyncio.to_thread(
                 _engine.compile_p4, str(self._scheme.program_path), [str(resources.path("p4"))]
             )
         except _engine.CompileError as error:
             raise NetkvError(f"{error}") from error
-        self.program_hash = json.loads(self._bundle.split(b"\n", 1)[1])["source_hash"]
+        self.take_program(bundle)
+
+    def take_program(self, bundle: bytes) -> None:
+        """Takes a program that is compiled already, in place of `compile`."""
+        self._bundle = bundle
+        self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
 
     async def start(self) -> None:
         """Makes everything, then lets time pass until the switches are set up."""
@@ -149,6 +161,8 @@ class SimRack:
             self._simulation = _engine.Simulation(json.dumps(document), self._engines)
         except ValueError as error:
             raise UsageError(str(error)) from error
+        if self._watched is not None:
+            self._simulation.watch(*self._watched)
         hottest: list[bytes] = []
         if self._scheme.caches and lab.preload and lab.cache_entries:
             hottest = self._hottest(lab.cache_entries)
@@ -160,11 +174,12 @@ class SimRack:
                     Tables(self._engines[number], self._bundle),
                     functools.partial(self._scheme.control_plane, spec, plan.topology),
                     lambda text: self._say("control", "controller", text),
+                    functools.partial(self._on_write, self.switches[number]),
                 )
             )
         for controller, plan in zip(self._controllers, self.network.switches, strict=True):
             controller.start([key for key in hottest if plan.topology.is_local(key)])
-        while not all(controller.ready for controller in self._controllers):
+        while not self.ready:
             if self._simulation.now() > READY_TIMEOUT:
                 raise NetkvError(
                     f"The control plane was not ready within {READY_TIMEOUT / SECOND:g} virtual s."
@@ -297,6 +312,15 @@ class SimRack:
             if name not in down
         )
 
+    @property
+    def ready(self) -> bool:
+        """Whether every switch is up and its control plane has set it up."""
+        return all(controller.ready for controller in self._controllers)
+
+    def control_statistics(self) -> list[dict[str, int]]:
+        """What the control plane of each switch counts; see `statistics` of the schemes' own."""
+        return [dict(controller.control_plane.statistics()) for controller in self._controllers]
+
     async def client(self, command: dict[str, Any]) -> dict[str, Any]:
         """Sends a command to the load generator."""
         return self.command(command)
@@ -354,8 +378,13 @@ class SimRack:
         return self._simulation.statistics()
 
     def watch(self, keys: list[bytes], limit: int) -> None:
-        """Writes down what becomes of frames about these keys (none: all), the latest `limit`."""
-        self._simulation.watch(keys, limit)
+        """Writes down what becomes of frames about these keys (none: all), the latest `limit`.
+
+        Before `bring_up` it holds from the rack's first moment on.
+        """
+        self._watched = (keys, limit)
+        if self._controllers:
+            self._simulation.watch(keys, limit)
 
     def journal(self) -> list[str]:
         """What was written down, a line for each frame on a link."""

@@ -104,6 +104,8 @@ def _matches(table: Table, write: base.InsertEntry | base.DeleteEntry) -> list[_
     for name, value in write.match.items():
         key = table.key(name)
         if isinstance(value, base.Range):
+            if value.low == 0 and value.high == (1 << key.width) - 1:
+                continue  # P4Runtime has all values left out
             matches.append((key.id, "range", _bytes(key, value.low), _bytes(key, value.high)))
         else:
             matches.append((key.id, "exact", _bytes(key, value)))

@@ -73,25 +73,61 @@ impl fmt::Display for CompileError {
     }
 }
 
+/// A program made ready once, for any number of switches that run it.
+#[derive(Clone)]
+pub struct Prepared {
+    program: Arc<Program>,
+    /// Machine code, unless the interpreter runs it.
+    code: Option<Arc<Code>>,
+}
+
+impl Prepared {
+    /// Makes what switches that run the program with `kind` need and may share.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`] as [`Switch::new`], and if no code can be made for it.
+    pub fn new(program: Arc<Program>, kind: ExecutorKind) -> Result<Self, ProgramError> {
+        let model = Switch::new(Arc::clone(&program), SwitchOptions::default())?;
+        let code = match kind {
+            ExecutorKind::Interpreter => None,
+            ExecutorKind::Compiled => {
+                let code = Code::new(&program, model.objects()).map_err(|why| {
+                    ProgramError::new(format!(
+                        "{}: no machine code can be made of it ({why}); the interpreter can run it.",
+                        program.name
+                    ))
+                })?;
+                Some(Arc::new(code))
+            }
+        };
+        Ok(Self { program, code })
+    }
+
+    /// A new switch that runs the program.
+    ///
+    /// # Errors
+    ///
+    /// [`ProgramError`] as [`Switch::new`].
+    pub fn switch(&self, options: SwitchOptions) -> Result<Switch, ProgramError> {
+        let mut switch = Switch::new(Arc::clone(&self.program), options)?;
+        if let Some(code) = &self.code {
+            let (code, program) = (Arc::clone(code), Arc::clone(&self.program));
+            switch.set_executor(Box::new(Compiled::new(code, program)));
+        }
+        Ok(switch)
+    }
+}
+
 /// Loads a program into a new switch that runs it with `kind`.
 ///
 /// # Errors
 ///
-/// [`ProgramError`] as [`Switch::new`], and if no code can be made for it.
+/// As [`Prepared::new`].
 pub fn switch(
     program: Arc<Program>,
     options: SwitchOptions,
     kind: ExecutorKind,
 ) -> Result<Switch, ProgramError> {
-    let mut switch = Switch::new(Arc::clone(&program), options)?;
-    if kind == ExecutorKind::Compiled {
-        let code = Code::new(&program, switch.objects()).map_err(|why| {
-            ProgramError::new(format!(
-                "{}: no machine code can be made of it ({why}); the interpreter can run it.",
-                program.name
-            ))
-        })?;
-        switch.set_executor(Box::new(Compiled::new(Arc::new(code), program)));
-    }
-    Ok(switch)
+    Prepared::new(program, kind)?.switch(options)
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use netkv_compiled::ExecutorKind;
+use netkv_compiled::{ExecutorKind, Prepared};
 use netkv_dataplane::{Output, Random, Switch, SwitchOptions, stf};
 use netkv_ir::Value;
 use netkv_p4::{Options, compile_file};
@@ -50,6 +50,24 @@ fn nocache_does_as_documented() {
 #[test]
 fn netcache_does_as_documented() {
     does_as_documented("netcache");
+}
+
+#[test]
+fn switches_that_share_code_share_no_state() {
+    let path = repository().join("p4/netcache.p4");
+    let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let program = Arc::new(compiled.program);
+    for kind in BOTH {
+        let prepared = Prepared::new(Arc::clone(&program), kind).unwrap();
+        // What one switch learns would spoil the next one's packets.
+        let mut switches: Vec<_> =
+            (0..2).map(|seed| prepared.switch(SwitchOptions { seed }).unwrap()).collect();
+        drop(prepared);
+        for switch in &mut switches {
+            let report = stf::run(switch, &text("netcache"), "netcache.stf").unwrap();
+            assert!(report.passed(), "{kind:?}: {report}");
+        }
+    }
 }
 
 #[test]

@@ -4,9 +4,9 @@
 //! `SetForwardingPipelineConfig` carries as the device configuration.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use netkv_compiled::ExecutorKind;
+use netkv_compiled::{ExecutorKind, Prepared};
 use netkv_dataplane::{Switch, SwitchOptions, stf};
 use netkv_ir::Program;
 use netkv_p4::{Compiled, Diagnostics, Options};
@@ -41,10 +41,36 @@ pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
     }
 }
 
+/// Programs made ready, the latest last. A rack of several switches, or one whose switches start
+/// again and again, makes machine code once.
+static READY: Mutex<Vec<Ready>> = Mutex::new(Vec::new());
+/// How many are kept.
+const MOST_READY: usize = 4;
+
+struct Ready {
+    bundle: Box<[u8]>,
+    kind: ExecutorKind,
+    prepared: Prepared,
+}
+
 /// A fresh switch that runs the program in a bundle; ValueError if it cannot.
 pub fn engine_of(bundle: &[u8], options: SwitchOptions, kind: ExecutorKind) -> PyResult<Switch> {
-    netkv_compiled::switch(program_of(bundle)?, options, kind)
-        .map_err(|error| PyValueError::new_err(format!("The program cannot run: {error}")))
+    let refused = |error| PyValueError::new_err(format!("The program cannot run: {error}"));
+    let ready = || READY.lock().unwrap_or_else(PoisonError::into_inner);
+    let same = |it: &Ready| it.kind == kind && *it.bundle == *bundle;
+    let known = ready().iter().find(|it| same(it)).map(|it| it.prepared.clone());
+    if let Some(prepared) = known {
+        return prepared.switch(options).map_err(refused);
+    }
+    // Nobody waits while code is made; two who make the same both keep it.
+    let prepared = Prepared::new(program_of(bundle)?, kind).map_err(refused)?;
+    let switch = prepared.switch(options).map_err(refused)?;
+    let mut ready = ready();
+    if ready.len() == MOST_READY {
+        ready.remove(0);
+    }
+    ready.push(Ready { bundle: bundle.into(), kind, prepared });
+    Ok(switch)
 }
 
 fn options(include_dirs: Vec<PathBuf>, defines: Option<&Bound<'_, PyDict>>) -> PyResult<Options> {

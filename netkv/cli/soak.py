@@ -1,0 +1,291 @@
+"""`netkv soak`: random racks, loads and faults in virtual time, until something is wrong."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stderr
+
+if TYPE_CHECKING:
+    from netkv.scenarios.events import FaultKind
+    from netkv.soak.campaign import Found, Search, Tally
+    from netkv.soak.case import Case
+    from netkv.soak.pool import Pool
+
+_SEEDS = 100
+"""How many, when nobody says."""
+_EVERY_S = 10.0
+"""Between two lines of progress where there is no terminal."""
+
+
+def soak(
+    scheme: Annotated[
+        str | None, typer.Argument(help="What to search: a scheme ('nocache', 'netcache').")
+    ] = None,
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="Number of seeds (default: 100, or --seconds).")
+    ] = None,
+    first: Annotated[int, typer.Option("--from", min=0, help="The first seed.")] = 0,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.0, help="Begin no further seed after this time.")
+    ] = None,
+    faults: Annotated[
+        str, typer.Option(help="'all', 'none', or kinds of faults: 'kill,loss,partition'.")
+    ] = "all",
+    replay: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SEED|FILE", help="Show one seed, or a case from a file, event by event."
+        ),
+    ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="With --replay: from the rack's first moment on.")
+    ] = False,
+    program: Annotated[
+        Path | None, typer.Option(metavar="FILE.p4", help="In place of the scheme's P4 program.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.json", help="Where a reduced case is written."),
+    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
+    json: Json = False,
+) -> None:
+    """Search for bugs: random racks, loads and faults, judged by what clients saw.
+
+    Every seed is a rack in virtual time, a load and a schedule of faults (docs/soak.md). The first
+    violation ends the search; the case is then reduced and written to a file that --replay takes.
+    Exit status 1 on a violation.
+    """
+    from netkv.errors import UsageError
+
+    kinds = _kinds(faults)
+    if replay is not None:
+        _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
+        return
+    if scheme is None:
+        raise UsageError("Say which scheme to search: 'netkv soak netcache'.")
+    if everything:
+        raise UsageError("'--all' belongs to '--replay'.")
+    _check(scheme, program)
+    if seeds is None and seconds is None:
+        seeds = _SEEDS
+    from netkv.soak.campaign import Search
+    from netkv.soak.pool import Pool
+
+    wanted = Search(scheme, first, seeds, seconds, kinds, program and program.absolute())
+    with Pool(jobs) as pool:
+        _search(pool, wanted, out, json=json)
+
+
+def _search(pool: Pool, wanted: Search, out: Path | None, *, json: bool) -> None:
+    from netkv.soak.campaign import search
+
+    with _progress(wanted) as show:
+        tally, found = search(pool, wanted, show)
+    document: dict[str, Any] = {
+        "scheme": wanted.scheme,
+        "seeds": tally.seeds,
+        "operations": tally.operations,
+        "faults": tally.faults,
+        "seconds": round(tally.elapsed, 3),
+        "violations": [_violation(each) for each in found],
+    }
+    say(_summary(tally, len(found)))
+    if found:
+        smaller, file = _reduced(pool, found[0], out)
+        document["violations"][0]["reproduction"] = str(file)
+        if not json:
+            _print_found(found[0], smaller, file)
+    elif not json:
+        print(f"{wanted.scheme}: no violation in {_tally(tally)}.")
+    if json:
+        print_json(document)
+    if found:
+        raise typer.Exit(1)
+
+
+def _reduced(pool: Pool, found: Found, out: Path | None) -> tuple[Found, Path]:
+    """The reduced case, and the file that it was written to."""
+    from netkv.lab import state
+    from netkv.soak import case as cases
+    from netkv.soak.reduce import reduce
+
+    name = f"{found.case.rack.scheme}-{found.case.seed}.json"
+    file = out or state.home() / "soak" / name
+    # It can be replayed also if somebody has no patience for the rest.
+    cases.save(found.case, file)
+    say(f"Seed {found.case.seed} shows a violation; reducing it (an interrupt ends that).")
+    best = found
+    told = time.monotonic()
+
+    def show(case: Case) -> None:
+        nonlocal told
+        if time.monotonic() - told >= _EVERY_S:
+            told = time.monotonic()
+            say(f"  {len(case.faults)} faults, {case.duration:g} s of load are left")
+
+    try:
+        best = reduce(pool, found, on_progress=show)
+    finally:
+        cases.save(best.case, file)
+    return best, file
+
+
+def _print_found(found: Found, smaller: Found, file: Path) -> None:
+    from netkv.soak.text import case_lines, violation_lines
+
+    assert smaller.outcome.violation is not None, "only cases with one are found"
+    print(f"Seed {found.case.seed}, reduced:\n")
+    for line in case_lines(smaller.case, smaller.outcome.load_began):
+        print(line)
+    print()
+    for line in violation_lines(smaller.outcome.violation):
+        print(line)
+    print(f"\nEvent by event: netkv soak --replay {file}")
+    words = ["netkv soak", found.case.rack.scheme]
+    if found.case.program is not None:
+        words.append(f"--program {found.case.program}")
+    print(f"As it was found: {' '.join(words)} --replay {found.case.seed}")
+
+
+def _replay(case: Case, *, everything: bool, json: bool) -> None:
+    from netkv.soak import replay
+    from netkv.soak.text import case_lines, violation_lines
+
+    it = replay.replay(case, everything=everything)
+    violation = it.outcome.violation
+    if json:
+        print_json(
+            {
+                "scheme": case.rack.scheme,
+                "seed": case.seed,
+                "operations": it.outcome.operations,
+                "faults": it.outcome.faults,
+                "exact": it.exact,
+                "fingerprint": it.outcome.fingerprint,
+                "violations": [each.model_dump(mode="json") for each in it.outcome.violations],
+                "lines": it.lines,
+            }
+        )
+    else:
+        for line in case_lines(case, it.outcome.load_began):
+            print(line)
+        print()
+        for line in replay.tell(it):
+            print(line)
+        print()
+        if violation is None:
+            print(f"No violation in {it.outcome.operations:,} operations.")
+        else:
+            for line in violation_lines(violation):
+                print(line)
+    if violation is not None:
+        raise typer.Exit(1)
+
+
+def _case(
+    replay: str, scheme: str | None, kinds: tuple[FaultKind, ...], program: Path | None
+) -> Case:
+    """The case of a seed, or in a file."""
+    from netkv.errors import UsageError
+    from netkv.soak import case as cases
+    from netkv.soak.plan import draw
+
+    if not replay.isdecimal():
+        return cases.load(Path(replay))
+    if scheme is None:
+        raise UsageError(
+            f"Seed {replay} of which scheme? Say 'netkv soak netcache --replay {replay}'."
+        )
+    _check(scheme, program)
+    return draw(scheme, int(replay), kinds, program=program and program.absolute())
+
+
+def _check(scheme: str, program: Path | None) -> None:
+    """Raises `UsageError` for a scheme or program that is not there."""
+    from netkv import schemes
+    from netkv.errors import UsageError
+
+    schemes.get(scheme)
+    if program is not None and not program.is_file():
+        raise UsageError(f"There is no file {program}.")
+
+
+def _kinds(faults: str) -> tuple[FaultKind, ...]:
+    from netkv.errors import UsageError, suggest
+    from netkv.scenarios.events import FAULT_KINDS
+
+    if faults in ("all", "none"):
+        return FAULT_KINDS if faults == "all" else ()
+    names = [name.strip() for name in faults.split(",")]
+    for name in names:
+        if name not in FAULT_KINDS:
+            known = ("all", "none", *FAULT_KINDS)
+            raise UsageError(
+                f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
+            )
+    return tuple(kind for kind in FAULT_KINDS if kind in names)
+
+
+def _violation(found: Found) -> dict[str, Any]:
+    violation = found.outcome.violation
+    assert violation is not None, "only cases with one are found"
+    return {
+        "seed": found.case.seed,
+        "kind": violation.kind,
+        "key": violation.key,
+        "text": violation.text,
+    }
+
+
+def _tally(tally: Tally) -> str:
+    return (
+        f"{tally.seeds:,} seeds, {tally.operations:,} operations and {tally.faults:,} faults, "
+        f"{tally.elapsed:.0f} s, {tally.rate:,.0f} operations/s"
+    )
+
+
+def _summary(tally: Tally, found: int) -> str:
+    outcome = f"{found} with a violation" if found else "no violation"
+    return f"{_tally(tally)}: {outcome}."
+
+
+@contextmanager
+def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
+    """A bar on a terminal, a line now and then elsewhere."""
+    if not sys.stderr.isatty():
+        told = time.monotonic()
+
+        def tell(tally: Tally) -> None:
+            nonlocal told
+            if time.monotonic() - told >= _EVERY_S:
+                told = time.monotonic()
+                say(_tally(tally))
+
+        yield tell
+        return
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn(f"soaking {wanted.scheme}"),
+        BarColumn(bar_width=28),
+        TextColumn("{task.fields[figures]}"),
+        TimeRemainingColumn(compact=True),
+    )
+    with Progress(*columns, console=stderr()) as bars:
+        task = bars.add_task("", total=wanted.seeds or wanted.seconds, figures="")
+
+        def show(tally: Tally) -> None:
+            done = tally.seeds if wanted.seeds is not None else tally.elapsed
+            figures = f"{tally.seeds:,} seeds, {tally.rate:,.0f} operations/s"
+            bars.update(task, completed=done, figures=figures)
+
+        yield show

@@ -1,0 +1,87 @@
+"""Many seeds on all cores, until one of them shows a violation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from netkv.scenarios.events import FaultKind
+from netkv.soak.case import Case
+from netkv.soak.plan import draw
+from netkv.soak.pool import Pool
+from netkv.soak.run import Outcome
+
+
+@dataclass(frozen=True)
+class Search:
+    """What is to be played."""
+
+    scheme: str
+    first: int
+    """Seed."""
+    seeds: int | None
+    """How many; None: until the time is over."""
+    seconds: float | None
+    """Of the wall clock; None: until all seeds are done."""
+    kinds: Sequence[FaultKind]
+    program: Path | None = None
+
+
+@dataclass
+class Tally:
+    """What has been done so far."""
+
+    seeds: int = 0
+    operations: int = 0
+    faults: int = 0
+    elapsed: float = 0.0
+    """Seconds of the wall clock."""
+
+    @property
+    def rate(self) -> float:
+        """Operations per second of the wall clock."""
+        return self.operations / self.elapsed if self.elapsed else 0.0
+
+
+@dataclass(frozen=True)
+class Found:
+    """A case with a violation."""
+
+    case: Case
+    outcome: Outcome
+
+
+def search(
+    pool: Pool, wanted: Search, on_progress: Callable[[Tally], object]
+) -> tuple[Tally, list[Found]]:
+    """Plays seeds in their order; the cases with violations, by seed.
+
+    After the first violation no further seed begins. Those that are under way end, so the lowest
+    seed with a violation is the same however many cores there are.
+    """
+    tally = Tally()
+    found: list[Found] = []
+    started = time.monotonic()
+
+    def cases() -> Iterator[Case]:
+        seed = wanted.first
+        while not found and not _over(wanted, seed, time.monotonic() - started):
+            yield draw(wanted.scheme, seed, wanted.kinds, program=wanted.program)
+            seed += 1
+
+    for _, case, outcome in pool.play(cases()):
+        tally.seeds += 1
+        tally.operations += outcome.operations
+        tally.faults += outcome.faults
+        tally.elapsed = time.monotonic() - started
+        if outcome.violations:
+            found.append(Found(case, outcome))
+        on_progress(tally)
+    return tally, sorted(found, key=lambda each: each.case.seed)
+
+
+def _over(wanted: Search, seed: int, elapsed: float) -> bool:
+    done = wanted.seeds is not None and seed >= wanted.first + wanted.seeds
+    return done or (wanted.seconds is not None and elapsed >= wanted.seconds)

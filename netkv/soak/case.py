@@ -1,0 +1,65 @@
+"""A case: all that a run needs, as data, so that it replays from a file anywhere."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, ValidationError
+
+from netkv.errors import UsageError
+from netkv.lab.spec import RackSpec, Spec
+from netkv.scenarios.events import TimelineEvent
+from netkv.sim.models import Profile
+
+
+class Fault(Spec):
+    """A fault from its beginning to its end, in seconds of load."""
+
+    begin: TimelineEvent
+    end: TimelineEvent
+
+
+class Case(Spec):
+    """One run: a rack, what it is like, its load, and what goes wrong meanwhile."""
+
+    seed: int
+    """What it was drawn from. A reduced case keeps it, so that one knows where it comes from."""
+    rack: RackSpec
+    profile: Profile
+    program: Path | None = None
+    """P4 source in place of the scheme's own."""
+    idle: Annotated[float, Field(ge=0, le=3600)] = 0.0
+    """Virtual seconds between the rack's start and that of the load."""
+    duration: Annotated[float, Field(gt=0, le=3600)]
+    """Virtual seconds of load."""
+    faults: tuple[Fault, ...] = ()
+    """In the order of their beginnings."""
+
+    @property
+    def schedule(self) -> list[tuple[TimelineEvent, Fault]]:
+        """Beginnings and ends of all faults, in the order of their times."""
+        events = [(event, fault) for fault in self.faults for event in (fault.begin, fault.end)]
+        return sorted(events, key=lambda each: each[0].at)
+
+
+def load(file: Path) -> Case:
+    """The case in a file; raises `UsageError` for one that is none."""
+    try:
+        return Case.model_validate_json(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror or error}.") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"]) or "the document"
+        raise UsageError(
+            f"{file} is no case of 'netkv soak' ({where}: {first['msg']}). "
+            f"'netkv soak SCHEME' writes one when it finds a violation."
+        ) from error
+
+
+def save(case: Case, file: Path) -> None:
+    """Writes a case, to be read by `load`."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    text = case.model_dump_json(indent=2, exclude_defaults=True)
+    file.write_text(text + "\n", encoding="utf-8")

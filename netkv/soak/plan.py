@@ -1,0 +1,216 @@
+"""From a seed to a case: every size, time and fault of it is drawn.
+
+Rules
+-----
+1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
+   gives all schemes the same rack, load and faults.
+2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
+   that conflicts, admissions, evictions and moves are the rule.
+3. A run has some thousand operations, whether links are fast or slow; faults come often enough to
+   overlap, and each ends before the load does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from netkv.control.messages import MAX_CACHED_BYTES
+from netkv.lab.spec import (
+    ClosedLoop,
+    LabSpec,
+    Poisson,
+    RackSpec,
+    Shift,
+    TopologySpec,
+    UniformSize,
+    WorkloadSpec,
+)
+from netkv.scenarios import faults
+from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
+from netkv.sim import config
+from netkv.sim.models import (
+    ControlModel,
+    HostModel,
+    LinkModel,
+    Profile,
+    ServerModel,
+    SwitchModel,
+    Time,
+)
+from netkv.soak.case import Case, Fault
+from netkv.soak.dice import Dice
+
+GUARD = 2.05
+"""Seconds after which a server that has just started trusts unmarked writes (engine/roles)."""
+LARGEST_VALUE = 200
+"""Some values fit the switch, some do not."""
+_SWITCH = "switch"
+
+
+def draw(
+    scheme: str,
+    seed: int,
+    kinds: Sequence[FaultKind] = FAULT_KINDS,
+    *,
+    program: Path | None = None,
+) -> Case:
+    """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
+    dice = Dice(seed)
+    duration = dice.between(0.5, 2.5)
+    operations = dice.scale(1_000, 20_000)
+    lab = _lab(dice, operations / duration, slow="slow" in kinds)
+    workload = _workload(dice, operations / duration)
+    profile = _profile(dice, lab, workload, operations / duration)
+    retry = dice.scale(0.001, 0.05)
+    rack = RackSpec(
+        scheme=scheme,
+        lab=lab,
+        workload=workload,
+        seed=dice.seed(),
+        retry=retry,
+        deadline=max(dice.scale(0.1, 1.0), round(20 * retry, 6)),
+    )
+    # Most cases begin when servers trust unmarked writes, some in the time before.
+    idle = GUARD if dice.chance(0.75) else dice.between(0, 0.1)
+    return Case(
+        seed=seed,
+        rack=rack,
+        profile=profile,
+        program=program,
+        idle=idle,
+        duration=duration,
+        faults=_faults(dice, rack, duration, kinds),
+    )
+
+
+def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
+    servers = dice.count(1, 8)
+    emulated = dice.chance(0.5) and slow
+    service_rate = round(rate / servers * dice.scale(0.6, 6), 1)
+    topology = TopologySpec()
+    if dice.chance(0.25):
+        several = (
+            TopologySpec(kind="racks", racks=dice.count(2, 3)),
+            TopologySpec(kind="spine-leaf", layers=dice.count(1, 2), switches=dice.count(1, 2)),
+        )
+        topology = dice.one(several)
+    return LabSpec(
+        servers=servers,
+        server_processes=dice.count(1, 4),
+        clients=dice.count(1, 8),
+        service_rate=service_rate if emulated else None,
+        queue_limit=dice.scale_count(4, 256),
+        cache_entries=dice.scale_count(2, 64),
+        hot_threshold=dice.count(1, 4),
+        epoch=dice.scale(0.01, 0.3),
+        preload=dice.chance(0.5),
+        topology=topology,
+    )
+
+
+def _workload(dice: Dice, rate: float) -> WorkloadSpec:
+    keys = dice.scale_count(3, 200)
+    writes = dice.between(0.05, 0.9)
+    deletes = round(min(dice.between(0, 0.2), 0.95 - writes), 3) if dice.chance(0.5) else 0.0
+    fixed = dice.one((16, 48, 64, MAX_CACHED_BYTES, MAX_CACHED_BYTES + 1))
+    low = dice.count(16, LARGEST_VALUE)
+    sizes = UniformSize(min=low, max=dice.count(low, LARGEST_VALUE))
+    closed = ClosedLoop(outstanding=dice.scale_count(1, 64))
+    shift = Shift(
+        kind=dice.one(("hot-in", "hot-out", "random")),
+        keys=dice.count(1, max(keys // 3, 1)),
+        top=max(keys // 2, 1),
+        every=dice.scale(0.05, 0.5),
+    )
+    return WorkloadSpec(
+        keys=keys,
+        zipf=dice.one((0.0, 0.5, 0.9, 0.99, 1.2)),
+        writes=writes,
+        deletes=max(deletes, 0.0),
+        value_size=fixed if dice.chance(0.4) else sizes,
+        arrivals=closed if dice.chance(0.6) else Poisson(rate=round(rate, 1)),
+        shift=shift if dice.chance(0.4) else None,
+    )
+
+
+def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> Profile:
+    """Hosts, links and switches that let about `rate` operations a second happen."""
+    delay = dice.scale(0.5, 1_000)
+    if isinstance(workload.arrivals, ClosedLoop):
+        # A round trip is at least four cables; the more of them, the fewer operations.
+        round_trip = workload.arrivals.outstanding / rate * 1e6
+        delay = float(f"{min(max(round_trip / 4, 0.5), 5_000):.3g}")
+    # At most 60% of what all servers can do if keys are spread evenly, which they never are.
+    busiest = min(0.6 * lab.servers / rate * 1e6, 200)
+    host = HostModel(receive=_time(dice, 2), send=_time(dice, 2))
+    return Profile(
+        title="drawn",
+        client=host,
+        server=ServerModel(
+            receive=_time(dice, busiest / 4),
+            send=_time(dice, busiest / 4),
+            get=_time(dice, busiest / 4),
+            put=_time(dice, busiest / 2),
+            delete=_time(dice, busiest / 2),
+            cores=dice.one((1, 1, 2, 4)),
+            queue=dice.scale_count(64, 4096),
+        ),
+        host_link=LinkModel(
+            bandwidth_gbps=dice.scale(0.1, 100), delay=delay, queue_kib=dice.scale_count(16, 1024)
+        ),
+        switch_link=LinkModel(
+            bandwidth_gbps=dice.scale(0.2, 100), delay=dice.scale(0.3, max(delay, 1.0))
+        ),
+        switch=SwitchModel(latency=dice.scale(0.3, 30), packet_rate=dice.scale(3e5, 1e9)),
+        control=ControlModel(latency=dice.scale(20, 20_000), rate=dice.scale(1_000, 50_000)),
+    )
+
+
+def _time(dice: Dice, most: float) -> Time:
+    """A time of a processor: microseconds, in the mean at most `most`."""
+    mean = dice.scale(most / 100, most)
+    return dice.one(
+        (
+            Time(mean=mean),
+            Time(kind="exponential", mean=mean),
+            Time(kind="lognormal", mean=mean, spread=0.8),
+            Time(kind="uniform", mean=mean, spread=mean),
+        )
+    )
+
+
+def _faults(
+    dice: Dice, rack: RackSpec, duration: float, kinds: Sequence[FaultKind]
+) -> tuple[Fault, ...]:
+    every, last = dice.scale(0.02, 0.5), dice.scale(0.005, 0.4)
+    seed = dice.seed()
+    possible = [kind for kind in kinds if kind != "slow" or rack.lab.service_rate is not None]
+    if not possible:
+        return ()
+    events = faults.random_schedule(
+        seed, duration, rack.lab, possible, every=every, last=last, storage="kept"
+    )
+    switches = tuple(plan.name for plan in config.lay_out(rack).switches)
+    found: list[Fault] = []
+    open_faults: dict[tuple[str, str], TimelineEvent] = {}
+    for event in events:
+        about = faults.about(event)
+        assert about is not None, "every drawn event is about something"
+        begun = open_faults.pop(about, None)
+        if begun is None:
+            open_faults[about] = event
+        else:
+            found.append(_at_one_switch(dice, switches, begun, event))
+    return tuple(sorted(found, key=lambda fault: fault.begin.at))
+
+
+def _at_one_switch(
+    dice: Dice, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
+) -> Fault:
+    """In a rack of several switches a fault of "the switch" is one of any of them."""
+    if begin.node == _SWITCH and len(switches) > 1:
+        name = dice.one(switches)
+        begin = begin.model_copy(update={begin.action: name})
+        end = end.model_copy(update={end.action: name})
+    return Fault(begin=begin, end=end)

@@ -1,0 +1,150 @@
+"""Plays cases on all cores, a process for each.
+
+Rules
+-----
+1. A process plays one case at a time and knows nothing of the others. What it takes down with it is
+   one case, which is a finding: `crash`.
+2. A process ends when its pipe does, so that none outlives whoever started it, however that died.
+3. Interrupts are for the parent. It closes the pipes; whoever plays just then is killed.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+from collections.abc import Iterator, Sequence
+from multiprocessing.connection import Connection, wait
+from multiprocessing.context import SpawnProcess
+from types import TracebackType
+
+from netkv.errors import NetkvError
+from netkv.soak.case import Case
+from netkv.soak.run import Outcome, play
+from netkv.soak.verdict import CRASH, Violation
+
+
+def cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+class Pool:
+    """Processes that play cases. A context manager."""
+
+    def __init__(self, processes: int | None = None) -> None:
+        """`processes`: None is one for each core; they start with the first case."""
+        self.size = processes or cores()
+        self._workers: list[_Worker] = []
+
+    def __enter__(self) -> Pool:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for worker in self._workers:
+            worker.end()
+
+    def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]:
+        """Plays cases as they come; gives each back with its number (from 0) as it is done.
+
+        `cases` is asked for the next one only when a process is free. Leaving the loop early leaves
+        what is being played to its fate. Raises `NetkvError` for a case that cannot be played.
+        """
+        self._replace_busy()
+        numbered = enumerate(cases)
+        while True:
+            for worker in self._workers:
+                if worker.at is None and (following := next(numbered, None)) is not None:
+                    worker.begin(*following)
+            busy = {worker.pipe: worker for worker in self._workers if worker.at is not None}
+            if not busy:
+                return
+            for pipe in wait(list(busy)):
+                worker = busy[pipe]  # type: ignore[index]  # only connections were given
+                yield self._take(worker)
+
+    def play_all(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Plays a few cases; the outcomes in the same order."""
+        done = {number: outcome for number, _, outcome in self.play(iter(cases))}
+        return [done[number] for number in range(len(cases))]
+
+    def _replace_busy(self) -> None:
+        """New processes for those that still play what nobody waits for any more."""
+        for worker in list(self._workers):
+            if worker.at is not None:
+                worker.end()
+                self._workers.remove(worker)
+        while len(self._workers) < self.size:
+            self._workers.append(_Worker())
+
+    def _take(self, worker: _Worker) -> tuple[int, Case, Outcome]:
+        assert worker.at is not None, "it was given a case"
+        number, case = worker.at
+        worker.at = None
+        try:
+            answer = worker.pipe.recv()
+        except EOFError:
+            self._workers[self._workers.index(worker)] = _Worker()
+            return number, case, _died(case, worker.end())
+        if isinstance(answer, NetkvError):
+            raise answer
+        return number, case, answer
+
+
+class _Worker:
+    """A process and the pipe to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.pipe, theirs = context.Pipe()
+        self.at: tuple[int, Case] | None = None
+        """What it plays."""
+        self._process: SpawnProcess = context.Process(target=_work, args=(theirs,), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    def begin(self, number: int, case: Case) -> None:
+        """Gives it a case."""
+        self.at = (number, case)
+        self.pipe.send(case)
+
+    def end(self) -> int | None:
+        """Ends it; the exit code, negative for a signal, if it had ended by itself."""
+        self._process.join(0.1 if self.at is None else 0)
+        code = self._process.exitcode
+        self.pipe.close()
+        if code is None:
+            self._process.kill()
+            self._process.join()
+        return code
+
+
+def _work(pipe: Connection) -> None:
+    """What a process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.nice(5)  # whoever sits at this machine goes first
+    while True:
+        try:
+            case: Case = pipe.recv()
+        except EOFError:
+            return
+        try:
+            answer: Outcome | NetkvError = play(case)
+        except NetkvError as error:
+            answer = error
+        try:
+            pipe.send(answer)
+        except BrokenPipeError:
+            return
+
+
+def _died(case: Case, code: int | None) -> Outcome:
+    """The outcome of a case that took its process with it."""
+    how = f"by signal {signal.Signals(-code).name}" if code and code < 0 else f"with status {code}"
+    violation = Violation(kind=CRASH, text=f"The process that played it ended {how}.", at=0.0)
+    return Outcome(case.seed, 0, 0, (violation,), 0.0, "")

@@ -1,0 +1,141 @@
+"""A case once more, event by event.
+
+Rules
+-----
+1. It is played twice: once to learn which key the violation is about, once to write down what
+   becomes of that key. Both times the same must happen, frame by frame.
+2. A line stands where its moment is: frames on a link where they are sent, table writes where they
+   reach the switch, operations where the client begins and ends them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from netkv import schemes
+from netkv.control import base
+from netkv.lab.report import RackEvent
+from netkv.sim.rack import SimRack
+from netkv.soak.case import Case
+from netkv.soak.run import Hooks, Outcome, play
+from netkv.soak.text import operation_text
+
+FRAMES = 200_000
+"""Frames about a key that are remembered; of more, the latest."""
+_BEFORE = 0.01
+"""Seconds before the first operation that matters from which on lines are shown."""
+
+
+@dataclass
+class Replay:
+    """What happened."""
+
+    outcome: Outcome
+    exact: bool
+    """Whether the same happened both times."""
+    lines: list[str]
+    """In the order of their times."""
+    left_out: int
+    """Lines before the first that is shown."""
+
+
+def replay(case: Case, *, everything: bool = False, scheme: schemes.Scheme | None = None) -> Replay:
+    """Plays a case and tells what becomes of the key that its violation is about.
+
+    Without a violation, or with one that is about no key, there are no frames. `everything`: also
+    what was long before the operations that prove the violation.
+    """
+    first = play(case, scheme=scheme)
+    key = first.violation.key if first.violation else None
+    watched = _Watched(bytes.fromhex(key) if key else None)
+    again = play(case, watched.hooks(), scheme)
+    lines = sorted(watched.all_lines(again))
+    since = 0 if everything else _first_that_matters(again)
+    shown = [text for at, _, text in lines if at >= since]
+    return Replay(
+        outcome=again,
+        exact=again.fingerprint == first.fingerprint,
+        lines=shown,
+        left_out=len(lines) - len(shown),
+    )
+
+
+@dataclass
+class _Watched:
+    key: bytes | None
+    racks: list[SimRack] = field(default_factory=list)
+    lines: list[tuple[int, int, str]] = field(default_factory=list)
+    """Nanoseconds, number, text."""
+
+    def hooks(self) -> Hooks:
+        return Hooks(
+            on_rack=self._on_rack, on_event=self._on_event, on_fault=self._on_fault,
+            on_write=self._on_write,
+        )  # fmt: skip
+
+    def all_lines(self, outcome: Outcome) -> list[tuple[int, int, str]]:
+        """Everything that was heard, the frames, and the operations that prove the violation."""
+        if self.key is not None:
+            for line in self.racks[0].journal():
+                self._add(round(float(line.split(maxsplit=1)[0]) * 1e6), line)
+        for violation in outcome.violations[:1]:
+            for operation in violation.operations:
+                text = operation_text(operation)
+                for moment, what in (("start_ns", "begins"), ("end_ns", "ends")):
+                    if operation.get(moment) is not None:
+                        said = text.partition(":")[0] if moment == "start_ns" else text
+                        self._say(operation[moment], f"== {what}: {said}")
+            at = round(violation.at * 1e9)
+            self._say(at, f"!! {violation.kind}: {violation.text}")
+        return self.lines
+
+    def _on_rack(self, rack: SimRack) -> None:
+        self.racks.append(rack)
+        if self.key is not None:
+            rack.watch([self.key], FRAMES)
+
+    def _on_event(self, event: RackEvent) -> None:
+        if event.kind in ("control", "ready", "failed"):
+            self._say(round(event.time * 1e9), f"-- {event.node}: {event.text}")
+
+    def _on_fault(self, now: float, what: str) -> None:
+        self._say(round(now * 1e9), f"** {what}")
+
+    def _on_write(self, switch: str, write: base.TableWrite, error: str) -> None:
+        if self.key is None or isinstance(write, base.SetDefault):
+            return
+        if write.match.get("key") != int.from_bytes(self.key):
+            return
+        fields = ""
+        if isinstance(write, base.InsertEntry):
+            fields = " ".join(f" {name} {value}" for name, value in write.params.items())
+        what = "insert" if isinstance(write, base.InsertEntry) else "delete"
+        refused = f" REFUSED: {error}" if error else ""
+        text = f"++ {switch}: {what} entry of {write.table}{fields}{refused}"
+        self._say(self.racks[0].nanoseconds, text)
+
+    def _say(self, nanoseconds: int, text: str) -> None:
+        self._add(nanoseconds, f"{nanoseconds / 1e6:>14.6f} ms  {text}")
+
+    def _add(self, nanoseconds: int, text: str) -> None:
+        self.lines.append((nanoseconds, len(self.lines), text))
+
+
+def _first_that_matters(outcome: Outcome) -> int:
+    """Nanoseconds from which on lines are shown."""
+    violation = outcome.violation
+    if violation is None or violation.key is None:
+        return 0
+    begins = [each["start_ns"] for each in violation.operations if each["start_ns"] is not None]
+    first = min(begins, default=round(violation.at * 1e9))
+    return max(first - round(_BEFORE * 1e9), 0)
+
+
+def tell(it: Replay) -> Iterator[str]:
+    """The lines, and what was left out of them."""
+    if it.left_out:
+        yield f"  ... {it.left_out:,} lines before (--all shows them)"
+    yield from it.lines
+    if not it.exact:
+        yield "This replay did not do the same twice: the run depends on something beside its case."

@@ -1,0 +1,262 @@
+"""One case, from the rack's first moment to the last read of the verification.
+
+Rules
+-----
+1. The load runs with the case's faults; then all is whole, and what was under way ends by its
+   deadline; every written key is read back; servers and controllers come to rest. Whatever does not
+   happen in time is `stuck`.
+2. The first violation ends the run. What an exception or a panic says is a violation too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import functools
+import hashlib
+import json
+import math
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from netkv import resources, schemes
+from netkv.control import base
+from netkv.errors import NetkvError
+from netkv.lab.report import RackEvent
+from netkv.scenarios.events import TimelineEvent
+from netkv.scenarios.timeline import carry_out
+from netkv.sim.rack import SECOND, SimRack
+from netkv.soak.case import Case, Fault
+from netkv.soak.verdict import CRASH, LOST, STUCK, Judge, Violation
+
+PATIENCE = 30.0
+"""Virtual seconds, when all is whole, in which whatever is under way must have come to its end."""
+_STEP = 0.05
+"""Virtual seconds between two looks at the checks."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a case."""
+
+    seed: int
+    operations: int
+    """Completed."""
+    faults: int
+    """Begun."""
+    violations: tuple[Violation, ...]
+    load_began: float
+    """Virtual seconds of the rack; times of faults count from here."""
+    fingerprint: str
+    """Equal for runs in which the same happened, frame by frame."""
+
+    @property
+    def violation(self) -> Violation | None:
+        """The first one."""
+        return self.violations[0] if self.violations else None
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """Who hears what while a case is played."""
+
+    on_rack: Callable[[SimRack], object] = lambda _: None
+    """The rack, before it is brought up."""
+    on_event: Callable[[RackEvent], None] = lambda _: None
+    on_fault: Callable[[float, str], object] = lambda *_: None
+    """Virtual seconds of the rack, and what happens."""
+    on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None
+    """A table write, as `SimRack` tells it."""
+
+
+def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None = None) -> Outcome:
+    """Plays a case. `scheme` replaces the one that it names.
+
+    Raises `NetkvError` for what cannot be played at all: no such scheme, a program with errors.
+    """
+    return asyncio.run(_Run(case, hooks or Hooks(), scheme).play())
+
+
+class _StuckError(Exception):
+    """Something does not come to its end; the text says what."""
+
+
+class _Run:
+    def __init__(self, case: Case, hooks: Hooks, scheme: schemes.Scheme | None) -> None:
+        self._case = case
+        self._hooks = hooks
+        scheme = scheme or schemes.get(case.rack.scheme)
+        program = case.program or scheme.program_path
+        self._bundle = _compiled(program)
+        self._rack = SimRack(
+            case.rack,
+            profile=case.profile,
+            scheme=replace(scheme, program=str(program)),
+            on_event=hooks.on_event,
+            on_write=hooks.on_write,
+        )
+        self._judge = Judge()
+        self._faults = 0
+        self._began = 0.0
+        self._open: list[Fault] = []
+        """Faults that have begun and not ended."""
+        self._sample: dict[str, Any] = {}
+        """What the load generator said last."""
+        self._violations: list[Violation] = []
+
+    async def play(self) -> Outcome:
+        try:
+            await self._play()
+        except _StuckError as stuck:
+            self._found(STUCK, str(stuck))
+        except NetkvError as error:
+            self._found(STUCK if "not ready" in str(error) else CRASH, str(error))
+        except (KeyboardInterrupt, asyncio.CancelledError, SystemExit):
+            raise
+        except BaseException as error:  # a panic of the engine is no Exception
+            self._found(CRASH, _sentence(error))
+        return Outcome(
+            seed=self._case.seed,
+            operations=self._judge.completed,
+            faults=self._faults,
+            violations=tuple(self._violations),
+            load_began=self._began,
+            fingerprint=self._fingerprint(),
+        )
+
+    async def _play(self) -> None:
+        rack, case = self._rack, self._case
+        rack.take_program(self._bundle)
+        self._hooks.on_rack(rack)
+        rack.bring_up()
+        rack.advance(rack.nanoseconds + round(case.idle * SECOND))
+        self._began = rack.now
+        rack.command({"do": "phase", "name": "measure"})
+        if await self._load():
+            await self._heal()
+            self._verify()
+            self._rest()
+
+    async def _load(self) -> bool:
+        """The load with its faults; False if it ended early, with a violation."""
+        for event, fault in self._case.schedule:
+            if event.at >= self._case.duration:
+                break
+            if not self._load_until(event.at):
+                return False
+            await self._carry_out(event, fault)
+        return self._load_until(self._case.duration)
+
+    async def _carry_out(self, event: TimelineEvent, fault: Fault) -> None:
+        self._hooks.on_fault(self._rack.now, event.describe())
+        await carry_out(event, self._rack)
+        if event is fault.begin:
+            self._faults += 1
+            self._open.append(fault)
+        else:
+            self._open.remove(fault)
+
+    def _load_until(self, at: float) -> bool:
+        """Lets the load go on up to a moment of it; False if there is a violation before."""
+        while not self._violations:
+            rest = at - (self._rack.now - self._began)
+            if rest <= 0:
+                return True
+            self._pass(min(rest, _STEP))
+        return False
+
+    async def _heal(self) -> None:
+        """Ends what is still wrong, and waits until all switches are set up."""
+        for fault in list(self._open):
+            await self._carry_out(fault.end, fault)
+        self._rack.command({"do": "phase", "name": "drain"})
+        most = self._case.rack.deadline + 1
+        self._wait(
+            most, lambda: self._sample["phase"] == "idle", "Requests outlived their deadline"
+        )
+        self._wait(PATIENCE, lambda: self._rack.ready, "Switches were not set up")
+
+    def _verify(self) -> None:
+        """Reads back every written key."""
+        if self._violations:
+            return
+        self._rack.command({"do": "phase", "name": "verify"})
+        self._pass(0)
+        self._wait(
+            PATIENCE + self._case.rack.deadline,
+            lambda: self._sample["phase"] == "idle",
+            "The verification had not ended",
+        )
+        if self._violations:
+            return
+        lost = int(self._sample["acked_writes_lost"])
+        if lost:
+            self._found(LOST, f"{lost} keys have lost what was acknowledged.")
+        unread = int(self._sample["unread"])
+        if unread:
+            raise _StuckError(f"{unread} keys could not be read back.")
+
+    def _rest(self) -> None:
+        """Waits until servers and controllers have nothing under way."""
+        self._wait(
+            PATIENCE,
+            lambda: not any(server["busy_keys"] for server in self._rack.statistics["servers"]),
+            "Servers still had keys with something under way",
+        )
+        self._wait(
+            PATIENCE,
+            lambda: (
+                not any(
+                    counts.get("in_flight", 0) + counts.get("waiting", 0)
+                    for counts in self._rack.control_statistics()
+                )
+            ),
+            "Controllers still had keys with something under way",
+        )
+
+    def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
+        """Lets time pass until it is over; raises `_StuckError` after `most` seconds."""
+        end = self._rack.now + most
+        while not self._violations and not over():
+            if self._rack.now >= end:
+                raise _StuckError(f"{complaint} {most:g} s after everything was whole again.")
+            self._pass(_STEP)
+
+    def _pass(self, seconds: float) -> None:
+        """Lets time pass, then looks at the checks."""
+        rack = self._rack
+        # At least a nanosecond: who waits for a moment between two must not wait for ever.
+        rack.advance(rack.nanoseconds + max(math.ceil(seconds * SECOND), 1))
+        self._sample = rack.take_sample().client_statistics
+        self._violations += self._judge.hear(rack.now, self._sample)
+
+    def _found(self, kind: str, text: str) -> None:
+        self._violations.append(Violation(kind=kind, text=text, at=self._rack.now))
+
+    def _fingerprint(self) -> str:
+        seen = (
+            self._rack.statistics if self._began else {},
+            [violation.model_dump() for violation in self._violations],
+            self._judge.completed,
+            self._rack.now,
+        )
+        return hashlib.sha256(json.dumps(seen, sort_keys=True).encode()).hexdigest()[:16]
+
+
+@functools.cache
+def _compiled(program: Path) -> bytes:
+    from netkv import _engine
+
+    try:
+        return _engine.compile_p4(str(program), [str(resources.path("p4"))])
+    except _engine.CompileError as error:
+        raise NetkvError(str(error)) from error
+
+
+def _sentence(error: BaseException) -> str:
+    """What an exception says, and where it comes from."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text} ({Path(where.filename).name}:{where.lineno})"

@@ -1,0 +1,128 @@
+"""Simpler cases than a given one: each differs in one thing, of which a reader need not think."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from netkv.lab.spec import ClosedLoop, LabSpec, TopologySpec, WorkloadSpec
+from netkv.scenarios.events import TimelineEvent
+from netkv.sim.models import HostModel, Profile, Time
+from netkv.soak.case import Case, Fault
+
+_SWITCH = "switch"
+
+
+def simpler(case: Case) -> Iterator[Case]:
+    """Candidates, what simplifies most first. They may or may not do what `case` does."""
+    lab, workload = case.rack.lab, case.rack.workload
+    if lab.topology.kind != "rack":
+        yield _one_switch(case)
+    for servers in _less(lab.servers, 1):
+        yield _lab(case, servers=servers, server_processes=min(lab.server_processes, servers))
+    if lab.server_processes > 1:
+        yield _lab(case, server_processes=1)
+    if isinstance(workload.arrivals, ClosedLoop):
+        for outstanding in _less(workload.arrivals.outstanding, 1):
+            yield _load(case, arrivals=ClosedLoop(outstanding=outstanding))
+    for clients in _less(lab.clients, 1):
+        yield _lab(case, clients=clients)
+    for keys in _less(workload.keys, 1):
+        yield _load(case, keys=keys, shift=None)
+    if workload.shift is not None:
+        yield _load(case, shift=None)
+    if workload.deletes:
+        yield _load(case, deletes=0.0)
+    if workload.value_size != 16:
+        yield _load(case, value_size=16)
+    if workload.zipf:
+        yield _load(case, zipf=0.0)
+    if lab.service_rate is not None and not any(fault.begin.slow for fault in case.faults):
+        yield _lab(case, service_rate=None)
+    if lab.preload:
+        yield _lab(case, preload=False)
+    for entries in _less(lab.cache_entries, 1):
+        yield _lab(case, cache_entries=entries)
+    if case.idle:
+        yield case.model_copy(update={"idle": 0.0})
+    yield from _steady(case)
+    for place, fault in enumerate(case.faults):
+        for other in _simpler_fault(fault):
+            faults = (*case.faults[:place], other, *case.faults[place + 1 :])
+            yield case.model_copy(update={"faults": faults})
+
+
+def _less(value: int, least: int) -> Iterator[int]:
+    """Far less, then half, then one less."""
+    for other in dict.fromkeys((least, value // 2, value - 1)):
+        if least <= other < value:
+            yield other
+
+
+def _one_switch(case: Case) -> Case:
+    """All hosts at one switch, which meets what happened to any."""
+
+    def at_the_switch(event: TimelineEvent) -> TimelineEvent:
+        known = (_SWITCH, "controller", "client")
+        if event.node is None or event.node in known or event.node.startswith("servers-"):
+            return event
+        return event.model_copy(update={event.action: _SWITCH})
+
+    faults = tuple(
+        Fault(begin=at_the_switch(fault.begin), end=at_the_switch(fault.end))
+        for fault in case.faults
+    )
+    return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
+
+
+def _steady(case: Case) -> Iterator[Case]:
+    """Times that are not drawn, where they were."""
+    drawn = _constant(case.profile)
+    if drawn != case.profile:
+        yield case.model_copy(update={"profile": drawn})
+
+
+def _constant(profile: Profile) -> Profile:
+    def steady(host: HostModel) -> HostModel:
+        times = {name: Time(mean=value.mean) for name, value in host if isinstance(value, Time)}
+        return host.model_copy(update=times)
+
+    return profile.model_copy(
+        update={"client": steady(profile.client), "server": steady(profile.server)}
+    )
+
+
+def _simpler_fault(fault: Fault) -> Iterator[Fault]:
+    """A fault of one direction only; or a shorter one."""
+    link = fault.begin.link
+    if link is not None and link.direction == "both":
+        for direction in ("to", "from"):
+            begin, end = (
+                event.model_copy(
+                    update={"link": event.link.model_copy(update={"direction": direction})}
+                )
+                for event in (fault.begin, fault.end)
+                if event.link is not None
+            )
+            yield Fault(begin=begin, end=end)
+    lasts = fault.end.at - fault.begin.at
+    if lasts > 0.01:
+        half = round(fault.begin.at + lasts / 2, 6)
+        yield fault.model_copy(update={"end": fault.end.model_copy(update={"at": half})})
+
+
+def _lab(case: Case, **update: Any) -> Case:
+    lab = LabSpec.model_validate(case.rack.lab.model_dump() | _plain(update))
+    return case.model_copy(update={"rack": case.rack.model_copy(update={"lab": lab})})
+
+
+def _load(case: Case, **update: Any) -> Case:
+    load = WorkloadSpec.model_validate(case.rack.workload.model_dump() | _plain(update))
+    return case.model_copy(update={"rack": case.rack.model_copy(update={"workload": load})})
+
+
+def _plain(update: dict[str, Any]) -> dict[str, Any]:
+    return {
+        name: value.model_dump() if hasattr(value, "model_dump") else value
+        for name, value in update.items()
+    }

@@ -49,6 +49,8 @@ class LabSpec(Spec):
     """Operations per second that each server can do (server emulation); None is unlimited."""
     queue_limit: Annotated[int, Field(ge=1)] = 256
     """Requests that wait at a rate-limited server before further ones are dropped."""
+    host_queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Simulated only: frames that wait for a server's processor; None is what the profile says."""
     clients: Annotated[int, Field(ge=1, le=64)] = 1
     """Client identities; one load-generator process has all and checks consistency over them."""
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
@@ -62,10 +64,11 @@ class LabSpec(Spec):
     target: Target = "engine"
     topology: TopologySpec = TopologySpec()
     profile: str = "this-machine"
-    """Simulated only: the testbed that hosts, links and switches are like (`netkv.sim.profiles`)."""
+    """Simulated only: what hosts, links and switches are like (`netkv.sim.profiles`)."""
     scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
-    """Simulated only: everything but the controller takes this many times as long, so that a rack of
-    billions of requests a second fits a machine. Rates in results are those of the slower rack."""
+    """Simulated only: everything but the controller takes this many times as long, so that a rack
+    of billions of requests a second fits a machine. Rates in results are those of the slower rack.
+    """
     executor: Executor = "compiled"
     """How the engine runs P4 programs: machine code, or step by step (the reference)."""
 

@@ -38,7 +38,11 @@ def overview(runs: Sequence[RunHead]) -> Table:
     table.add_column()
     for run in runs:
         wrong = run.linearizable is False
-        table.add_row(run.label(), Text(summary(run), style="bold red" if wrong else ""))
+        parts = [run.scheme, text.params(run.params), f"#{run.repeat + 1}" if run.repeat else ""]
+        table.add_row(
+            " ".join(part for part in parts if part),
+            Text(summary(run), style="bold red" if wrong else ""),
+        )
     return table
 
 

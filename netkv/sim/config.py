@@ -67,7 +67,8 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,
             "queue_limit": lab.queue_limit,
-            "host": _host(server, scale),
+            "host": _host(server, scale)
+            | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {
                 "get": server.get.scaled(scale),
                 "put": server.put.scaled(scale),

@@ -144,6 +144,9 @@ def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> P
     # At most 60% of what all servers can do if keys are spread evenly, which they never are.
     busiest = min(0.6 * lab.servers / rate * 1e6, 200)
     host = HostModel(receive=_time(dice, 2), send=_time(dice, 2))
+    link = LinkModel(
+        bandwidth_gbps=dice.scale(0.1, 100), delay=delay, queue_kib=dice.scale_count(16, 1024)
+    )
     return Profile(
         title="drawn",
         client=host,
@@ -156,9 +159,8 @@ def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> P
             cores=dice.one((1, 1, 2, 4)),
             queue=dice.scale_count(64, 4096),
         ),
-        host_link=LinkModel(
-            bandwidth_gbps=dice.scale(0.1, 100), delay=delay, queue_kib=dice.scale_count(16, 1024)
-        ),
+        client_link=link,
+        server_link=link,
         switch_link=LinkModel(
             bandwidth_gbps=dice.scale(0.2, 100), delay=dice.scale(0.3, max(delay, 1.0))
         ),

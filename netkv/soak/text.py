@@ -46,7 +46,7 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         f"         requests are repeated from {case.rack.retry * 1e3:g} ms on, given up after "
         f"{case.rack.deadline * 1e3:g} ms"
     )
-    server, link, control = profile.server, profile.host_link, profile.control
+    server, link, control = profile.server, profile.server_link, profile.control
     yield (
         f"network  cables {link.bandwidth_gbps:g} Gbit/s and {link.delay:g} us; switch "
         f"{profile.switch.latency:g} us; control channel {control.latency:g} us, "

@@ -85,6 +85,20 @@ class Poisson(Spec):
     rate: Annotated[float, Field(gt=0)]
 
 
+class Saturate(Spec):
+    """Open loop whose rate follows the loss, to find what the rack can take (NetCache, 6.1).
+
+    The share of operations that are lost is kept between half of `loss` and `loss`. An operation is
+    lost at its deadline; with a `retry` as long as the deadline every dropped frame counts.
+    """
+
+    loss: Annotated[float, Field(gt=0, le=0.5)]
+    rate: Annotated[float, Field(gt=0)]
+    """To begin with."""
+    every: Annotated[float, Field(gt=0)]
+    """Seconds between two looks; longer than the deadline."""
+
+
 class UniformSize(Spec):
     """Value sizes drawn uniformly, both ends included."""
 
@@ -121,7 +135,7 @@ class WorkloadSpec(Spec):
     writes: Annotated[float, Field(ge=0, le=1)] = 0.0
     deletes: Annotated[float, Field(ge=0, le=1)] = 0.0
     value_size: Annotated[int, Field(ge=16, le=1024)] | UniformSize = 128
-    arrivals: ClosedLoop | Poisson = ClosedLoop(outstanding=64)
+    arrivals: ClosedLoop | Saturate | Poisson = ClosedLoop(outstanding=64)
     shift: Shift | None = None
 
     @model_validator(mode="after")
@@ -144,6 +158,16 @@ class RackSpec(Spec):
     """A request that got no reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0)] = 0.05
     """First retry time-out; doubles up to eight times that."""
+
+    @model_validator(mode="after")
+    def _sees_loss(self) -> RackSpec:
+        arrivals = self.workload.arrivals
+        if isinstance(arrivals, Saturate) and arrivals.every <= self.deadline:
+            raise ValueError(
+                f"'arrivals.every' is {arrivals.every:g} s; it must be longer than the deadline of "
+                f"{self.deadline:g} s, or no loss would be seen in time"
+            )
+        return self
 
     @model_validator(mode="after")
     def _loadable(self) -> RackSpec:

@@ -9,6 +9,7 @@ use serde::Deserialize;
 
 use crate::command::Command;
 use crate::generator::nanos;
+use crate::saturation::Saturation;
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -143,7 +144,15 @@ impl LoadConfig {
     pub fn role(&self, first_request: u32) -> Result<netkv_roles::ClientConfig, String> {
         let arrivals = match self.workload.arrivals {
             Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
-            Arrivals::Poisson { rate } => Command::Rate { value: rate },
+            Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => {
+                Command::Rate { value: rate }
+            }
+        };
+        let most = netkv_roles::ClientConfig::new(1, workload::Arrivals::Closed { outstanding: 1 });
+        let max_outstanding = match self.workload.arrivals {
+            // What is outstanding must not limit the rate that is being found out.
+            Arrivals::Saturate { .. } => usize::MAX,
+            _ => most.max_outstanding,
         };
         let initial = nanos("retry_s", self.retry_s)?;
         Ok(netkv_roles::ClientConfig {
@@ -151,6 +160,7 @@ impl LoadConfig {
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
             check: self.verify,
+            max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
         })
     }
@@ -183,6 +193,28 @@ impl LoadConfig {
             value_size: spec.value_size.into(),
             ..workload::WorkloadConfig::new(spec.keys, mix, self.seed)
         }
+    }
+
+    /// How the rate follows the loss, if it does.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a limit or time that cannot be.
+    pub fn saturation(&self) -> Result<Option<Saturation>, String> {
+        let Arrivals::Saturate { loss, rate, every } = self.workload.arrivals else {
+            return Ok(None);
+        };
+        if !(loss > 0.0 && loss <= 0.5) {
+            return Err(format!("'loss' is {loss}; it is a share above 0 and at most 0.5."));
+        }
+        if every <= self.deadline_s {
+            return Err(format!(
+                "'every' is {every} s; it must be longer than the deadline of {} s, or no loss \
+                 would be seen in time.",
+                self.deadline_s
+            ));
+        }
+        Ok(Some(Saturation::new(loss, rate, nanos("every", every)?)))
     }
 
     /// The popularity shift and the time between two, if there are shifts.
@@ -235,6 +267,7 @@ enum MixName {
 #[serde(untagged)]
 enum Arrivals {
     Closed { outstanding: u32 },
+    Saturate { loss: f64, rate: f64, every: f64 },
     Poisson { rate: f64 },
 }
 

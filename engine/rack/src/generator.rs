@@ -2,12 +2,13 @@
 //! It has no I/O, so the live node and the simulator drive the same one.
 
 use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
-use netkv_workload::{Shift, Workload};
+use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
 use crate::command::{Command, PhaseName};
 use crate::config::LoadConfig;
 use crate::sample;
+use crate::saturation::Saturation;
 
 /// A client and what it is at.
 pub struct Generator {
@@ -21,6 +22,9 @@ pub struct Generator {
     /// Counts of the sample before, to be used again.
     spare: ClientStats,
     shifts: Option<Shifts>,
+    saturation: Option<Saturation>,
+    /// Completed and lost operations in samples that were taken.
+    taken: (u64, u64),
 }
 
 /// Popularity shifts by the clock, while measuring.
@@ -76,6 +80,8 @@ impl Generator {
             verifying: 0,
             spare: ClientStats::default(),
             shifts: shifts.map(|(shift, every)| Shifts { shift, every, next: Nanos::MAX }),
+            saturation: config.saturation()?,
+            taken: (0, 0),
         })
     }
 
@@ -89,6 +95,8 @@ impl Generator {
             Command::Phase { name } => self.begin(name, now),
             Command::Rate { .. } | Command::Outstanding { .. } => {
                 let arrivals = command.arrivals()?;
+                // Whoever asks for a rate gets that one.
+                self.saturation = None;
                 self.client.set_arrivals(now, arrivals, &mut self.actions);
             }
             Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
@@ -119,8 +127,25 @@ impl Generator {
             let measuring = name == PhaseName::Measure;
             shifts.next = if measuring { now + shifts.every } else { Nanos::MAX };
         }
+        let (completed, lost) = self.ended();
+        if let Some(saturation) = &mut self.saturation {
+            match name {
+                PhaseName::Warmup => saturation.start(now, completed, lost),
+                PhaseName::Measure if saturation.next() == Nanos::MAX => {
+                    saturation.start(now, completed, lost);
+                }
+                PhaseName::Measure => {}
+                _ => saturation.stop(),
+            }
+        }
         self.phase = name;
         self.settle();
+    }
+
+    /// Operations completed and lost since the start.
+    fn ended(&self) -> (u64, u64) {
+        let counts = &self.client.stats().counts;
+        (self.taken.0 + counts.completed, self.taken.1 + counts.lost)
     }
 
     /// A phase that ends by itself may have ended.
@@ -151,6 +176,12 @@ impl Generator {
             let shift = shifts.shift;
             self.client.workload_mut().shift(shift)?;
         }
+        let (completed, lost) = self.ended();
+        if let Some(saturation) = self.saturation.as_mut().filter(|it| it.next() <= now)
+            && let Some(rate) = saturation.adjust(completed, lost)
+        {
+            self.client.set_arrivals(now, Arrivals::Poisson { rate }, &mut self.actions);
+        }
         if self.client.deadline().is_some_and(|deadline| deadline <= now) {
             self.client.poll(now, &mut self.actions);
         }
@@ -160,7 +191,8 @@ impl Generator {
     /// When to call [`Generator::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
         let shift = self.shifts.as_ref().map(|shifts| shifts.next);
-        let due = [self.client.deadline(), shift].into_iter().flatten().min();
+        let saturation = self.saturation.as_ref().map(Saturation::next);
+        let due = [self.client.deadline(), shift, saturation].into_iter().flatten().min();
         due.filter(|at| *at != Nanos::MAX)
     }
 
@@ -172,6 +204,7 @@ impl Generator {
     /// What happened since the last call.
     pub fn take_sample(&mut self, now: Nanos) -> Sample {
         let interval = now - std::mem::replace(&mut self.sampled_at, now);
+        self.taken = self.ended();
         self.client.take_stats(&mut self.spare);
         let counts = &self.spare.counts;
         if self.phase == PhaseName::Verify {

@@ -20,6 +20,7 @@ pub mod impair;
 pub mod load;
 pub mod pipeline;
 mod sample;
+mod saturation;
 pub mod server;
 pub mod sim;
 pub mod store;

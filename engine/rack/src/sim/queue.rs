@@ -142,7 +142,7 @@ impl<E: Copy> Queue<E> {
         let place = turn & (BUCKETS - 1);
         std::mem::swap(&mut self.current, &mut self.buckets[place as usize]);
         self.filled[(place / 64) as usize] &= !(1 << (place % 64));
-        self.current.sort_unstable_by(|a, b| b.key.cmp(&a.key));
+        self.current.sort_unstable_by_key(|entry| Reverse(entry.key));
     }
 
     /// Number of the next filled bucket.

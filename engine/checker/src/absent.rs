@@ -10,8 +10,9 @@
 //! at which the key had no value. As long as one kept world fits, the history has an explanation;
 //! if the relaxed one does not fit, it has none; only in between it cannot be judged.
 
+use crate::cluster::{Cluster, ClusterKind};
 use crate::operation::{NEVER, Record, WriteId};
-use crate::register::{Cluster, ClusterKind, Judgement, Register};
+use crate::register::{Judgement, Register};
 use crate::world::{Span, World};
 
 /// Worlds kept for one key.

@@ -6,11 +6,12 @@ use std::collections::hash_map::Entry;
 use netkv_wire::Key;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::cluster::Cluster;
 use crate::evidence::evidence;
 use crate::found::Found;
 use crate::moments::Moments;
 use crate::operation::{Action, Observed, Record, WriteId, WriteKind};
-use crate::register::{Cluster, Judgement, Register, Rest};
+use crate::register::{Judgement, Register, Rest};
 use crate::violation::{Violation, ViolationKind};
 
 /// Writes that were given up and may still take effect, over all keys and the whole run; of more

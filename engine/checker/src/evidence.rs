@@ -1,8 +1,9 @@
 //! The smallest part of a key's history that has no explanation.
 
+use crate::cluster::{Cluster, ClusterKind};
 use crate::moments::FORGOTTEN;
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
-use crate::register::{Cluster, ClusterKind, Judgement, Register};
+use crate::register::{Judgement, Register};
 
 /// Operations that are tried one by one.
 const MAX_TRIED: usize = 320;

@@ -20,6 +20,7 @@
 
 mod absent;
 mod checker;
+mod cluster;
 mod evidence;
 mod found;
 mod moments;

@@ -85,11 +85,13 @@ fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
 	@$(CARGO) fmt --manifest-path $(MANIFEST)
 
-bench: setup ## Measure the data plane in memory, and end to end over UDP
+bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator
 	@echo "==> netkv p4 bench"
 	@$(BIN)/netkv p4 bench
 	@echo "==> netkv bench e2e"
 	@$(BIN)/netkv bench e2e
+	@echo "==> netkv bench sim"
+	@$(BIN)/netkv bench sim
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from netkv.cli import bench, lab, p4, p4_fuzz, runs, scenario, serve, soak
+from netkv.cli import bench, calibrate, lab, p4, p4_fuzz, runs, scenario, serve, soak
 
 app = typer.Typer(
     name="netkv",
@@ -46,6 +46,7 @@ p4.app.command("record")(p4_fuzz.record)
 app.add_typer(p4.app, name="p4")
 app.add_typer(bench.app, name="bench")
 app.command("soak")(soak.soak)
+app.command("calibrate")(calibrate.calibrate)
 app.command("serve")(serve.serve)
 app.command("up")(lab.up)
 app.command("down")(lab.down)

@@ -67,3 +67,46 @@ def e2e(
         for name, ratio in report.ratios(found):
             out.print(f"{ratio:6.2f}  {name}", highlight=False)
     write(to, report.figures(found), lambda: report.render(found))
+
+
+@app.command()
+def sim(
+    seconds: Annotated[
+        float, typer.Option(min=0.01, max=600, help="Of wall time for each rack.")
+    ] = 2.0,
+    scheme: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this one; repeatable.")
+    ] = None,
+    servers: Annotated[
+        list[int] | None,
+        typer.Option(min=1, max=128, metavar="N", help="Only racks of so many; repeatable."),
+    ] = None,
+    keys: Annotated[
+        list[int] | None,
+        typer.Option(min=1, max=100_000_000, metavar="N", help="Only so many keys; repeatable."),
+    ] = None,
+    plot: Plots = None,
+    json: Json = False,
+) -> None:
+    """Measure the simulator: requests and events per second of wall time, and what they cost.
+
+    Racks of up to 128 servers, 100 million keys and several switches, each in a process of its own.
+    The ratios compare it with the switch program alone, and large racks with small ones.
+    """
+    from netkv.bench import simulator
+    from netkv.cli.progress import steps
+
+    to = destinations(plot)
+    rows = simulator.plan(scheme or [], servers or [], keys or [], seconds)
+    with steps() as progress:
+        found = simulator.run(rows, progress)
+    from netkv.report import simulator as report
+
+    if json:
+        print_json(found.to_json())
+    else:
+        out = stdout()
+        out.print(report.table(found))
+        for name, ratio in found.ratios.items():
+            out.print(f"{ratio:6.2f}  {name}", highlight=False)
+    write(to, report.figures(found), lambda: report.render(found))

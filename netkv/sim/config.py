@@ -35,6 +35,7 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
     scale = lab.scale
     size = spec.workload.value_size
     server = profile.server
+    store = profile.backends.get(lab.backend, server)
     numbers = {plan.name: number for number, plan in enumerate(network.switches)}
     client_link = _link(profile.client_link, scale)
     server_link = _link(profile.server_link, scale)
@@ -70,9 +71,9 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
             "host": _host(server, scale)
             | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {
-                "get": server.get.scaled(scale),
-                "put": server.put.scaled(scale),
-                "delete": server.delete.scaled(scale),
+                "get": store.get.scaled(scale),
+                "put": store.put.scaled(scale),
+                "delete": store.delete.scaled(scale),
             },
         },
         "switches": [

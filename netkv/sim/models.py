@@ -54,12 +54,16 @@ class HostModel(Spec):
     """Frames that wait for a core before further ones are dropped."""
 
 
-class ServerModel(HostModel):
-    """A storage server: what each operation costs beside its frames."""
+class StoreModel(Spec):
+    """What each operation costs a server beside its frames."""
 
     get: Time = Time()
     put: Time = Time()
     delete: Time = Time()
+
+
+class ServerModel(HostModel, StoreModel):
+    """A storage server with its records in memory."""
 
 
 class LinkModel(Spec):
@@ -106,3 +110,5 @@ class Profile(Spec):
     """Between two switches."""
     switch: SwitchModel
     control: ControlModel
+    backends: dict[str, StoreModel] = Field(default_factory=dict)
+    """What operations cost on other storage back ends (`lab.backend`), as far as they are known."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from netkv.errors import UsageError, suggest
+from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import state
 from netkv.sim.models import (
     ControlModel,
@@ -134,14 +134,20 @@ def path() -> Path:
 
 
 def get(name: str) -> Profile:
-    """The profile of that name; raises `UsageError` that names those there are."""
+    """The profile of that name, or in the JSON file of that name.
+
+    Raises `UsageError` that names those there are.
+    """
     if name == THIS_MACHINE:
-        return _measured() or _PROFILES[FALLBACK]
+        return _read(path()) if is_measured() else _PROFILES[FALLBACK]
+    if name.endswith(".json"):
+        return _read(Path(name))
     try:
         return _PROFILES[name]
     except KeyError:
         raise UsageError(
-            f"There is no profile '{name}'.\n  {suggest(name, names(), label='Profiles')}"
+            f"There is no profile '{name}'.\n  {suggest(name, names(), label='Profiles')}\n"
+            f"  The name of a file ends in '.json' ('netkv calibrate --out')."
         ) from None
 
 
@@ -150,21 +156,33 @@ def is_measured() -> bool:
     return path().is_file()
 
 
-def save(profile: Profile) -> None:
-    """Keeps `profile` as that of this machine."""
-    path().parent.mkdir(parents=True, exist_ok=True)
-    path().write_text(profile.model_dump_json(indent=2) + "\n", encoding="utf-8")
+def check_destination(file: Path) -> None:
+    """Raises `UsageError` if a profile in `file` could not be written, or not be read by name."""
+    if file.suffix != ".json":
+        raise UsageError(f"--out {file}: the name should end in '.json'.")
+    if not file.absolute().parent.is_dir():
+        raise UsageError(f"--out {file}: there is no directory '{file.parent}'.")
 
 
-def _measured() -> Profile | None:
+def save(profile: Profile, file: Path | None = None) -> Path:
+    """Keeps `profile` in `file`, or as that of this machine; returns where. Raises `NetkvError`."""
+    file = file or path()
     try:
-        text = path().read_text(encoding="utf-8")
-    except FileNotFoundError:
-        return None
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(profile.model_dump_json(indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise NetkvError(f"{file} cannot be written: {error.strerror or error}.") from error
+    return file
+
+
+def _read(file: Path) -> Profile:
     try:
-        return Profile.model_validate(json.loads(text))
-    except (json.JSONDecodeError, ValidationError) as error:
+        return Profile.model_validate(json.loads(file.read_text(encoding="utf-8")))
+    except OSError as error:
         raise UsageError(
-            f"The profile of this machine, {path()}, cannot be read ({error}). "
-            f"'netkv calibrate' writes it anew."
+            f"The profile {file} cannot be read: {error.strerror or error}."
+        ) from error
+    except (ValueError, ValidationError) as error:
+        raise UsageError(
+            f"{file} is no profile of this version ({error}). 'netkv calibrate' writes it anew."
         ) from error

@@ -94,7 +94,7 @@ mod tests {
         let model = LinkModel { bandwidth_bps: 8e9, delay_s: 0.0, queue_bytes: 2500 };
         let mut link = Link::new(&model);
         let sent = (0..10).filter(|_| link.send(0, 976).is_some()).count();
-        assert_eq!(sent, 3, "the one on the cable, and two that still find room behind it");
+        assert_eq!(sent, 3, "the one on the cable, and two behind it: a third would wait too long");
         assert_eq!(link.counts.dropped, 7);
         assert!(link.send(2000, 976).is_some(), "two have left by then");
     }

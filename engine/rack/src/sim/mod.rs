@@ -135,7 +135,7 @@ impl Simulation {
         let locks = self.engines.clone();
         let mut engines: Vec<_> = locks.iter().map(|engine| lock(engine)).collect();
         while self.controls.notices.is_empty() {
-            let next = self.queue.next().unwrap_or(Nanos::MAX);
+            let next = self.queue.next(until.min(self.generator_due)).unwrap_or(Nanos::MAX);
             if next.min(self.generator_due) > until {
                 self.now = self.now.max(until);
                 break;

@@ -92,17 +92,20 @@ impl<E: Copy> Queue<E> {
         }
     }
 
-    /// Time of the next event.
-    pub fn next(&mut self) -> Option<Nanos> {
+    /// Time of the next event, if that is not after `until`.
+    ///
+    /// Nothing later is looked for: its bucket would be the current one from then on, and whatever
+    /// is added before its time would have to be sorted in one by one.
+    pub fn next(&mut self, until: Nanos) -> Option<Nanos> {
         if self.current.is_empty() {
-            self.turn_over();
+            self.turn_over(until);
         }
-        self.current.last().map(|entry| entry.key.at)
+        self.current.last().map(|entry| entry.key.at).filter(|at| *at <= until)
     }
 
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<(Nanos, E)> {
-        self.next()?;
+        self.next(Nanos::MAX)?;
         let entry = self.current.pop()?;
         self.len -= 1;
         Some((entry.key.at, entry.event))
@@ -119,14 +122,17 @@ impl<E: Copy> Queue<E> {
         self.filled[(place / 64) as usize] |= 1 << (place % 64);
     }
 
-    /// Makes the next bucket that is not empty the current one.
-    fn turn_over(&mut self) {
+    /// Makes the next bucket that is not empty the current one, unless it begins after `until`.
+    fn turn_over(&mut self, until: Nanos) {
         if self.len == 0 {
             return;
         }
         let near = self.next_filled();
         let far = self.later.peek().map(|Reverse(entry)| entry.key.at >> WIDTH_BITS);
         let Some(turn) = [near, far].into_iter().flatten().min() else { return };
+        if turn > until >> WIDTH_BITS {
+            return;
+        }
         self.turn = turn;
         // What was far may be near now. It is filed even where it is due at once: behind it may
         // be more of the same bucket.
@@ -189,7 +195,11 @@ mod tests {
                 }
                 if random.below(5) < 4 {
                     let first = expected.pop_first().map(|(key, ())| key);
-                    assert_eq!(queue.next(), first.map(|(at, _)| at));
+                    // Looking at what is still far changes nothing.
+                    let until = now + random.below(spread);
+                    let at = first.map(|(at, _)| at);
+                    assert_eq!(queue.next(until), at.filter(|at| *at <= until));
+                    assert_eq!(queue.next(Nanos::MAX), at);
                     assert_eq!(queue.pop(), first);
                     now = first.map_or(now, |(at, _)| at);
                 }
@@ -200,5 +210,18 @@ mod tests {
             }
             assert_eq!(queue.pop(), None);
         }
+    }
+
+    #[test]
+    fn a_timer_that_is_far_does_not_make_what_comes_before_it_slow() {
+        let mut queue = Queue::default();
+        queue.push(1_000_000_000, 0);
+        assert_eq!(queue.next(500), None);
+        for at in 0..10_000 {
+            queue.push(20_000 + 100 * at, 1);
+        }
+        assert!(queue.current.is_empty(), "they are sorted by their buckets, not one by one");
+        assert_eq!(queue.next(1_000_000), Some(20_000));
+        assert!(queue.current.len() <= 11, "a microsecond of them");
     }
 }

@@ -1,0 +1,160 @@
+"""A process that measures one simulated rack: `python -m netkv.bench.simulated_rack`.
+
+A `Case` as JSON on stdin, its `Measured` as JSON on stdout. A process of its own for each rack,
+because the most memory that it ever had is one of the figures.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, TopologySpec, WorkloadSpec
+from netkv.sim.rack import SECOND, SimRack
+
+PROFILE = "netcache-testbed"
+SCALE = 1000.0
+CLIENTS = 64
+CACHE_ENTRIES = 10_000
+OUTSTANDING_PER_SERVER = 156
+"""20,000 for 128 servers: enough that whatever limits the rack is busy all the time."""
+_RETRY = 1.0
+_DEADLINE = 60.0
+"""Virtual seconds; a queue that is full takes half a second to be worked off."""
+_WARM_UP_CAP = 4.0
+"""Warm-up ends after so many times the seconds of the measurement at the latest."""
+_STEP_COMPLETIONS = 2_000
+"""Requests between two looks at the clock, about."""
+
+
+class Case(BaseModel):
+    """A rack to be measured."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    servers: int = 128
+    keys: int = 100_000_000
+    zipf: float = 0.99
+    topology: TopologySpec = TopologySpec()
+    cache_entries: int = CACHE_ENTRIES
+    seconds: float = 2.0
+    """Of wall time while it is measured."""
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that the clients keep under way."""
+        return max(OUTSTANDING_PER_SERVER * self.servers, CLIENTS)
+
+    def rack(self) -> RackSpec:
+        """Its specification."""
+        lab = LabSpec(
+            servers=self.servers,
+            clients=CLIENTS,
+            cache_entries=self.cache_entries,
+            topology=self.topology,
+            profile=PROFILE,
+            scale=SCALE,
+        )
+        load = WorkloadSpec(
+            keys=self.keys,
+            zipf=self.zipf,
+            arrivals=ClosedLoop(outstanding=self.outstanding),
+        )
+        return RackSpec(
+            scheme=self.scheme, lab=lab, workload=load, retry=_RETRY, deadline=_DEADLINE
+        )
+
+
+class Measured(BaseModel):
+    """What the rack did while it was measured, and what that took."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    switches: int
+    requests: int
+    """Operations that were completed."""
+    reads: int
+    hits: int
+    """Reads that a switch answered."""
+    events: int
+    frames: int
+    """Put on links."""
+    virtual_s: float
+    wall_s: float
+    cpu_s: float
+    python_s: float
+    """Of `cpu_s` in Python: control planes, and table writes on their switches."""
+    setup_s: float
+    """Wall time from the specification to a rack whose caches are filled."""
+    memory_mb: float
+    """The most that the process ever had."""
+
+
+def measure(case: Case) -> Measured:
+    """Brings the rack up, lets it settle, and measures. Raises `NetkvError`."""
+    begun = time.perf_counter()
+    rack = SimRack(case.rack())
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    setup = time.perf_counter() - begun
+    rack.command({"do": "phase", "name": "measure"})
+    step = _settle(rack, case)
+    before = rack.statistics
+    rack.take_sample()
+    start, cpu, engine, virtual = time.perf_counter(), time.thread_time(), rack.engine_cpu, rack.now
+    while time.perf_counter() - start < case.seconds:
+        rack.advance(rack.nanoseconds + step)
+    wall, cpu_s = time.perf_counter() - start, time.thread_time() - cpu
+    after, seen = rack.statistics, rack.take_sample().client_statistics
+    return Measured(
+        switches=len(rack.switches),
+        requests=seen["completed"],
+        reads=seen["reads"],
+        hits=seen["hits"],
+        events=after["events"] - before["events"],
+        frames=after["frames"] - before["frames"],
+        virtual_s=rack.now - virtual,
+        wall_s=wall,
+        cpu_s=cpu_s,
+        python_s=max(cpu_s - (rack.engine_cpu - engine), 0.0),
+        setup_s=setup,
+        memory_mb=_most_memory_mb(),
+    )
+
+
+def _settle(rack: SimRack, case: Case) -> int:
+    """Lets the first wave of requests pass; returns virtual nanoseconds of some thousand more."""
+    start, completed, step = time.perf_counter(), 0, SECOND // 1000
+    while completed < 2 * case.outstanding:
+        rack.advance(rack.nanoseconds + step)
+        seen = int(rack.take_sample().client_statistics["completed"])
+        completed += seen
+        if seen:
+            step = min(max(step * _STEP_COMPLETIONS // seen, step // 2, 1), 2 * step)
+        if time.perf_counter() - start > _WARM_UP_CAP * case.seconds:
+            break
+    return step
+
+
+def _most_memory_mb() -> float:
+    """Of this process; not `ru_maxrss`, which begins with what the parent had."""
+    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+        name, _, value = line.partition(":")
+        if name == "VmHWM":
+            return int(value.split()[0]) / 1024
+    raise AssertionError("Linux tells every process the most memory that it had (VmHWM)")
+
+
+def main() -> None:
+    """Measures what stdin says."""
+    case = Case.model_validate_json(sys.stdin.read())
+    sys.stdout.write(measure(case).model_dump_json() + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,273 @@
+"""What `netkv bench sim` measures: simulated requests and events for each second of wall time.
+
+Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
+their switch program runs alone, in memory, with the same share of cache hits: what the simulator
+would need if there were nothing to it but the program. docs/performance.md says how to read it.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from netkv import resources, schemes
+from netkv.bench.result import Machine, this_machine
+from netkv.bench.simulated_rack import Case, Measured
+from netkv.errors import NetkvError
+from netkv.lab.spec import TopologySpec
+
+SERVERS = (1, 8, 32, 128)
+KEYS = (10_000, 1_000_000, 100_000_000)
+TOPOLOGIES = (
+    TopologySpec(kind="racks", racks=4),
+    TopologySpec(kind="racks", racks=16),
+    TopologySpec(kind="spine-leaf", layers=2, switches=2),
+    TopologySpec(kind="spine-leaf", layers=2, switches=8),
+)
+SKEWS = (0.99, 0.0)
+MOST_SERVERS, MOST_KEYS, SKEW = SERVERS[-1], KEYS[-1], SKEWS[0]
+
+_PATHS = {"nocache": ("read", "read"), "netcache": ("read-hit", "read-miss")}
+"""Paths of the data-plane benchmark that a packet takes: with a hit, and without."""
+_ALONE_S = 0.3
+"""For each path of a program alone; before the rack and again after it."""
+_TIMEOUT = 600.0
+
+
+class SimulatorResult(BaseModel):
+    """One rack."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    servers: int
+    keys: int
+    zipf: float
+    topology: Literal["rack", "racks", "spine-leaf"]
+    switches: int
+    clients: int
+    outstanding: int
+    requests_per_s: float
+    """Completed, for each second of wall time."""
+    events_per_s: float
+    """Of the simulation, for each second of wall time."""
+    requests_per_core_s: float
+    """For each second that the process was on a core: other work on the machine counts less."""
+    events_per_core_s: float
+    events_per_request: float
+    hit_ratio: float | None
+    """None: nothing is cached."""
+    python_share: float
+    """Of the time on a core: control planes, and their table writes."""
+    virtual_s: float
+    wall_s: float
+    setup_s: float
+    """Wall time from the specification to a rack whose caches are filled."""
+    memory_mb: float
+    """The most that the process ever had."""
+
+
+class SimulatorBenchmark(BaseModel):
+    """The whole document."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    machine: Machine
+    results: list[SimulatorResult]
+    ratios: dict[str, float]
+    """By name: `nocache/zipf-0.99: rack/program alone` and so on, of time on a core."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of `--json`."""
+        return self.model_dump(mode="json")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A rack, and whether its program is measured alone beside it."""
+
+    case: Case
+    beside_program: bool = False
+
+    def __str__(self) -> str:
+        """`netcache, 128 servers, 100,000,000 keys, Zipf 0.99`."""
+        case = self.case
+        words = [case.scheme, f"{case.servers} server{'s' if case.servers > 1 else ''}"]
+        words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]
+        match case.topology.kind:
+            case "racks":
+                words.append(f"{case.topology.racks} racks")
+            case "spine-leaf":
+                words.append(f"{case.topology.layers} layers of {case.topology.switches} switches")
+        return ", ".join(words)
+
+
+def plan(
+    wanted: Sequence[str], servers: Sequence[int], keys: Sequence[int], seconds: float
+) -> list[Row]:
+    """The racks of these schemes (none: all that there are), `seconds` each.
+
+    With `servers` or `keys`, single racks of all these sizes, and nothing else. Raises `UsageError`
+    for a scheme that does not exist.
+    """
+    rows: list[Row] = []
+    for scheme in [schemes.get(name).name for name in wanted] or _all_schemes():
+        usual = Case(scheme=scheme, seconds=seconds)
+        if servers or keys:
+            sizes = [(one, many) for one in servers or [MOST_SERVERS] for many in keys or KEYS[-1:]]
+            cases = [_sized(usual, one, many) for one, many in sizes]
+            rows += [Row(case, scheme in _PATHS) for case in cases]
+            continue
+        rows += [Row(usual.model_copy(update={"zipf": s}), scheme in _PATHS) for s in SKEWS]
+        rows += [Row(_sized(usual, one, MOST_KEYS)) for one in SERVERS[:-1]]
+        rows += [Row(_sized(usual, MOST_SERVERS, many)) for many in KEYS[:-1]]
+        rows += [Row(usual.model_copy(update={"topology": each})) for each in TOPOLOGIES]
+    return rows
+
+
+def _all_schemes() -> list[str]:
+    return [scheme.name for scheme in schemes.all_schemes()]
+
+
+def _sized(usual: Case, servers: int, keys: int) -> Case:
+    return usual.model_copy(update={"servers": servers, "keys": keys})
+
+
+def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> SimulatorBenchmark:
+    """Measures everything; `progress` hears the step (from 0), their number and what it is.
+
+    Raises `NetkvError` for a rack that cannot be simulated.
+    """
+    results: list[SimulatorResult] = []
+    beside: dict[str, float] = {}
+    for at, row in enumerate(rows):
+        progress(at, len(rows), str(row))
+        turns = [_alone(row.case)] if row.beside_program else []
+        seen = _measured(row)
+        results.append(_result(row.case, seen))
+        if turns:
+            turns.append(_alone(row.case))
+            beside[_ratio_name(row, rows)] = _slower(seen, turns)
+    progress(len(rows), len(rows), "done")
+    ratios = {**beside, **_growth(results)}
+    return SimulatorBenchmark(machine=this_machine(), results=results, ratios=ratios)
+
+
+def _measured(row: Row) -> Measured:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "netkv.bench.simulated_rack"],
+            input=row.case.model_dump_json(),
+            capture_output=True,
+            text=True,
+            timeout=_TIMEOUT,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NetkvError(f"{row}: not done after {_TIMEOUT:g} s.") from error
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        raise NetkvError(f"{row} cannot be simulated: {last}")
+    return Measured.model_validate_json(done.stdout)
+
+
+def _result(case: Case, seen: Measured) -> SimulatorResult:
+    caches = schemes.get(case.scheme).caches
+    return SimulatorResult(
+        scheme=case.scheme,
+        servers=case.servers,
+        keys=case.keys,
+        zipf=case.zipf,
+        topology=case.topology.kind,
+        switches=seen.switches,
+        clients=case.rack().lab.clients,
+        outstanding=case.outstanding,
+        requests_per_s=round(seen.requests / seen.wall_s),
+        events_per_s=round(seen.events / seen.wall_s),
+        requests_per_core_s=round(seen.requests / seen.cpu_s),
+        events_per_core_s=round(seen.events / seen.cpu_s),
+        events_per_request=round(seen.events / max(seen.requests, 1), 2),
+        hit_ratio=round(seen.hits / max(seen.reads, 1), 4) if caches else None,
+        python_share=round(seen.python_s / seen.cpu_s, 4),
+        virtual_s=round(seen.virtual_s, 6),
+        wall_s=round(seen.wall_s, 3),
+        setup_s=round(seen.setup_s, 3),
+        memory_mb=round(seen.memory_mb, 1),
+    )
+
+
+# The program alone
+
+
+def _alone(case: Case) -> tuple[float, float]:
+    """Seconds on a core for a packet of the program, with a hit and without, in memory."""
+    from netkv import _engine
+
+    file = str(schemes.get(case.scheme).program_path)
+    seconds: dict[str, float] = {}
+    for path in dict.fromkeys(_PATHS[case.scheme]):
+        measured = _engine.bench_measure(
+            case.scheme,
+            path,
+            file=file,
+            include_dirs=[str(resources.path("p4"))],
+            entries=case.cache_entries,
+            seconds=_ALONE_S,
+        )
+        rates = {each["executor"]: each["pps"] for each in measured}
+        seconds[path] = 1 / rates["compiled"]
+    hit, miss = _PATHS[case.scheme]
+    return seconds[hit], seconds[miss]
+
+
+def _slower(seen: Measured, alone: Iterable[tuple[float, float]]) -> float:
+    """How many times the core time of the rack is that of its packets through the program alone."""
+    # In a rack of one switch each packet crosses a link to the switch and one from it.
+    packets = seen.frames / 2
+    times = [seen.hits * hit + max(packets - seen.hits, 0) * miss for hit, miss in alone]
+    return round(seen.cpu_s / median(times), 2)
+
+
+def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
+    case = row.case
+    sizes = ""
+    if len({(each.case.servers, each.case.keys) for each in rows if each.beside_program}) > 1:
+        sizes = f"/{case.servers}-servers/{case.keys}-keys"
+    skew = f"zipf-{case.zipf:g}" if case.zipf else "uniform"
+    return f"{case.scheme}/{skew}{sizes}: rack/program alone"
+
+
+# What grows
+
+
+def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
+    """Core time of an event in the largest rack for that in smaller ones, all else the same."""
+    ratios: dict[str, float] = {}
+    for largest in results:
+        if (largest.topology, largest.servers, largest.zipf) != ("rack", MOST_SERVERS, SKEW):
+            continue
+        if largest.keys != MOST_KEYS:
+            continue
+        for other in results:
+            same = (other.scheme, other.zipf) == (largest.scheme, largest.zipf)
+            if not same or other is largest:
+                continue
+            changed = []
+            if other.servers != largest.servers:
+                changed.append(f"{largest.servers}/{other.servers} servers")
+            if other.keys != largest.keys:
+                changed.append(f"{largest.keys}/{other.keys} keys")
+            cost = other.events_per_core_s / max(largest.events_per_core_s, 1)
+            if other.topology != "rack":
+                # Here the other one is larger.
+                changed.append(f"{other.topology} of {other.switches} switches/one switch")
+                cost = 1 / max(cost, 1e-9)
+            if len(changed) == 1:
+                ratios[f"{largest.scheme}: time of an event, {changed[0]}"] = round(cost, 2)
+    return ratios

@@ -1,0 +1,154 @@
+"""What `netkv bench sim` found: a table for the terminal, figures, and a page with both."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+from rich import box
+from rich.table import Table
+
+from netkv.bench.simulator import (
+    MOST_KEYS,
+    MOST_SERVERS,
+    SKEW,
+    SimulatorBenchmark,
+    SimulatorResult,
+)
+from netkv.report import page, text
+from netkv.report.figure import Axis, Figure, Series, log_ticks
+
+TITLE = "Simulator: requests and events per second"
+
+_Varied: TypeAlias = Callable[[SimulatorResult], float]
+
+_HEADER = ("scheme", "topology", "switches", "servers", "keys", "load")
+_RATES = ("requests\n/s wall", "events\n/s wall", "requests\n/s core", "events\n/s core")
+_REST = ("events\na request", "hits", "Python", "set-up", "memory")
+
+
+def table(found: SimulatorBenchmark) -> Table:
+    """A line for each rack."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in (*_HEADER, *_RATES, *_REST):
+        left = name in ("scheme", "topology", "load")
+        shown.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for row in _rows(found):
+        shown.add_row(*row)
+    return shown
+
+
+def figures(found: SimulatorBenchmark) -> list[Figure]:
+    """All racks as bars; and the rate against servers and keys, where they were varied."""
+    drawn: list[Figure | None] = [_bars(found)]
+    drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MOST_KEYS))
+    drawn.append(_sweep(found, "keys", _keys, lambda each: each.servers == MOST_SERVERS))
+    return [figure for figure in drawn if figure is not None]
+
+
+def render(found: SimulatorBenchmark) -> str:
+    """A page with the figures and the same table. It needs no network."""
+    header = [name.replace("\n", " ") for name in (*_HEADER, *_RATES, *_REST)]
+    ratios = [[name, text.number(ratio)] for name, ratio in found.ratios.items()]
+    body = [
+        page.plots(figures(found)),
+        page.table(header, list(_rows(found))),
+        page.table(("ratio", ""), ratios),
+        f"<p>{html.escape(_machine(found))}</p>",
+    ]
+    return page.document(TITLE, "\n".join(body))
+
+
+def _rows(found: SimulatorBenchmark) -> Iterator[list[str]]:
+    for each in found.results:
+        yield [
+            each.scheme,
+            each.topology,
+            f"{each.switches}",
+            f"{each.servers}",
+            f"{each.keys:,}",
+            _load(each),
+            text.rate(each.requests_per_s),
+            text.rate(each.events_per_s),
+            text.rate(each.requests_per_core_s),
+            text.rate(each.events_per_core_s),
+            f"{each.events_per_request:.1f}",
+            text.share(each.hit_ratio),
+            text.share(each.python_share),
+            f"{each.setup_s:.1f} s",
+            f"{each.memory_mb:,.0f} MiB",
+        ]
+
+
+def _load(result: SimulatorResult) -> str:
+    return f"Zipf {result.zipf:g}" if result.zipf else "uniform"
+
+
+def _label(result: SimulatorResult) -> str:
+    where = "" if result.topology == "rack" else f"{result.topology}, {result.switches} switches, "
+    servers = f"{result.servers} server{'s' if result.servers > 1 else ''}"
+    return f"{result.scheme}, {where}{servers}, {result.keys:,} keys, {_load(result)}"
+
+
+def _bars(found: SimulatorBenchmark) -> Figure:
+    series = []
+    for place, scheme in enumerate(_schemes(found.results)):
+        own = [at for at, each in enumerate(found.results) if each.scheme == scheme]
+        rates = [found.results[at].requests_per_s for at in own]
+        at_x = tuple(float(at) for at in own)
+        said = tuple(text.rate(rate) for rate in rates)
+        series.append(Series("", at_x, tuple(rates), "bars", place, labels=said))
+    return Figure(
+        "racks",
+        "Simulated requests for each second of wall time",
+        Axis("", categories=tuple(_label(each) for each in found.results)),
+        Axis("Simulation speed", "requests/s", low=0.0),
+        tuple(series),
+        sideways=True,
+        note=_machine(found),
+    )
+
+
+def _sweep(
+    found: SimulatorBenchmark,
+    name: str,
+    of: _Varied,
+    usual: Callable[[SimulatorResult], bool],
+) -> Figure | None:
+    """Cost of a request against what was varied in single racks, all else being as usual."""
+    results = [each for each in found.results if each.topology == "rack" and each.zipf == SKEW]
+    results = sorted(filter(usual, results), key=of)
+    sizes = {of(each) for each in results}
+    if len(sizes) < 2:
+        return None
+    series = []
+    for place, scheme in enumerate(_schemes(results)):
+        own = [each for each in results if each.scheme == scheme]
+        costs = tuple(1e6 / each.requests_per_core_s for each in own)
+        series.append(Series(scheme, tuple(of(each) for each in own), costs, "lines", place))
+    return Figure(
+        name,
+        f"Cost of a simulated request against {name}",
+        Axis(name.capitalize(), log=True, ticks=log_ticks(sizes)),
+        Axis("Time on a core for a request", "µs", low=0.0),
+        tuple(series),
+        note=_machine(found),
+    )
+
+
+def _servers(result: SimulatorResult) -> float:
+    return float(result.servers)
+
+
+def _keys(result: SimulatorResult) -> float:
+    return float(result.keys)
+
+
+def _schemes(results: Sequence[SimulatorResult]) -> list[str]:
+    return list(dict.fromkeys(each.scheme for each in results))
+
+
+def _machine(found: SimulatorBenchmark) -> str:
+    machine = found.machine
+    return f"{machine.processor}, {machine.cores} cores, {machine.kernel}"

@@ -1,0 +1,140 @@
+"""The control channel of a live switch, measured: table writes and packets through real gRPC.
+
+The switch is a process of its own, as in a lab; the controller's side is this process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+from finsy.proto import p4r
+
+from netkv.bench.end_to_end import CPU_PORT
+from netkv.control.messages import Message, Op, encode
+from netkv.control.netcache import LOOKUP
+from netkv.control.nocache import ROUTE
+from netkv.control.topology import CONTROLLER_IP, KEY_BYTES
+from netkv.errors import NetkvError
+from netkv.lab.ports import free_ports
+from netkv.lab.process import NodeProcess
+from netkv.p4rt import entities
+from netkv.p4rt.client import P4RuntimeClient
+
+_SINGLE = 200
+"""Round trips one after the other."""
+_MANY = 2_000
+"""Messages under way together, as far as the channel takes them."""
+_TURNS = 5
+_TIMEOUT = 20.0
+
+
+@dataclass(frozen=True)
+class ControlTimes:
+    """Round trips in microseconds, medians; rates for each second."""
+
+    write: float
+    """One table write to its answer."""
+    packet: float
+    """A packet-out to the packet-in that the switch answers with."""
+    writes_per_s: float
+    """Table writes that stand together."""
+    packets_per_s: float
+    """Packet-outs, each answered by a packet-in."""
+
+
+async def measure(program: bytes) -> ControlTimes:
+    """Starts a switch with this program (netcache.p4) and ends it. Raises `NetkvError`."""
+    here, peer, grpc = (f"127.0.0.1:{port}" for port in free_ports(3))
+    with tempfile.TemporaryDirectory(prefix="netkv-calibrate-") as folder:
+        bundle = Path(folder) / "program.bundle"
+        bundle.write_bytes(program)
+        config = {
+            "bundle": str(bundle),
+            "seed": 1,
+            "executor": "compiled",
+            "ports": [[1, here, peer]],
+            "cpu_port": CPU_PORT,
+            "links": [],
+            "p4runtime": grpc,
+        }
+        node = NodeProcess("switch", "switch", config, Path(folder) / "log", lambda _: None)
+        await node.spawn()
+        try:
+            await node.configure()
+            async with P4RuntimeClient(grpc) as client:
+                await client.set_pipeline(program)
+                return await _Channel(client).measure()
+        finally:
+            await node.stop()
+
+
+class _Channel:
+    def __init__(self, client: P4RuntimeClient) -> None:
+        self._client = client
+        self._keys = 0
+        self._requests = 0
+
+    async def measure(self) -> ControlTimes:
+        names = self._client.names
+        home = entities.Call("NetkvIngress.route.forward", {"port": CPU_PORT})
+        route = names.table_entry(ROUTE, {"dst": CONTROLLER_IP}, home)
+        await self._client.write([entities.insert(route)])
+        for _ in range(_SINGLE // 4):  # not timed: caches and gRPC's own buffers settle
+            await self._client.write(self._inserts(1))
+        writes, packets = [], []
+        for _ in range(_SINGLE):
+            writes.append(await self._timed_write(1))
+            packets.append(await self._timed_packets(1))
+        many_writes = [_MANY / await self._timed_write(_MANY) for _ in range(_TURNS)]
+        many_packets = [_MANY / await self._timed_packets(_MANY) for _ in range(_TURNS)]
+        return ControlTimes(
+            median(writes) * 1e6, median(packets) * 1e6, median(many_writes), median(many_packets)
+        )
+
+    async def _timed_write(self, count: int) -> float:
+        start = time.perf_counter()
+        await self._client.write(self._inserts(count))
+        return time.perf_counter() - start
+
+    async def _timed_packets(self, count: int) -> float:
+        """From the first packet-out to the last packet-in."""
+        frames = [self._stats() for _ in range(count)]
+        start = time.perf_counter()
+        try:
+            async with asyncio.timeout(_TIMEOUT):
+                hearing = asyncio.create_task(self._hear(count))
+                for frame in frames:
+                    await self._client.packet_out(frame)
+                await hearing
+        except TimeoutError:
+            raise NetkvError(
+                f"The switch has not answered {count} packet-outs within {_TIMEOUT:g} s."
+            ) from None
+        return time.perf_counter() - start
+
+    async def _hear(self, count: int) -> None:
+        packets = self._client.packets()
+        for _ in range(count):
+            await anext(packets)
+
+    def _inserts(self, count: int) -> Sequence[p4r.Update]:
+        names, updates = self._client.names, []
+        for _ in range(count):
+            self._keys += 1
+            params = {"entry": 0, "index": 0, "bitmap": 0xFF, "generation": self._keys}
+            call = entities.Call("NetkvIngress.lookup.cached", params)
+            updates.append(entities.insert(names.table_entry(LOOKUP, {"key": self._keys}, call)))
+        return updates
+
+    def _stats(self) -> p4r.PacketOut:
+        """Asks the switch for the counter of a key, which it answers by itself."""
+        self._requests += 1
+        message = Message(Op.STATS, bytes(KEY_BYTES), request=self._requests)
+        frame = encode(message, CONTROLLER_IP)
+        return self._client.names.packet_out(frame, {"egress_port": 0, "pad": 0})

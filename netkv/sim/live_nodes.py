@@ -1,0 +1,219 @@
+"""Switch, server and clients of a live rack as threads of this process, measured in short turns.
+
+The nodes are the engine's own, on the sockets that a rack uses; no controller runs, so tables and
+cached keys are put in here. Times on a core are those of a node's thread, whoever else is busy.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netkv.bench.end_to_end import CPU_PORT
+from netkv.control.base import InsertEntry, TableWrite
+from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.netcache import LOOKUP, NetCache
+from netkv.control.topology import Topology
+from netkv.errors import NetkvError
+from netkv.lab.cabling import load_config
+from netkv.lab.ports import free_ports
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
+
+if TYPE_CHECKING:
+    from netkv import _engine
+
+KEYS = 20_000
+CACHED = 64
+_CLIENT_PORT, _SERVER_PORT = 1, 100
+_INSTALL_TIMEOUT = 10.0
+_INSTALL_RETRY = 0.1
+_DRAIN_TIMEOUT = 5.0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a turn of load has shown. Times are microseconds, those on a core for each of what is
+    counted: client and server for an operation, the switch for a packet."""
+
+    operations: int
+    latency: float
+    """Median, from the intended send time."""
+    client: float
+    server: float
+    switch: float
+
+
+class LiveNodes:
+    """The nodes; `running` makes them."""
+
+    def __init__(self, program: bytes) -> None:
+        """`program` is the bundle of netcache.p4."""
+        from netkv import _engine
+
+        here, self._client, there, server = (f"127.0.0.1:{port}" for port in free_ports(4))
+        self._switch_port = here
+        self._switch = _engine.Switch(program)
+        ports = [(_CLIENT_PORT, here, self._client), (_SERVER_PORT, there, server)]
+        self._node = _engine.SwitchNode(self._switch, ports, CPU_PORT)
+        config = {
+            "bind": server,
+            "peer": there,
+            "scheme": "netcache",
+            "partitions": [0],
+            "servers": 1,
+            "keys": KEYS,
+            "value_size": 128,
+            "seed": 1,
+            "service_rate": None,
+            "queue_limit": 256,
+        }
+        self._server = _engine.ServerNode(json.dumps(config))
+        self._tables = Tables(self._switch, program)
+        for write in NetCache(Topology.of_ports([_CLIENT_PORT], [_SERVER_PORT])).tables():
+            self._write(write)
+
+    def start(self) -> None:
+        """Starts switch and server."""
+        self._node.start()
+        self._server.start()
+
+    def stop(self) -> None:
+        """Stops them and closes their sockets."""
+        self._server.stop()
+        self._node.stop()
+
+    def turn(self, seconds: float, workload: Mapping[str, Any], outstanding: int) -> Turn:
+        """Loads the nodes with so many requests outstanding. `workload`: of a `WorkloadSpec`."""
+        client = self._new_client(workload, outstanding)
+        try:
+            client.start()
+            _do(client, "measure")
+            time.sleep(seconds / 4)
+            client.sample()
+            before = self._times()
+            time.sleep(seconds)
+            after = self._times()
+            seen = client.sample()
+            _do(client, "drain")
+            _idle(client)
+        finally:
+            client.stop()
+        operations = int(seen["completed"])
+        if operations == 0:
+            raise NetkvError(
+                "The nodes of a live rack have answered nothing. 'netkv doctor' may help."
+            )
+        packets = after.packets - before.packets
+        return Turn(
+            operations,
+            seen["latency_ns"]["p50"] / 1e3,
+            (after.client - before.client) / operations / 1e3,
+            (after.server - before.server) / operations / 1e3,
+            (after.switch - before.switch) / packets / 1e3,
+        )
+
+    def cache(self) -> None:
+        """Caches all keys of a workload of `CACHED` keys, as a controller would."""
+        waiting: dict[int, bytes] = {}
+        for number, key in enumerate(self._hottest(CACHED), start=1):
+            mark = Mark(number, 0, 0xFF)
+            entry = {"entry": number, "index": number, "bitmap": 0xFF, "generation": number}
+            match = {"key": int.from_bytes(key, "big")}
+            self._write(InsertEntry(number, LOOKUP, match, "NetkvIngress.lookup.cached", entry))
+            message = Message(Op.INSTALL, key, request=number, mark=mark)
+            waiting[number] = bytes(PACKET_HEADER_BYTES) + encode(message)
+        self._install(waiting)
+
+    def _install(self, waiting: dict[int, bytes]) -> None:
+        """Sends what is in `waiting` until it is answered; `waiting` is empty then."""
+        deadline = time.monotonic() + _INSTALL_TIMEOUT
+        while waiting:
+            if time.monotonic() > deadline:
+                raise NetkvError(f"{len(waiting)} keys could not be cached.")
+            for frame in waiting.values():
+                self._node.packet_out(frame)
+            pause = time.monotonic() + _INSTALL_RETRY
+            while waiting and (rest := pause - time.monotonic()) > 0:
+                for packet in self._node.wait(rest)[0]:
+                    reply = decode(packet[PACKET_HEADER_BYTES:]).message
+                    if (reply.op, reply.status) == (Op.INSTALL_REPLY, Status.OK):
+                        waiting.pop(reply.request, None)
+
+    def _hottest(self, count: int) -> list[bytes]:
+        client = self._new_client({"keys": count}, 1)
+        try:
+            reply = client.command(json.dumps({"do": "hottest", "n": count}))
+        finally:
+            client.stop()
+        return [bytes.fromhex(key) for key in json.loads(reply)["keys"]]
+
+    def _new_client(self, workload: Mapping[str, Any], outstanding: int) -> _engine.ClientNode:
+        from netkv import _engine
+
+        load = WorkloadSpec(**workload, arrivals=ClosedLoop(outstanding=outstanding))
+        spec = RackSpec(scheme="netcache", lab=LabSpec(servers=1), workload=load)
+        config = {"bind": self._client, "peer": self._switch_port, **load_config(spec)}
+        return _engine.ClientNode(json.dumps(config))
+
+    def _write(self, write: TableWrite) -> None:
+        if refused := self._tables.carry_out(write):
+            raise NetkvError(f"The switch refuses a table write: {refused}")
+
+    def _times(self) -> _Times:
+        switch = self._node.statistics()
+        threads = _threads()
+        packets = switch["received"]
+        return _Times(threads["client node"], threads["server node"], switch["cpu_ns"], packets)
+
+
+@dataclass(frozen=True)
+class _Times:
+    """Nanoseconds on a core so far, and packets at the switch."""
+
+    client: int
+    server: int
+    switch: int
+    packets: int
+
+
+@contextmanager
+def running(program: bytes) -> Iterator[LiveNodes]:
+    """Running nodes, stopped at the end."""
+    nodes = LiveNodes(program)
+    try:
+        nodes.start()
+        yield nodes
+    finally:
+        nodes.stop()
+
+
+def _threads() -> dict[str, int]:
+    """Nanoseconds that threads of this process were on a core, by their name.
+
+    Of nodes that are idle meanwhile, under the same names, nothing is added.
+    """
+    found: Counter[str] = Counter()
+    for task in Path("/proc/self/task").iterdir():
+        try:
+            name = (task / "comm").read_text().strip()
+            found[name] += int((task / "schedstat").read_text().split()[0])
+        except OSError:
+            continue  # it has ended meanwhile
+    return found
+
+
+def _do(client: _engine.ClientNode, phase: str) -> None:
+    client.command(json.dumps({"do": "phase", "name": phase}))
+
+
+def _idle(client: _engine.ClientNode) -> None:
+    deadline = time.monotonic() + _DRAIN_TIMEOUT
+    while client.sample()["phase"] != "idle" and time.monotonic() < deadline:
+        time.sleep(0.005)

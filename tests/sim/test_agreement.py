@@ -1,0 +1,78 @@
+"""Live and simulated racks are the same experiment: a shortened quickstart in both modes.
+
+The servers' emulated rate limits it, so that other work on the machine matters little.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from netkv.scenarios import loader
+from netkv.scenarios.results import RunResult
+from netkv.scenarios.runner import run_scenario
+
+SHORT = ("warmup=1", "duration=3", "expect=[]")
+THROUGHPUT = 0.25
+"""Of the live one, by which they may differ."""
+HIT_RATIO = 0.015
+"""A point, and half of one for what 20,000 reads leave to chance."""
+SERVER_SHARE = 0.03
+"""Of all requests to servers."""
+
+pytestmark = pytest.mark.timeout(120)
+
+
+async def quickstart(*changes: str) -> dict[str, RunResult]:
+    """A result of each scheme."""
+    scenario = loader.load(loader.find("quickstart"), [*SHORT, *changes])
+    result = await run_scenario(scenario)
+    for run in result.runs:
+        assert run.status == "done", run.reason
+        assert run.acked_writes_lost == 0
+        assert run.stale_reads == 0
+    return {run.scheme: run for run in result.runs}
+
+
+def differences(simulated: dict[str, RunResult], other: dict[str, RunResult]) -> list[str]:
+    """A sentence for each figure that is too far from the other one."""
+    assert set(simulated) == set(other) == {"nocache", "netcache"}
+    found = []
+    for scheme, run in simulated.items():
+        reference = other[scheme]
+        ratio = run.throughput_ops / reference.throughput_ops
+        if abs(ratio - 1) > THROUGHPUT:
+            found.append(f"{scheme}: throughput is {ratio:.2f} of the other")
+        apart = abs((run.hit_ratio or 0.0) - (reference.hit_ratio or 0.0))
+        if apart > HIT_RATIO:
+            found.append(f"{scheme}: hit ratios are {100 * apart:.1f} points apart")
+        pairs = zip(shares(run.server_load), shares(reference.server_load), strict=True)
+        worst = max(abs(a - b) for a, b in pairs)
+        if worst > SERVER_SHARE:
+            found.append(f"{scheme}: shares of a server are {100 * worst:.1f} points apart")
+    return found
+
+
+def shares(load: Sequence[float]) -> list[float]:
+    return [each / sum(load) for each in load]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+
+
+async def test_simulated_quickstart_tells_what_the_live_one_does() -> None:
+    live = await quickstart("mode=live")
+    simulated = await quickstart("mode=sim")
+    assert differences(simulated, live) == []
+
+
+async def test_comparison_sees_a_rack_that_is_another_one() -> None:
+    usual = await quickstart("mode=sim")
+    slower = await quickstart("mode=sim", "lab.service_rate=350")
+    assert any("throughput" in sentence for sentence in differences(slower, usual))
+    smaller = await quickstart("mode=sim", "lab.cache_entries=1500")
+    assert any("hit ratios" in sentence for sentence in differences(smaller, usual))

@@ -1,0 +1,121 @@
+"""`netkv calibrate`: what is measured makes a profile in which requests take what was measured."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv.cli.app import app
+from netkv.errors import NetkvError, UsageError
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.sim import calibrate, profiles
+from netkv.sim.calibrate import Figures
+from netkv.sim.models import Profile, StoreModel, constant
+from netkv.sim.rack import SECOND, SimRack
+
+FIGURES = Figures(
+    echo_round_trip=12.0,
+    echo_frame=0.4,
+    switch_packet=0.5,
+    switch_single_packet=5.0,
+    client_operation=2.0,
+    server_get=1.0,
+    server_put=3.0,
+    server_delete=1.5,
+    hit_round_trip=20.0,
+    miss_round_trip=50.0,
+    write_round_trip=800.0,
+    packet_round_trip=600.0,
+    writes_per_s=10_000,
+    packets_per_s=5_000,
+    backends={"rocksdb": StoreModel(get=constant(4), put=constant(300), delete=constant(200))},
+)
+
+
+def run(profile: Profile, scheme: str, **workload: Any) -> tuple[float, float]:
+    """Median latency in microseconds and operations per second, of 2,000 cached keys if any."""
+    backend = workload.pop("backend", "memory")
+    arrivals = ClosedLoop(outstanding=workload.pop("outstanding", 1))
+    lab = LabSpec(servers=1, cache_entries=2000, backend=backend)
+    load = WorkloadSpec(keys=1000, arrivals=arrivals, **workload)
+    rack = SimRack(RackSpec(scheme=scheme, lab=lab, workload=load), profile=profile)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    rack.command({"do": "phase", "name": "measure"})
+    start = rack.nanoseconds
+    rack.advance(start + SECOND // 10)
+    seen = rack.take_sample().client_statistics
+    return seen["latency_ns"]["p50"] / 1e3, seen["completed"] * 10
+
+
+def test_single_requests_take_as_long_as_was_measured() -> None:
+    profile = calibrate.profile_of(FIGURES)
+    assert run(profile, "netcache")[0] == pytest.approx(FIGURES.hit_round_trip, rel=0.02)
+    assert run(profile, "nocache")[0] == pytest.approx(FIGURES.miss_round_trip, rel=0.02)
+
+
+def test_busy_nodes_do_what_their_costs_allow() -> None:
+    profile = calibrate.profile_of(FIGURES)
+    _, reads = run(profile, "netcache", outstanding=256)
+    assert reads == pytest.approx(1e6 / FIGURES.client_operation, rel=0.03)
+    _, writes = run(profile, "nocache", writes=1.0, outstanding=256)
+    assert writes == pytest.approx(1e6 / FIGURES.server_put, rel=0.03)
+
+
+def test_slower_back_end_makes_the_simulated_server_slower() -> None:
+    profile = calibrate.profile_of(FIGURES)
+    _, writes = run(profile, "nocache", writes=1.0, outstanding=64, backend="rocksdb")
+    put = FIGURES.backends["rocksdb"].put.mean + FIGURES.echo_frame
+    assert writes == pytest.approx(1e6 / put, rel=0.03)
+
+
+def test_measurement_finds_every_figure_on_real_nodes() -> None:
+    steps: list[int] = []
+    figures = calibrate.measure(lambda at, *_: steps.append(at), turns=1, seconds=0.1)
+    assert steps == sorted(steps)
+    for name, value in figures.model_dump(exclude={"backends"}).items():
+        assert value > 0, name
+    assert figures.miss_round_trip > figures.hit_round_trip, "a miss goes further"
+    assert "rocksdb" in figures.backends
+    assert figures.backends["rocksdb"].put.mean > figures.backends["rocksdb"].get.mean
+    profile = calibrate.profile_of(figures)
+    latency, _ = run(profile, "nocache")
+    # The link delays are never negative, so on a busy machine it may be more than was measured.
+    assert latency >= 0.95 * figures.miss_round_trip
+
+
+def test_profile_is_kept_as_this_machines_or_in_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
+    profile = calibrate.profile_of(FIGURES)
+    assert not profiles.is_measured()
+    assert profiles.get(profiles.THIS_MACHINE) == profiles.get(profiles.FALLBACK)
+    profiles.save(profile)
+    assert profiles.get(profiles.THIS_MACHINE) == profile
+    file = tmp_path / "lab.json"
+    assert profiles.save(profile, file) == file
+    assert profiles.get(str(file)) == profile
+    file.write_text(json.dumps({"title": "half"}), encoding="utf-8")
+    with pytest.raises(UsageError, match="is no profile of this version"):
+        profiles.get(str(file))
+    with pytest.raises(UsageError, match=r"no\.json cannot be read"):
+        profiles.get(str(tmp_path / "no.json"))
+    with pytest.raises(NetkvError, match="cannot be written"):
+        profiles.save(profile, tmp_path)
+
+
+def test_wrong_destination_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    for out, sentence in [
+        (tmp_path / "lab.yaml", "should end in '.json'"),
+        (tmp_path / "nowhere" / "lab.json", "there is no directory"),
+    ]:
+        said = CliRunner().invoke(app, ["calibrate", "--out", str(out)])
+        assert isinstance(said.exception, UsageError)
+        assert sentence in str(said.exception)

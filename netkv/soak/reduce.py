@@ -99,7 +99,7 @@ class _Reducer:
         """Ends the load where the violation was seen, if that was during it."""
         case, outcome = self._best.case, self._best.outcome
         assert outcome.violation is not None, "only such cases become the best"
-        seen = round(outcome.violation.at - outcome.load_began + _MARGIN, 6)
+        seen = round(_seen(outcome.violation) - outcome.load_began + _MARGIN, 6)
         if not 0 < seen < case.duration:
             return
         faults = tuple(fault for fault in case.faults if fault.begin.at < seen)
@@ -119,6 +119,12 @@ def _what(violation: Violation) -> str:
     """What must stay the same: the kind, and of a crash its words."""
     words = re.sub(r"\d+", "#", violation.text) if violation.kind == CRASH else ""
     return f"{violation.kind} {words}"
+
+
+def _seen(violation: Violation) -> float:
+    """When the last of the operations that prove it ended; else when it was found."""
+    ends = [each["end_ns"] for each in violation.operations if each["end_ns"] is not None]
+    return max(ends) / 1e9 if ends else violation.at
 
 
 def _seeded(case: Case, more: int) -> Case:

@@ -5,7 +5,8 @@ Rules
 1. It is played twice: once to learn which key the violation is about, once to write down what
    becomes of that key. Both times the same must happen, frame by frame.
 2. A line stands where its moment is: frames on a link where they are sent, table writes where they
-   reach the switch, operations where the client begins and ends them.
+   reach the switch, operations where the client begins and ends them. Frames of the operations
+   that prove the violation are marked.
 """
 
 from __future__ import annotations
@@ -77,8 +78,12 @@ class _Watched:
     def all_lines(self, outcome: Outcome) -> list[tuple[int, int, str]]:
         """Everything that was heard, the frames, and the operations that prove the violation."""
         if self.key is not None:
+            proof = _requests(outcome)
             for line in self.racks[0].journal():
-                self._add(round(float(line.split(maxsplit=1)[0]) * 1e6), line)
+                # The first word with a colon names the request.
+                request = next((word for word in line.split() if ":" in word), "")
+                mark = ">" if request in proof else " "
+                self._add(round(float(line.split(maxsplit=1)[0]) * 1e6), f"{mark}{line}")
         for violation in outcome.violations[:1]:
             for operation in violation.operations:
                 text = operation_text(operation)
@@ -116,10 +121,16 @@ class _Watched:
         self._say(self.racks[0].nanoseconds, text)
 
     def _say(self, nanoseconds: int, text: str) -> None:
-        self._add(nanoseconds, f"{nanoseconds / 1e6:>14.6f} ms  {text}")
+        self._add(nanoseconds, f" {nanoseconds / 1e6:>14.6f} ms  {text}")
 
     def _add(self, nanoseconds: int, text: str) -> None:
         self.lines.append((nanoseconds, len(self.lines), text))
+
+
+def _requests(outcome: Outcome) -> set[str]:
+    """The requests that prove the violation, as the journal calls them: client:number."""
+    found = outcome.violation
+    return {f"{each['client']}:{each['request']}" for each in found.operations} if found else set()
 
 
 def _first_that_matters(outcome: Outcome) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from netkv.lab.spec import ClosedLoop, LabSpec, TopologySpec, WorkloadSpec
+from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, TopologySpec, WorkloadSpec
 from netkv.scenarios.events import TimelineEvent
 from netkv.sim.models import HostModel, Profile, Time
 from netkv.soak.case import Case, Fault
@@ -25,6 +25,10 @@ def simpler(case: Case) -> Iterator[Case]:
     if isinstance(workload.arrivals, ClosedLoop):
         for outstanding in _less(workload.arrivals.outstanding, 1):
             yield _load(case, arrivals=ClosedLoop(outstanding=outstanding))
+    else:
+        yield _load(case, arrivals=ClosedLoop(outstanding=1))
+        yield _load(case, arrivals=ClosedLoop(outstanding=8))
+        yield _load(case, arrivals=Poisson(rate=round(workload.arrivals.rate / 2, 1)))
     for clients in _less(lab.clients, 1):
         yield _lab(case, clients=clients)
     for keys in _less(workload.keys, 1):
@@ -45,6 +49,7 @@ def simpler(case: Case) -> Iterator[Case]:
         yield _lab(case, cache_entries=entries)
     if case.idle:
         yield case.model_copy(update={"idle": 0.0})
+    yield from _sooner(case)
     yield from _steady(case)
     for place, fault in enumerate(case.faults):
         for other in _simpler_fault(fault):
@@ -73,6 +78,27 @@ def _one_switch(case: Case) -> Case:
         for fault in case.faults
     )
     return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
+
+
+def _sooner(case: Case) -> Iterator[Case]:
+    """Everything happens earlier, with less load before."""
+    first = min((fault.begin.at for fault in case.faults), default=case.duration)
+    for less in (first * 0.9, first / 2):
+        if less > 0.001:
+            yield case.model_copy(
+                update={
+                    "duration": round(case.duration - less, 6),
+                    "faults": tuple(_moved(fault, less) for fault in case.faults),
+                }
+            )
+
+
+def _moved(fault: Fault, sooner: float) -> Fault:
+    begin, end = (
+        event.model_copy(update={"at": round(event.at - sooner, 6)})
+        for event in (fault.begin, fault.end)
+    )
+    return Fault(begin=begin, end=end)
 
 
 def _steady(case: Case) -> Iterator[Case]:

@@ -1,0 +1,209 @@
+"""Racks in virtual time as their users rely on them: the same again from the same seed, faults that do
+what they say, any topology, any number of keys."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.lab.report import RackSample
+from netkv.lab.spec import LabSpec, Poisson, RackSpec, TopologySpec, WorkloadSpec
+from netkv.sim.rack import SECOND, SimRack
+
+MILLISECOND = SECOND // 1000
+
+
+def make(scheme: str = "netcache", *, seed: int = 1, rate: float = 20_000, **lab: Any) -> SimRack:
+    """A small rack that is up and idle."""
+    workload = lab.pop("workload", {})
+    spec = RackSpec(
+        scheme=scheme,
+        seed=seed,
+        retry=0.01,
+        deadline=2,
+        lab=LabSpec(
+            **{
+                "servers": 4,
+                "server_processes": 4,
+                "clients": 4,
+                "cache_entries": 50,
+                "hot_threshold": 8,
+                "profile": "farreach-testbed",
+                "executor": "interpreter",
+                **lab,
+            }
+        ),
+        workload=WorkloadSpec(
+            **{
+                "keys": 2000,
+                "writes": 0.2,
+                "deletes": 0.02,
+                "arrivals": Poisson(rate=rate),
+                **workload,
+            }
+        ),
+    )
+    rack = SimRack(spec)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack
+
+
+def run(rack: SimRack, seconds: float) -> RackSample:
+    """Lets load run for a time and returns what happened in it."""
+    rack.take_sample()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + round(seconds * SECOND))
+    return rack.take_sample()
+
+
+def settle(rack: SimRack) -> RackSample:
+    """Ends the load and reads everything back."""
+    sample = rack.take_sample()
+    for phase in ("drain", "verify"):
+        rack.command({"do": "phase", "name": phase})
+        for _ in range(3000):
+            rack.advance(rack.nanoseconds + 10 * MILLISECOND)
+            sample = rack.take_sample()
+            if sample.phase == "idle":
+                break
+        assert sample.phase == "idle", f"{phase} does not end"
+    return sample
+
+
+def perform(rack: SimRack, *steps: tuple[str, Any]) -> None:
+    for name, arguments in steps:
+        asyncio.run(getattr(rack, name)(*arguments))
+
+
+def test_the_same_seed_gives_the_same_run_to_the_last_bit_and_another_does_not() -> None:
+    def story(seed: int) -> str:
+        rack = make(seed=seed)
+        perform(rack, ("impair", ("servers-1", "to", {"loss": 0.05, "reorder": 0.2})))
+        samples = [run(rack, 0.1)]
+        perform(rack, ("kill", ("switch",)))
+        samples.append(run(rack, 0.02))
+        perform(rack, ("start_node", ("switch",)))
+        samples += [run(rack, 0.1), settle(rack)]
+        return json.dumps([[s.client_statistics, s.switch, s.server_statistics] for s in samples])
+
+    assert story(5) == story(5)
+    assert story(5) != story(6)
+
+
+def test_reads_of_popular_keys_are_served_by_the_switch_and_time_is_the_rack_s_own() -> None:
+    rack = make(workload={"writes": 0.0, "deletes": 0.0})
+    began = rack.now
+    sample = run(rack, 0.5)
+    assert rack.now == pytest.approx(began + 0.5)
+    assert sample.client.completed == pytest.approx(10_000, rel=0.1)
+    assert sample.client.hit_ratio is not None and sample.client.hit_ratio > 0.4
+    assert sample.client.interval == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+@pytest.mark.parametrize(
+    "topology",
+    [
+        TopologySpec(kind="rack"),
+        TopologySpec(kind="racks", racks=3),
+        TopologySpec(kind="spine-leaf", layers=2, switches=3),
+        TopologySpec(kind="spine-leaf", layers=4, switches=2),
+    ],
+    ids=["rack", "racks", "spine-leaf", "four-layers"],
+)
+def test_every_topology_serves_every_key(scheme: str, topology: TopologySpec) -> None:
+    rack = make(scheme, topology=topology, servers=6, server_processes=6, rate=5000)
+    sample = run(rack, 0.3)
+    assert sample.client.completed > 1000
+    assert all(load > 0 for load in sample.server_load)
+    if scheme == "netcache":
+        assert sample.client.hit_ratio is not None and sample.client.hit_ratio > 0.1
+    sample = settle(rack)
+    assert sample.client_statistics["acked_writes_lost"] == 0
+    assert sample.client_statistics["linearizable"] is True
+    assert sample.switch["unrouted"] == 0
+
+
+@pytest.mark.parametrize("node", ["switch", "controller", "servers-2", "client"])
+def test_nothing_acknowledged_is_lost_when_a_node_dies_and_comes_back(node: str) -> None:
+    rack = make()
+    run(rack, 0.05)
+    perform(rack, ("kill", (node,)))
+    run(rack, 0.05)
+    assert rack.running[node] is False
+    perform(rack, ("start_node", (node,)))
+    run(rack, 0.3)
+    sample = settle(rack)
+    assert sample.client_statistics["acked_writes_lost"] == 0
+    assert sample.client_statistics["linearizable"] is True
+    assert sample.client_statistics["unread"] == 0
+
+
+def test_a_server_that_loses_its_storage_loses_acknowledged_writes_and_the_run_says_so() -> None:
+    rack = make("nocache")
+    run(rack, 0.2)
+    perform(rack, ("kill", ("servers-0",)), ("start_node", ("servers-0", "lost")))
+    sample = settle(rack)
+    assert sample.client_statistics["acked_writes_lost"] > 0
+    assert sample.client_statistics["linearizable"] is False
+
+
+def test_what_a_dead_switch_gets_is_gone_until_it_is_back() -> None:
+    rack = make()
+    perform(rack, ("kill", ("switch",)))
+    assert run(rack, 0.1).client.completed == 0
+    perform(rack, ("start_node", ("switch",)))
+    assert run(rack, 0.1).client.completed > 0
+    assert run(rack, 0.5).cached > 0, "the controller has set it up again"
+
+
+def test_a_slow_server_serves_less() -> None:
+    rack = make("nocache", rate=40_000, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
+    run(rack, 0.1)
+    perform(rack, ("slow", ("servers-0", 20.0)))
+    run(rack, 0.1)
+    slow, *others = run(rack, 0.2).server_load
+    assert slow < 0.5 * min(others)
+
+
+def test_a_cut_control_channel_keeps_the_switch_without_its_controller() -> None:
+    rack = make(preload=False)
+    rack.partition()
+    assert run(rack, 0.3).cached == 0, "no hot key was heard of"
+    rack.heal()
+    assert run(rack, 0.5).cached > 0
+
+
+def test_a_link_that_loses_all_starves_its_server_only() -> None:
+    rack = make("nocache", workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
+    perform(rack, ("impair", ("servers-3", "to", {"loss": 1.0})))
+    load = run(rack, 0.2).server_load
+    assert load[3] == 0
+    assert min(load[:3]) > 0
+    assert rack.statistics["lost"] > 0
+
+
+def test_a_billion_keys_take_no_memory_and_the_journal_shows_one_of_them() -> None:
+    rack = make(workload={"keys": 1_000_000_000, "zipf": 0.99})
+    (hottest,) = asyncio.run(rack.hottest(1))
+    rack.watch([hottest], 200)
+    run(rack, 0.05)
+    lines = rack.journal()
+    assert lines
+    assert any("GetReply" in line and "client" in line for line in lines)
+    assert all(f"key {int.from_bytes(hottest[8:], 'big')} " in f"{line} " for line in lines)
+
+
+def test_what_cannot_be_is_refused_with_a_sentence() -> None:
+    with pytest.raises(UsageError, match="no profile 'netcache-testbd'"):
+        make(profile="netcache-testbd")
+    rack = make("nocache")
+    with pytest.raises(UsageError, match="no node 'server-1'"):
+        perform(rack, ("kill", ("server-1",)))
+    with pytest.raises(UsageError, match="not a command"):
+        rack.command({"do": "nothing"})

@@ -42,13 +42,15 @@ class Case(BaseModel):
     zipf: float = 0.99
     topology: TopologySpec = TopologySpec()
     cache_entries: int = CACHE_ENTRIES
+    window: int | None = None
+    """Requests outstanding; None: as many for each server."""
     seconds: float = 2.0
     """Of wall time while it is measured."""
 
     @property
     def outstanding(self) -> int:
         """Requests that the clients keep under way."""
-        return max(OUTSTANDING_PER_SERVER * self.servers, CLIENTS)
+        return self.window or OUTSTANDING_PER_SERVER * self.servers
 
     def rack(self) -> RackSpec:
         """Its specification."""

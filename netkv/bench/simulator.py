@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv import resources, schemes
 from netkv.bench.result import Machine, this_machine
-from netkv.bench.simulated_rack import Case, Measured
+from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import NetkvError
 from netkv.lab.spec import TopologySpec
 
@@ -105,6 +105,8 @@ class Row:
                 words.append(f"{case.topology.racks} racks")
             case "spine-leaf":
                 words.append(f"{case.topology.layers} layers of {case.topology.switches} switches")
+        if case.window is not None:
+            words.append(f"{case.window:,} outstanding")
         return ", ".join(words)
 
 
@@ -128,6 +130,8 @@ def plan(
         rows += [Row(_sized(usual, one, MOST_KEYS)) for one in SERVERS[:-1]]
         rows += [Row(_sized(usual, MOST_SERVERS, many)) for many in KEYS[:-1]]
         rows += [Row(usual.model_copy(update={"topology": each})) for each in TOPOLOGIES]
+        # As many servers with no more requests than one gets: which of the two is it that costs?
+        rows.append(Row(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER})))
     return rows
 
 
@@ -247,27 +251,40 @@ def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
 
 
 def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
-    """Core time of an event in the largest rack for that in smaller ones, all else the same."""
+    """Core time of an event in the larger of two racks for that in the smaller, all else the same.
+
+    Servers bring their requests with them, so where these are varied alone they are said.
+    """
     ratios: dict[str, float] = {}
-    for largest in results:
-        if (largest.topology, largest.servers, largest.zipf) != ("rack", MOST_SERVERS, SKEW):
-            continue
-        if largest.keys != MOST_KEYS:
+    for usual in results:
+        if not _is_usual(usual):
             continue
         for other in results:
-            same = (other.scheme, other.zipf) == (largest.scheme, largest.zipf)
-            if not same or other is largest:
-                continue
-            changed = []
-            if other.servers != largest.servers:
-                changed.append(f"{largest.servers}/{other.servers} servers")
-            if other.keys != largest.keys:
-                changed.append(f"{largest.keys}/{other.keys} keys")
-            cost = other.events_per_core_s / max(largest.events_per_core_s, 1)
-            if other.topology != "rack":
-                # Here the other one is larger.
-                changed.append(f"{other.topology} of {other.switches} switches/one switch")
-                cost = 1 / max(cost, 1e-9)
-            if len(changed) == 1:
-                ratios[f"{largest.scheme}: time of an event, {changed[0]}"] = round(cost, 2)
+            same = (other.scheme, other.zipf) == (usual.scheme, usual.zipf)
+            changed = _change(usual, other)
+            if same and changed is not None:
+                # Of two topologies the usual one is the smaller.
+                larger, smaller = (usual, other) if other.topology == "rack" else (other, usual)
+                cost = smaller.events_per_core_s / max(larger.events_per_core_s, 1)
+                ratios[f"{usual.scheme}: time of an event, {changed}"] = round(cost, 2)
     return ratios
+
+
+def _is_usual(result: SimulatorResult) -> bool:
+    sizes = (result.servers, result.keys, result.zipf, result.topology)
+    many = result.outstanding == OUTSTANDING_PER_SERVER * MOST_SERVERS
+    return sizes == (MOST_SERVERS, MOST_KEYS, SKEW, "rack") and many
+
+
+def _change(usual: SimulatorResult, other: SimulatorResult) -> str | None:
+    """The one thing that differs; None if there is none, or more than one."""
+    changed = []
+    if other.servers != usual.servers:
+        changed.append(f"{usual.servers}/{other.servers} servers")
+    elif other.outstanding != usual.outstanding:
+        changed.append(f"{usual.outstanding}/{other.outstanding} requests outstanding")
+    if other.keys != usual.keys:
+        changed.append(f"{usual.keys}/{other.keys} keys")
+    if other.topology != usual.topology:
+        changed.append(f"{other.topology} of {other.switches} switches/one switch")
+    return changed[0] if len(changed) == 1 else None

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from rich import box
 from rich.table import Table
 
+from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER as PER_SERVER
 from netkv.bench.simulator import (
     MOST_KEYS,
     MOST_SERVERS,
@@ -23,7 +24,7 @@ TITLE = "Simulator: requests and events per second"
 
 _Varied: TypeAlias = Callable[[SimulatorResult], float]
 
-_HEADER = ("scheme", "topology", "switches", "servers", "keys", "load")
+_HEADER = ("scheme", "topology", "switches", "servers", "keys", "load", "outstanding")
 _RATES = ("requests\n/s wall", "events\n/s wall", "requests\n/s core", "events\n/s core")
 _REST = ("events\na request", "hits", "Python", "set-up", "memory")
 
@@ -69,6 +70,7 @@ def _rows(found: SimulatorBenchmark) -> Iterator[list[str]]:
             f"{each.servers}",
             f"{each.keys:,}",
             _load(each),
+            f"{each.outstanding:,}",
             text.rate(each.requests_per_s),
             text.rate(each.events_per_s),
             text.rate(each.requests_per_core_s),
@@ -88,7 +90,8 @@ def _load(result: SimulatorResult) -> str:
 def _label(result: SimulatorResult) -> str:
     where = "" if result.topology == "rack" else f"{result.topology}, {result.switches} switches, "
     servers = f"{result.servers} server{'s' if result.servers > 1 else ''}"
-    return f"{result.scheme}, {where}{servers}, {result.keys:,} keys, {_load(result)}"
+    load = f"{_load(result)}, {result.outstanding:,} outstanding"
+    return f"{result.scheme}, {where}{servers}, {result.keys:,} keys, {load}"
 
 
 def _bars(found: SimulatorBenchmark) -> Figure:
@@ -118,6 +121,7 @@ def _sweep(
 ) -> Figure | None:
     """Cost of a request against what was varied in single racks, all else being as usual."""
     results = [each for each in found.results if each.topology == "rack" and each.zipf == SKEW]
+    results = [each for each in results if each.outstanding >= each.servers * PER_SERVER]
     results = sorted(filter(usual, results), key=of)
     sizes = {of(each) for each in results}
     if len(sizes) < 2:

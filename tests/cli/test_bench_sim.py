@@ -74,6 +74,7 @@ def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
         assert {case.keys for case in own} == {10_000, 1_000_000, 100_000_000}
         assert {case.topology.kind for case in own} == {"rack", "racks", "spine-leaf"}
         assert {case.zipf for case in own} == {0.99, 0}
+        assert {case.outstanding for case in own if case.servers == 128} == {156, 19_968}
     assert len({str(row) for row in rows}) == len(rows), "no rack is measured twice"
 
 

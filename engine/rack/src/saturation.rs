@@ -3,8 +3,10 @@
 
 use netkv_roles::Nanos;
 
-/// While no loss has been seen the rate grows by this factor each interval.
+/// While next to nothing is lost the rate grows by this factor each interval.
 const SEARCH: f64 = 1.25;
+/// After so many intervals like that, where there was loss before.
+const CALM: u32 = 3;
 /// Afterwards it changes by this share at most, in both directions.
 const STEP: f64 = 0.03;
 /// Far above the limit it falls by this.
@@ -20,7 +22,8 @@ pub struct Saturation {
     every: Nanos,
     next: Nanos,
     rate: f64,
-    searching: bool,
+    /// Intervals in which next to nothing was lost.
+    calm: u32,
     /// Completed and lost operations that were counted when the interval began.
     counted: (u64, u64),
 }
@@ -29,7 +32,7 @@ impl Saturation {
     /// Begins with `rate` (operations a second) and looks at the loss each `every`, which must be
     /// longer than it takes to give an operation up.
     pub fn new(limit: f64, rate: f64, every: Nanos) -> Self {
-        Self { limit, every, next: Nanos::MAX, rate, searching: true, counted: (0, 0) }
+        Self { limit, every, next: Nanos::MAX, rate, calm: CALM, counted: (0, 0) }
     }
 
     /// The present rate.
@@ -65,13 +68,14 @@ impl Saturation {
             return None;
         }
         let loss = lost as f64 / all as f64;
-        let factor = if loss > self.limit {
-            self.searching = false;
-            if loss > FAR * self.limit { 1.0 - RETREAT } else { 1.0 - STEP }
+        self.calm = if loss < self.limit / 10.0 { self.calm.saturating_add(1) } else { 0 };
+        let factor = if loss > FAR * self.limit {
+            1.0 - RETREAT
+        } else if loss > self.limit {
+            1.0 - STEP
         } else if loss >= self.limit / 2.0 {
-            self.searching = false;
             return None;
-        } else if self.searching {
+        } else if self.calm > CALM {
             SEARCH
         } else {
             1.0 + STEP
@@ -86,29 +90,51 @@ mod tests {
     use super::*;
 
     /// A rack of which one part in twenty is full at `capacity` operations a second of the whole.
-    fn settle(capacity: f64) -> (f64, f64) {
-        let mut saturation = Saturation::new(0.01, 1000.0, 100);
-        saturation.start(0, 0, 0);
-        let (mut completed, mut lost) = (0.0, 0.0);
-        let mut share = 0.0;
-        for _ in 0..400 {
-            let rate = saturation.rate();
-            let refused = ((rate - capacity) * 0.05).max(0.0);
-            share = refused / rate;
-            completed += rate - refused;
-            lost += refused;
-            saturation.adjust(completed as u64, lost as u64);
+    struct Rack {
+        saturation: Saturation,
+        completed: f64,
+        lost: f64,
+    }
+
+    impl Rack {
+        fn new() -> Self {
+            let mut saturation = Saturation::new(0.01, 1000.0, 100);
+            saturation.start(0, 0, 0);
+            Self { saturation, completed: 0.0, lost: 0.0 }
         }
-        (saturation.rate(), share)
+
+        /// Lets so many intervals pass; the share that is lost in the last one.
+        fn settle(&mut self, capacity: f64, intervals: usize) -> f64 {
+            let mut share = 0.0;
+            for _ in 0..intervals {
+                let rate = self.saturation.rate();
+                let refused = ((rate - capacity) * 0.05).max(0.0);
+                share = refused / rate;
+                self.completed += rate - refused;
+                self.lost += refused;
+                self.saturation.adjust(self.completed as u64, self.lost as u64);
+            }
+            share
+        }
     }
 
     #[test]
     fn the_rate_settles_where_the_loss_is_between_half_the_limit_and_the_limit() {
         for capacity in [5_000.0, 300_000.0, 4e7] {
-            let (rate, share) = settle(capacity);
+            let mut rack = Rack::new();
+            let share = rack.settle(capacity, 400);
+            let rate = rack.saturation.rate();
             assert!((0.004..=0.012).contains(&share), "{share} of {rate} lost");
             assert!((1.08..=1.3).contains(&(rate / capacity)), "{rate} for {capacity}");
         }
+    }
+
+    #[test]
+    fn a_rack_that_can_take_ten_times_as_much_again_is_found_out_in_some_intervals() {
+        let mut rack = Rack::new();
+        rack.settle(20_000.0, 200);
+        rack.settle(200_000.0, 25);
+        assert!(rack.saturation.rate() > 200_000.0, "{}", rack.saturation.rate());
     }
 
     #[test]

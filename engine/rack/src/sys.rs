@@ -9,6 +9,7 @@
 //! train reads as its frames, and for a receiver that did not ask for trains the kernel cuts them.
 #![allow(unsafe_code)]
 
+mod cache;
 mod poll;
 mod receive;
 mod send;
@@ -17,6 +18,7 @@ mod socket;
 use std::io;
 use std::time::Duration;
 
+pub use cache::prefetch;
 pub use poll::{Poller, Waker, Watched};
 pub use receive::Received;
 pub use send::{Sender, Sent};

@@ -71,6 +71,13 @@ impl Frames {
         }
     }
 
+    /// It will be looked at soon.
+    pub fn prefetch(&self, frame: FrameId) {
+        if frame.0 & LARGE_BIT == 0 {
+            crate::sys::prefetch(&self.small.slots[frame.0 as usize]);
+        }
+    }
+
     /// Its number of bytes.
     pub fn len(&self, frame: FrameId) -> usize {
         self.get(frame).len()

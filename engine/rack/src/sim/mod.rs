@@ -61,6 +61,24 @@ enum Event {
     Control { message: u32 },
 }
 
+impl Event {
+    /// The frame that it is about.
+    fn frame(&self) -> Option<FrameId> {
+        match *self {
+            Self::Arrive { frame, .. }
+            | Self::Leave { frame, .. }
+            | Self::Served { frame, .. }
+            | Self::Received { frame, .. }
+            | Self::PacketOut { frame, .. } => Some(frame),
+            Self::ServerTimer { .. } | Self::Control { .. } => None,
+        }
+    }
+}
+
+/// So many events before its turn a frame is fetched into the caches: tens of thousands are under
+/// way, and each is touched only when it arrives somewhere.
+const LOOK_AHEAD: usize = 3;
+
 type Engines<'a> = [MutexGuard<'a, Switch>];
 
 /// A rack in virtual time. See the module.
@@ -145,6 +163,9 @@ impl Simulation {
                 self.generator.poll(self.now)?;
                 self.after_generator();
             } else if let Some((at, event)) = self.queue.pop() {
+                if let Some(frame) = self.queue.peek(LOOK_AHEAD).and_then(Event::frame) {
+                    self.frames.prefetch(frame);
+                }
                 // What was made for a moment that is over happens now.
                 self.now = self.now.max(at);
                 self.happen(event, &mut engines);

@@ -111,6 +111,12 @@ impl<E: Copy> Queue<E> {
         Some((entry.key.at, entry.event))
     }
 
+    /// The event that comes `ahead` events later, as far as that is known already.
+    pub fn peek(&self, ahead: usize) -> Option<&E> {
+        let place = self.current.len().checked_sub(ahead + 1)?;
+        Some(&self.current[place].event)
+    }
+
     /// Events that wait.
     pub fn len(&self) -> usize {
         self.len

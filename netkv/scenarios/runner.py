@@ -36,6 +36,7 @@ from netkv.scenarios.results import (
 )
 from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
+from netkv.sim import profiles
 
 
 @dataclass(frozen=True)
@@ -253,6 +254,8 @@ def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
         "scenario": planned.scenario.model_dump(mode="json"),
         "scheme": planned.scheme,
         "seed": planned.seed,
+        # By its figures: 'this-machine' and files are something else after each calibration.
+        "profile": profiles.get(planned.scenario.lab.profile).model_dump(mode="json"),
         "program": origin.program_hash,
         "source": [origin.netkv_version, origin.source_revision],
     }

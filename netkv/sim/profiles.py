@@ -18,6 +18,7 @@ from netkv.sim.models import (
     LinkModel,
     Profile,
     ServerModel,
+    StoreModel,
     SwitchModel,
     constant,
 )
@@ -99,26 +100,29 @@ _PROFILES: dict[str, Profile] = {
         control=_TOFINO_CONTROL,
     ),
     # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
-    # calibrate' measured it on the machine that netkv is developed on. Cables are sockets: no
-    # bandwidth to speak of, and some ten microseconds for the kernel to wake whoever waits.
+    # calibrate' measured it on the machine that netkv is developed on (medians of four times).
+    # Cables are sockets: no bandwidth to speak of, and some microseconds to wake whoever waits.
     FALLBACK: Profile(
         title="A cloud machine with 2 cores that runs the live lab on loopback",
-        client=HostModel(receive=constant(2.5), send=constant(2.5), queue=65_536),
+        client=HostModel(receive=constant(0.36), send=constant(0.36), queue=65_536),
         server=ServerModel(
-            receive=constant(1.5),
-            send=constant(1.5),
-            get=constant(0.4),
-            put=constant(0.6),
-            delete=constant(0.6),
+            receive=constant(0.04),
+            send=constant(0.04),
+            get=constant(0.15),
+            put=constant(0.45),
+            delete=constant(0.3),
             queue=4096,
         ),
-        client_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
-        server_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
-        switch_link=LinkModel(bandwidth_gbps=40, delay=25, queue_kib=2048),
+        client_link=LinkModel(bandwidth_gbps=40, delay=1.1, queue_kib=2048),
+        server_link=LinkModel(bandwidth_gbps=40, delay=4.4, queue_kib=2048),
+        switch_link=LinkModel(bandwidth_gbps=40, delay=2.8, queue_kib=2048),
         switch=SwitchModel(
-            latency=3, packet_rate=400_000, queue_packets=4096, recirculation_gbps=10
+            latency=6.5, packet_rate=3_700_000, queue_packets=4096, recirculation_gbps=10
         ),
-        control=ControlModel(latency=1_500, rate=4_000),
+        control=ControlModel(latency=190, rate=7_200),
+        backends={
+            "rocksdb": StoreModel(get=constant(1.5), put=constant(260), delete=constant(250))
+        },
     ),
 }
 

@@ -12,6 +12,8 @@ import pytest
 from netkv.cli.app import app
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.scenarios import loader
+from netkv.scenarios.runner import run_scenario
 from netkv.sim import calibrate, profiles
 from netkv.sim.calibrate import Figures
 from netkv.sim.models import Profile, StoreModel, constant
@@ -36,7 +38,7 @@ FIGURES = Figures(
 )
 
 
-def run(profile: Profile, scheme: str, **workload: Any) -> tuple[float, float]:
+def run_rack(profile: Profile, scheme: str, **workload: Any) -> tuple[float, float]:
     """Median latency in microseconds and operations per second, of 2,000 cached keys if any."""
     backend = workload.pop("backend", "memory")
     arrivals = ClosedLoop(outstanding=workload.pop("outstanding", 1))
@@ -54,21 +56,21 @@ def run(profile: Profile, scheme: str, **workload: Any) -> tuple[float, float]:
 
 def test_single_requests_take_as_long_as_was_measured() -> None:
     profile = calibrate.profile_of(FIGURES)
-    assert run(profile, "netcache")[0] == pytest.approx(FIGURES.hit_round_trip, rel=0.02)
-    assert run(profile, "nocache")[0] == pytest.approx(FIGURES.miss_round_trip, rel=0.02)
+    assert run_rack(profile, "netcache")[0] == pytest.approx(FIGURES.hit_round_trip, rel=0.02)
+    assert run_rack(profile, "nocache")[0] == pytest.approx(FIGURES.miss_round_trip, rel=0.02)
 
 
 def test_busy_nodes_do_what_their_costs_allow() -> None:
     profile = calibrate.profile_of(FIGURES)
-    _, reads = run(profile, "netcache", outstanding=256)
+    _, reads = run_rack(profile, "netcache", outstanding=256)
     assert reads == pytest.approx(1e6 / FIGURES.client_operation, rel=0.03)
-    _, writes = run(profile, "nocache", writes=1.0, outstanding=256)
+    _, writes = run_rack(profile, "nocache", writes=1.0, outstanding=256)
     assert writes == pytest.approx(1e6 / FIGURES.server_put, rel=0.03)
 
 
 def test_slower_back_end_makes_the_simulated_server_slower() -> None:
     profile = calibrate.profile_of(FIGURES)
-    _, writes = run(profile, "nocache", writes=1.0, outstanding=64, backend="rocksdb")
+    _, writes = run_rack(profile, "nocache", writes=1.0, outstanding=64, backend="rocksdb")
     put = FIGURES.backends["rocksdb"].put.mean + FIGURES.echo_frame
     assert writes == pytest.approx(1e6 / put, rel=0.03)
 
@@ -83,7 +85,7 @@ def test_measurement_finds_every_figure_on_real_nodes() -> None:
     assert "rocksdb" in figures.backends
     assert figures.backends["rocksdb"].put.mean > figures.backends["rocksdb"].get.mean
     profile = calibrate.profile_of(figures)
-    latency, _ = run(profile, "nocache")
+    latency, _ = run_rack(profile, "nocache")
     # The link delays are never negative, so on a busy machine it may be more than was measured.
     assert latency >= 0.95 * figures.miss_round_trip
 
@@ -107,6 +109,20 @@ def test_profile_is_kept_as_this_machines_or_in_a_file(
         profiles.get(str(tmp_path / "no.json"))
     with pytest.raises(NetkvError, match="cannot be written"):
         profiles.save(profile, tmp_path)
+
+
+async def test_run_on_a_machine_measured_anew_does_not_replace_the_earlier_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    changes = ["mode=sim", "schemes=[nocache]", "warmup=0.1", "duration=0.5", "expect=[]"]
+    scenario = loader.load(loader.find("quickstart"), changes)
+    names = []
+    for round_trip in (50.0, 50.0, 60.0):
+        figures = FIGURES.model_copy(update={"miss_round_trip": round_trip})
+        profiles.save(calibrate.profile_of(figures))
+        names += [run.id for run in (await run_scenario(scenario)).runs]
+    assert names[0] == names[1] != names[2]
 
 
 def test_wrong_destination_is_told_before_anything_is_measured(tmp_path: Path) -> None:

@@ -78,12 +78,12 @@ test-python:
 lint: setup ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@$(CARGO) fmt --manifest-path $(MANIFEST) --check
+	@cd engine && $(CARGO) fmt --all --check
 	@$(CARGO) clippy -q --locked --manifest-path $(MANIFEST) --workspace --all-targets -- -D warnings
 
 fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
-	@$(CARGO) fmt --manifest-path $(MANIFEST)
+	@cd engine && $(CARGO) fmt --all
 
 bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator
 	@echo "==> netkv p4 bench"

@@ -7,6 +7,7 @@ use super::channel::Channel;
 use super::config::RackConfig;
 use super::queue::Queue;
 use super::{Event, Simulation};
+use crate::switch::DIGEST_QUEUE;
 
 /// Something has reached the other end of a control channel.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,12 +58,17 @@ impl Notice {
     }
 }
 
+/// Digests in a message, as live: netkv's controller asks for lists of so many.
+const DIGESTS_IN_LIST: u64 = 64;
+
 /// The channels of one switch.
 struct Pair {
     up: Channel,
     down: Channel,
     /// Nothing passes.
     cut: bool,
+    /// Digests on their way up.
+    digests: usize,
     /// What stalls until the channel is whole again.
     stalled: Vec<Notice>,
 }
@@ -74,7 +80,7 @@ pub(super) struct Controls {
     free: Vec<u32>,
     /// What has arrived at this moment.
     pub(super) notices: Vec<Notice>,
-    /// Frames and digests that met a cut channel.
+    /// Frames and digests that met a cut channel, and digests that met too many others.
     pub(super) lost: u64,
     /// Bytes of frames, both ways.
     pub(super) frame_bytes: u64,
@@ -86,6 +92,7 @@ impl Controls {
             up: Channel::new(&config.control),
             down: Channel::new(&config.control),
             cut: false,
+            digests: 0,
             stalled: Vec::new(),
         };
         Self {
@@ -108,8 +115,18 @@ impl Controls {
             }
             return;
         }
-        let down = matches!(notice, Notice::Write { .. });
-        let at = if down { pair.down.send(now) } else { pair.up.send(now) };
+        let at = match notice {
+            Notice::Write { .. } => pair.down.send(now),
+            Notice::Digest { .. } if pair.digests >= DIGEST_QUEUE => {
+                self.lost += 1;
+                return;
+            }
+            Notice::Digest { .. } => {
+                pair.digests += 1;
+                pair.up.send_share(now, DIGESTS_IN_LIST)
+            }
+            Notice::PacketIn { .. } | Notice::Answered { .. } => pair.up.send(now),
+        };
         let message = self.free.pop().unwrap_or_else(|| {
             self.messages.push(None);
             self.messages.len() as u32 - 1
@@ -141,8 +158,12 @@ impl Controls {
 
     /// A message has arrived, unless it was forgotten.
     pub(super) fn arrive(&mut self, message: u32) {
-        self.notices.extend(self.messages[message as usize].take());
         self.free.push(message);
+        let Some(notice) = self.messages[message as usize].take() else { return };
+        if let Notice::Digest { switch, .. } = notice {
+            self.pairs[usize::from(switch)].digests -= 1;
+        }
+        self.notices.push(notice);
     }
 
     /// Forgets what is under way to and from a switch that has stopped.
@@ -152,7 +173,9 @@ impl Controls {
                 *message = None;
             }
         }
-        self.pairs[usize::from(switch)].stalled.clear();
+        let pair = &mut self.pairs[usize::from(switch)];
+        pair.stalled.clear();
+        pair.digests = 0;
     }
 }
 

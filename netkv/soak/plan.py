@@ -58,7 +58,7 @@ def draw(
     """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
     dice = Dice(seed)
     duration = dice.between(0.5, 2.5)
-    operations = dice.scale(1_000, 20_000)
+    operations = dice.scale(2_000, 40_000)
     lab = _lab(dice, operations / duration, slow="slow" in kinds)
     workload = _workload(dice, operations / duration)
     profile = _profile(dice, lab, workload, operations / duration)

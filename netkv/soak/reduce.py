@@ -15,7 +15,7 @@ from itertools import islice
 
 from netkv.soak.campaign import Found
 from netkv.soak.case import Case, Fault
-from netkv.soak.pool import Pool
+from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
 from netkv.soak.simpler import simpler
 from netkv.soak.verdict import CRASH, Violation
@@ -29,7 +29,7 @@ _MARGIN = 1e-6
 
 
 def reduce(
-    pool: Pool,
+    pool: Player,
     found: Found,
     *,
     seconds: float = SECONDS,
@@ -41,7 +41,7 @@ def reduce(
 
 class _Reducer:
     def __init__(
-        self, pool: Pool, found: Found, end: float, on_progress: Callable[[Case], object]
+        self, pool: Player, found: Found, end: float, on_progress: Callable[[Case], object]
     ) -> None:
         self._pool = pool
         self._best = found

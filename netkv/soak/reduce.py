@@ -20,8 +20,6 @@ from netkv.soak.run import Outcome
 from netkv.soak.simpler import simpler
 from netkv.soak.verdict import CRASH, Violation
 
-SECONDS = 60.0
-"""Of the wall clock, at most."""
 _ROUNDS = (2, 6, 20)
 """How many seeds each candidate is tried with, round by round."""
 _MARGIN = 1e-6
@@ -32,16 +30,19 @@ def reduce(
     pool: Player,
     found: Found,
     *,
-    seconds: float = SECONDS,
-    on_progress: Callable[[Case], object] = lambda _: None,
+    seconds: float,
+    on_progress: Callable[[Found], object] = lambda _: None,
 ) -> Found:
-    """The smallest case that was found in time; at worst the one that was given."""
+    """The smallest case that was found in `seconds` of the wall clock; at worst the given one.
+
+    So it is if that does not show its violation again.
+    """
     return _Reducer(pool, found, time.monotonic() + seconds, on_progress).run()
 
 
 class _Reducer:
     def __init__(
-        self, pool: Player, found: Found, end: float, on_progress: Callable[[Case], object]
+        self, pool: Player, found: Found, end: float, on_progress: Callable[[Found], object]
     ) -> None:
         self._pool = pool
         self._best = found
@@ -52,6 +53,9 @@ class _Reducer:
         self._seeds = _ROUNDS[0]
 
     def run(self) -> Found:
+        (again,) = self._pool.play_all([self._best.case])
+        if not self._same(again):
+            return self._best  # not the case's doing: somebody has killed the process, say
         self._cut()
         for self._seeds in _ROUNDS:
             self._fewer_faults()
@@ -95,7 +99,7 @@ class _Reducer:
                 if self._same(outcome):
                     self._best = Found(case, outcome)
                     self._cut()
-                    self._on_progress(self._best.case)
+                    self._on_progress(self._best)
                     return True
         return False
 

@@ -62,9 +62,7 @@ class ReusesSlotsEarly(NetCache):
         times = (super().deadline(), *(at for at, _ in self._late))
         return min((time for time in times if time is not None), default=None)
 
-    def _without_deletions(
-        self, now: Nanoseconds, actions: Sequence[Action]
-    ) -> Iterator[Action]:
+    def _without_deletions(self, now: Nanoseconds, actions: Sequence[Action]) -> Iterator[Action]:
         for action in actions:
             if isinstance(action, DeleteEntry) and action.table == LOOKUP:
                 self._late.append((now + 50 * MILLISECOND, action))

@@ -6,12 +6,12 @@ from functools import cache
 
 from planted import InThisProcess, ReusesSlotsEarly, scheme_with
 
+from netkv.scenarios.events import FAULT_KINDS
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
 from netkv.soak.reduce import reduce
 from netkv.soak.run import play
-from netkv.scenarios.events import FAULT_KINDS
 from netkv.soak.text import case_lines, violation_lines
 
 PLANTED = scheme_with(ReusesSlotsEarly)
@@ -64,7 +64,12 @@ def test_a_replay_shows_frames_table_writes_operations_and_the_violation() -> No
     it = replay.replay(reduced().case, scheme=PLANTED, everything=True)
     text = "\n".join(it.lines)
     assert it.left_out == 0
-    for part in ("client 1 → switch", "-- rack: NetCache is up", "insert entry of", "== begins: client 1  get"):
+    for part in (
+        "client 1 → switch",
+        "-- rack: NetCache is up",
+        "insert entry of",
+        "== begins: client 1  get",
+    ):
         assert part in text, part
     assert "!! phantom-value" in it.lines[-1]
     times = [float(line.lstrip(" >").split()[0]) for line in it.lines]

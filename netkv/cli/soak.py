@@ -55,6 +55,9 @@ def soak(
         Path | None,
         typer.Option(metavar="FILE.json", help="Where a reduced case is written."),
     ] = None,
+    patience: Annotated[
+        float, typer.Option("--reduce", min=0.0, help="Seconds to spend on reducing a case.")
+    ] = 60.0,
     jobs: Annotated[int | None, typer.Option(min=1, help="Processes (default: all cores).")] = None,
     json: Json = False,
 ) -> None:
@@ -82,10 +85,10 @@ def soak(
 
     wanted = Search(scheme, first, seeds, seconds, kinds, program and program.absolute())
     with Pool(jobs) as pool:
-        _search(pool, wanted, out, json=json)
+        _search(pool, wanted, out, patience, json=json)
 
 
-def _search(pool: Pool, wanted: Search, out: Path | None, *, json: bool) -> None:
+def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:
     from netkv.soak.campaign import search
 
     with _progress(wanted) as show:
@@ -100,7 +103,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, *, json: bool) -> None
     }
     say(_summary(tally, len(found)))
     if found:
-        smaller, file = _reduced(pool, found[0], out)
+        smaller, file = _reduced(pool, found[0], out, patience)
         document["violations"][0]["reproduction"] = str(file)
         if not json:
             _print_found(found[0], smaller, file)
@@ -112,7 +115,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, *, json: bool) -> None
         raise typer.Exit(1)
 
 
-def _reduced(pool: Pool, found: Found, out: Path | None) -> tuple[Found, Path]:
+def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tuple[Found, Path]:
     """The reduced case, and the file that it was written to."""
     from netkv.lab import state
     from netkv.soak import case as cases
@@ -126,16 +129,18 @@ def _reduced(pool: Pool, found: Found, out: Path | None) -> tuple[Found, Path]:
     best = found
     told = time.monotonic()
 
-    def show(case: Case) -> None:
-        nonlocal told
+    def smaller(it: Found) -> None:
+        nonlocal best, told
+        best = it
         if time.monotonic() - told >= _EVERY_S:
             told = time.monotonic()
-            say(f"  {len(case.faults)} faults, {case.duration:g} s of load are left")
+            say(f"  {len(it.case.faults)} faults, {it.case.duration:g} s of load are left")
 
     try:
-        best = reduce(pool, found, on_progress=show)
-    finally:
-        cases.save(best.case, file)
+        best = reduce(pool, found, seconds=patience, on_progress=smaller)
+    except KeyboardInterrupt:
+        say("The reduction was interrupted; this is how far it has come.")
+    cases.save(best.case, file)
     return best, file
 
 

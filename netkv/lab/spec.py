@@ -55,6 +55,8 @@ class LabSpec(Spec):
     """Client identities; one load-generator process has all and checks consistency over them."""
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
+    cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
+    """Rows of the switch's eight value arrays that the cache may fill; None is all there are."""
     hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
     """Reads of an uncached key within an epoch that make it hot, so that it may be cached."""
     epoch: Annotated[float, Field(gt=0, le=3600)] = 1.0

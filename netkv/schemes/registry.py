@@ -58,6 +58,7 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.control.base import SECOND
     from netkv.control.entries import NetCacheOptions
     from netkv.control.netcache import NetCache
+    from netkv.control.slots import MAX_ROWS
 
     if spec.lab.cache_entries == 0:
         raise UsageError(
@@ -66,6 +67,7 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
         )
     options = NetCacheOptions(
         capacity=spec.lab.cache_entries,
+        rows=spec.lab.cache_rows or MAX_ROWS,
         hot_threshold=spec.lab.hot_threshold,
         epoch=max(round(spec.lab.epoch * SECOND), 1),
         seed=spec.seed,

@@ -10,7 +10,7 @@ from pathlib import Path
 from netkv.scenarios.events import FaultKind
 from netkv.soak.case import Case
 from netkv.soak.plan import draw
-from netkv.soak.pool import Pool
+from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
 
 
@@ -54,7 +54,7 @@ class Found:
 
 
 def search(
-    pool: Pool, wanted: Search, on_progress: Callable[[Tally], object]
+    pool: Player, wanted: Search, on_progress: Callable[[Tally], object]
 ) -> tuple[Tally, list[Found]]:
     """Plays seeds in their order; the cases with violations, by seed.
 

@@ -58,11 +58,13 @@ def draw(
     """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
     dice = Dice(seed)
     duration = dice.between(0.5, 2.5)
-    operations = dice.scale(1_000, 20_000)
+    operations = dice.scale(2_000, 40_000)
     lab = _lab(dice, operations / duration, slow="slow" in kinds)
     workload = _workload(dice, operations / duration)
     profile = _profile(dice, lab, workload, operations / duration)
-    retry = dice.scale(0.001, 0.05)
+    # Some repeat what is only slow, most do not.
+    round_trip = 4e-6 * profile.server_link.delay
+    retry = dice.scale(0.001, 0.05) + (round(4 * round_trip, 6) if dice.chance(0.8) else 0)
     rack = RackSpec(
         scheme=scheme,
         lab=lab,
@@ -87,7 +89,8 @@ def draw(
 def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
     servers = dice.count(1, 8)
     emulated = dice.chance(0.5) and slow
-    service_rate = round(rate / servers * dice.scale(0.6, 6), 1)
+    service_rate = round(rate / servers * dice.scale(0.8, 8), 1)
+    entries = dice.scale_count(2, 64)
     topology = TopologySpec()
     if dice.chance(0.25):
         several = (
@@ -101,9 +104,11 @@ def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
         clients=dice.count(1, 8),
         service_rate=service_rate if emulated else None,
         queue_limit=dice.scale_count(4, 256),
-        cache_entries=dice.scale_count(2, 64),
+        cache_entries=entries,
+        # Few rows: values contend for cells, and have to be moved to make room.
+        cache_rows=dice.count(1, max(2 * entries // 3, 1)) if dice.chance(0.7) else None,
         hot_threshold=dice.count(1, 4),
-        epoch=dice.scale(0.01, 0.3),
+        epoch=dice.scale(0.02, 0.3),
         preload=dice.chance(0.5),
         topology=topology,
     )
@@ -111,10 +116,10 @@ def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
 
 def _workload(dice: Dice, rate: float) -> WorkloadSpec:
     keys = dice.scale_count(3, 200)
-    writes = dice.between(0.05, 0.9)
+    writes = dice.scale(0.05, 0.9)
     deletes = round(min(dice.between(0, 0.2), 0.95 - writes), 3) if dice.chance(0.5) else 0.0
     fixed = dice.one((16, 48, 64, MAX_CACHED_BYTES, MAX_CACHED_BYTES + 1))
-    low = dice.count(16, LARGEST_VALUE)
+    low = dice.count(16, MAX_CACHED_BYTES)
     sizes = UniformSize(min=low, max=dice.count(low, LARGEST_VALUE))
     closed = ClosedLoop(outstanding=dice.scale_count(1, 64))
     shift = Shift(

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.connection import Connection, wait
 from multiprocessing.context import SpawnProcess
 from types import TracebackType
+from typing import Protocol
 
 from netkv.errors import NetkvError
 from netkv.soak.case import Case
@@ -29,8 +30,18 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+class Player(Protocol):
+    """Who plays cases."""
+
+    size: int
+    """How many at a time."""
+
+    def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]: ...
+    def play_all(self, cases: Sequence[Case]) -> list[Outcome]: ...
+
+
 class Pool:
-    """Processes that play cases. A context manager."""
+    """A `Player` with processes. A context manager."""
 
     def __init__(self, processes: int | None = None) -> None:
         """`processes`: None is one for each core; they start with the first case."""

@@ -2,7 +2,8 @@
 
 Delta debugging (Zeller and Hildebrandt, "Simplifying and isolating failure-inducing input", 2002)
 over the faults, then one simplification after the other as long as any is possible. A change of
-anything changes every draw after it, so each candidate is tried with a few seeds.
+anything changes every draw after it, so each candidate is tried with a few seeds: at first with
+few, so that much is gone soon, then with more, which finds what needs luck.
 """
 
 from __future__ import annotations
@@ -14,32 +15,34 @@ from itertools import islice
 
 from netkv.soak.campaign import Found
 from netkv.soak.case import Case, Fault
-from netkv.soak.pool import Pool
+from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
 from netkv.soak.simpler import simpler
 from netkv.soak.verdict import CRASH, Violation
 
-SECONDS = 60.0
-"""Of the wall clock, at most."""
-_SEEDS = 3
+_ROUNDS = (2, 6, 20)
+"""How many seeds each candidate is tried with, round by round."""
 _MARGIN = 1e-6
 """Seconds of load after the moment at which a violation was seen."""
 
 
 def reduce(
-    pool: Pool,
+    pool: Player,
     found: Found,
     *,
-    seconds: float = SECONDS,
-    on_progress: Callable[[Case], object] = lambda _: None,
+    seconds: float,
+    on_progress: Callable[[Found], object] = lambda _: None,
 ) -> Found:
-    """The smallest case that was found in time; at worst the one that was given."""
+    """The smallest case that was found in `seconds` of the wall clock; at worst the given one.
+
+    So it is if that does not show its violation again.
+    """
     return _Reducer(pool, found, time.monotonic() + seconds, on_progress).run()
 
 
 class _Reducer:
     def __init__(
-        self, pool: Pool, found: Found, end: float, on_progress: Callable[[Case], object]
+        self, pool: Player, found: Found, end: float, on_progress: Callable[[Found], object]
     ) -> None:
         self._pool = pool
         self._best = found
@@ -47,12 +50,17 @@ class _Reducer:
         self._on_progress = on_progress
         assert found.outcome.violation is not None, "there is something to keep"
         self._kept = _what(found.outcome.violation)
+        self._seeds = _ROUNDS[0]
 
     def run(self) -> Found:
+        (again,) = self._pool.play_all([self._best.case])
+        if not self._same(again):
+            return self._best  # not the case's doing: somebody has killed the process, say
         self._cut()
-        self._fewer_faults()
-        while self._simplify():
+        for self._seeds in _ROUNDS:
             self._fewer_faults()
+            while self._simplify():
+                self._fewer_faults()
         return self._best
 
     def _simplify(self) -> bool:
@@ -85,13 +93,13 @@ class _Reducer:
 
     def _try(self, candidates: Iterable[Case]) -> bool:
         """Whether one of them shows the same violation; the first such is the best from now on."""
-        tries = (_seeded(each, more) for each in candidates for more in range(_SEEDS))
+        tries = (_seeded(each, more) for each in candidates for more in range(self._seeds))
         while not self._late() and (batch := list(islice(tries, self._pool.size))):
             for case, outcome in zip(batch, self._pool.play_all(batch), strict=True):
                 if self._same(outcome):
                     self._best = Found(case, outcome)
                     self._cut()
-                    self._on_progress(self._best.case)
+                    self._on_progress(self._best)
                     return True
         return False
 

@@ -47,12 +47,8 @@ class Judge:
                 at=now,
                 operations=tuple(each["operations"]),
             )
-            for each in sample.get("violations", ())
+            for each in sample["violations"]
         ]
-        if "violations" not in sample:
-            for kind, name in (("stale-read", "stale_reads"), ("phantom-value", "phantom_reads")):
-                if sample[name]:
-                    found.append(Violation(kind=kind, text=f"{sample[name]} {name}", at=now))
         wrong = int(sample["malformed"]) + int(sample["errors"])
         if wrong:
             text = f"Clients got {wrong} frames that answer nothing they may have asked."

@@ -87,10 +87,11 @@ impl Register {
             Fits::Already(_) => {}
             Fits::Some(only) if only.len() == 1 => relaxed.extend(only[0], read.begun, read.ended),
             Fits::Some(_) => {
-                let span = Span { end: read.ended, start: read.begun };
+                let kind = ClusterKind::Nothing;
+                let span = Span { end: read.ended, start: read.begun, of: kind };
                 let cluster = Cluster {
                     id: WriteId::INITIAL,
-                    kind: ClusterKind::Nothing,
+                    kind,
                     given_up: false,
                     begun: read.begun,
                     ended: read.ended,

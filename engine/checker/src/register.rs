@@ -107,7 +107,7 @@ impl Register {
             deleted: false,
             blind: BEFORE,
             cluster: Cluster::new(WriteId::INITIAL, kind, BEFORE, BEFORE),
-            span: Span { end: BEFORE, start: BEFORE },
+            span: Span { end: BEFORE, start: BEFORE, of: kind },
         }
     }
 
@@ -180,7 +180,7 @@ impl Register {
             WriteKind::Delete => ClusterKind::Delete,
         };
         self.writing += 1;
-        let span = Span { end: NEVER, start: now };
+        let span = Span { end: NEVER, start: now, of: kind };
         self.push(Cluster::new(id, kind, now, NEVER), span, span);
     }
 

@@ -7,6 +7,7 @@
 //! before another if something in it ended before something in the other began. If that holds
 //! both ways the history has no explanation, and if it holds for no pair, it has one.
 
+use crate::cluster::ClusterKind;
 use crate::operation::NEVER;
 
 /// The zone of a cluster.
@@ -16,18 +17,27 @@ pub(crate) struct Span {
     pub end: u64,
     /// When the last of its operations began.
     pub start: u64,
+    /// Whose it is.
+    pub of: ClusterKind,
 }
 
 impl Span {
     /// A cluster that has no place in a world and forbids nothing.
-    pub const ABSENT: Span = Span { end: NEVER, start: 0 };
+    pub const ABSENT: Span = Span { end: NEVER, start: 0, of: ClusterKind::Nothing };
 
     fn with(self, begun: u64, ended: u64) -> Self {
-        Self { end: self.end.min(ended), start: self.start.max(begun) }
+        Self { end: self.end.min(ended), start: self.start.max(begun), ..self }
     }
 
     fn conflicts(self, other: Self) -> bool {
-        self.end < other.start && other.end < self.start
+        self.end < other.start && other.end < self.start && !self.may_be_of(other)
+    }
+
+    /// Whether one is a read that may belong to the other: it found nothing, and the other is a
+    /// delete. Then neither has to come before the other.
+    fn may_be_of(self, other: Self) -> bool {
+        use ClusterKind::{Delete, Nothing};
+        matches!((self.of, other.of), (Delete, Nothing) | (Nothing, Delete))
     }
 }
 
@@ -64,12 +74,11 @@ impl World {
 
     /// By what clusters are overwritten for every read that begins at `horizon` or later.
     pub fn overwriting(&self, horizon: u64) -> Overwriting {
-        let mut found = Overwriting { horizon, latest: 0, by: usize::MAX, second: 0 };
+        let mut found = Overwriting { horizon, all: Latest::NONE, writes: Latest::NONE };
         for (at, span) in self.0.iter().enumerate().filter(|(_, span)| span.end < horizon) {
-            if found.by == usize::MAX || span.start > found.latest {
-                (found.second, found.latest, found.by) = (found.latest, span.start, at);
-            } else {
-                found.second = found.second.max(span.start);
+            found.all.take(at, span.start);
+            if span.of != ClusterKind::Nothing {
+                found.writes.take(at, span.start);
             }
         }
         found
@@ -132,10 +141,33 @@ impl World {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Overwriting {
     horizon: u64,
-    latest: u64,
+    all: Latest,
+    /// Of all but the reads that stand alone: these overwrite no delete, they may have seen it.
+    writes: Latest,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Latest {
+    start: u64,
     by: usize,
     /// The same without `by`.
     second: u64,
+}
+
+impl Latest {
+    const NONE: Self = Self { start: 0, by: usize::MAX, second: 0 };
+
+    fn take(&mut self, at: usize, start: u64) {
+        if self.by == usize::MAX || start > self.start {
+            *self = Self { start, by: at, second: self.start };
+        } else {
+            self.second = self.second.max(start);
+        }
+    }
+
+    fn without(&self, at: usize) -> u64 {
+        if self.by == at { self.second } else { self.start }
+    }
 }
 
 impl Overwriting {
@@ -144,7 +176,8 @@ impl Overwriting {
     /// depends on its span either: a cluster that could still come into conflict with it is
     /// overwritten itself.
     pub fn covers(&self, world: &World, at: usize) -> bool {
-        let latest = if self.by == at { self.second } else { self.latest };
-        world.0[at].end < self.horizon && world.0[at].end < latest
+        let span = world.0[at];
+        let by = if span.of == ClusterKind::Delete { &self.writes } else { &self.all };
+        span.end < self.horizon && span.end < by.without(at)
     }
 }

@@ -1,0 +1,190 @@
+"""`netkv soak` as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from commands import NETKV, ROOT, Netkv
+
+sys.path.insert(0, str(ROOT / "tests" / "soak"))
+
+from planted import program_that_serves_deleted_values  # found by the line above
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+def test_shipped_schemes_are_clean_and_the_document_says_what_was_done(
+    netkv: Netkv, scheme: str
+) -> None:
+    said = netkv("soak", scheme, "--seeds", "25", "--json")
+    assert said.status == 0, said.out
+    document = said.document
+    assert document["scheme"] == scheme
+    assert document["seeds"] == 25
+    assert document["operations"] > 25_000
+    assert document["faults"] > 100
+    assert document["violations"] == []
+    assert "25 seeds" in said.err
+
+
+def test_a_planted_bug_is_found_reduced_and_replayed_from_its_file(
+    netkv: Netkv, tmp_path: Path
+) -> None:
+    program = program_that_serves_deleted_values(tmp_path)
+    options = ("--program", str(program))
+    file = tmp_path / "case.json"
+    said = netkv(
+        "soak", "netcache", "--seeds", "60", *options, "--out", str(file), "--reduce", "4", "--json"
+    )
+    assert said.status == 1, said.err
+    (violation, *_) = said.document["violations"]
+    assert violation["kind"] in ("stale-read", "not-linearizable", "lost-write")
+    assert "Get " in violation["text"] or "get " in violation["text"]
+    assert violation["reproduction"] == str(file)
+
+    first, second = (netkv("soak", "--replay", str(file), "--json") for _ in range(2))
+    assert first.status == 1
+    assert first.document == second.document
+    assert first.document["exact"]
+    assert first.document["seed"] == violation["seed"]
+    assert first.document["violations"][0]["kind"] == violation["kind"]
+    assert first.document["lines"]
+
+    text = netkv("soak", "--replay", str(file))
+    assert text.status == 1
+    assert f"!! {violation['kind']}" in text.out
+    assert "client 1 → switch 0" in text.out
+
+    seed = str(violation["seed"])
+    whole = netkv("soak", "netcache", "--replay", seed, *options, "--json")
+    assert whole.document["violations"][0]["text"] == violation["text"]
+    assert whole.document["operations"] >= first.document["operations"]
+
+
+def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
+    said = netkv("soak", "nocache", "--replay", "4")
+    assert said.status == 0
+    assert "scheme   nocache" in said.out
+    assert "** link" in said.out
+    assert "No violation in" in said.out
+
+
+def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
+    said = netkv("soak", "nocache", "--seeds", "2", "--faults", "none", "--json")
+    assert (said.status, said.document["faults"]) == (0, 0)
+    shown = netkv("soak", "nocache", "--replay", "4", "--faults", "partition").out
+    assert "** partition controller" in shown
+    assert "** link" not in shown
+
+
+def test_the_time_ends_a_search(netkv: Netkv) -> None:
+    said = netkv("soak", "nocache", "--seconds", "0.5", "--from", "7", "--json")
+    assert said.status == 0
+    assert said.document["seeds"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        ((), "Say which scheme to search"),
+        (("netcash",), "Did you mean 'netcache'?"),
+        (("netcache", "--faults", "kill,los"), "'los' is no kind of fault"),
+        (("netcache", "--program", "none.p4"), "There is no file none.p4"),
+        (("--replay", "7"), "Say 'netkv soak netcache --replay 7'"),
+        (("--replay", "none.json"), "none.json cannot be read"),
+        (("--replay", "pyproject.toml"), "is no case of 'netkv soak'"),
+        (("netcache", "--all"), "'--all' belongs to '--replay'"),
+        (("netcache", "--seeds", "0"), "--seeds"),
+    ],
+)
+def test_wrong_usage_is_an_error_in_words(
+    netkv: Netkv, arguments: tuple[str, ...], complaint: str
+) -> None:
+    said = netkv("soak", *arguments)
+    assert said.status == 2
+    assert complaint in said.err
+    assert said.out == ""
+
+
+def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.p4"
+    wrong.write_text("header h {")
+    said = netkv("soak", "netcache", "--seeds", "2", "--program", str(wrong))
+    assert said.status == 1
+    assert "wrong.p4" in said.err
+    assert "Traceback" not in said.err
+
+
+def children(process: int) -> list[int]:
+    listed = Path(f"/proc/{process}/task/{process}/children").read_text()
+    return [int(child) for child in listed.split()]
+
+
+def players(process: int) -> list[int]:
+    """The processes that play cases, once there are any and they have begun."""
+    for _ in range(600):
+        found = [
+            child
+            for child in children(process)
+            if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
+            and "_engine.abi3" in Path(f"/proc/{child}/maps").read_text()
+        ]
+        if found:
+            return found
+        time.sleep(0.05)
+    raise AssertionError("no process plays anything")
+
+
+def searching(home: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*NETKV, "soak", "netcache", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "NETKV_HOME": str(home)},
+    )
+
+
+def is_running(process: int) -> bool:
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def test_an_interrupt_ends_a_search_at_once_and_leaves_nothing_running(home: Path) -> None:
+    process = searching(home, "--seeds", "100000")
+    running = players(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=30)
+    assert process.returncode == 130, said
+    assert "Traceback" not in said
+    assert not any(is_running(player) for player in running)
+
+
+def test_players_end_when_the_search_is_killed(home: Path) -> None:
+    process = searching(home, "--seeds", "100000")
+    running = players(process.pid)
+    process.kill()
+    process.communicate(timeout=30)
+    for _ in range(600):
+        if not any(is_running(player) for player in running):
+            return
+        time.sleep(0.05)
+    raise AssertionError("a player has outlived its search")
+
+
+def test_a_case_that_takes_its_process_down_is_a_crash(home: Path, tmp_path: Path) -> None:
+    file = tmp_path / "case.json"
+    process = searching(home, "--seeds", "100000", "--jobs", "1", "--out", str(file), "--json")
+    os.kill(players(process.pid)[0], signal.SIGKILL)
+    out, said = process.communicate(timeout=120)
+    assert process.returncode == 1, said
+    assert '"kind": "crash"' in out
+    assert "SIGKILL" in out
+    assert file.is_file()

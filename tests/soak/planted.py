@@ -1,0 +1,116 @@
+"""Bugs on purpose: a search that cannot find them proves nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from netkv import resources, schemes
+from netkv.control.base import (
+    MILLISECOND,
+    Action,
+    DeleteEntry,
+    Event,
+    HotKey,
+    Nanoseconds,
+    SwitchRestarted,
+    TableWritten,
+)
+from netkv.control.entries import NetCacheOptions
+from netkv.control.netcache import LOOKUP, NetCache
+from netkv.control.topology import Topology
+from netkv.lab.spec import RackSpec
+from netkv.schemes import Scheme
+from netkv.soak.case import Case
+from netkv.soak.run import Outcome, play
+
+
+def program_that_serves_deleted_values(folder: Path) -> Path:
+    """NetCache's program, but a DELETE leaves the entry of its key valid."""
+    shipped = resources.path("p4")
+    right = "valid.write(meta.entry, 0);"
+    wrong = "if (hdr.kv.op != OP_DELETE) { valid.write(meta.entry, 0); }"
+    validity = (shipped / "include" / "validity.p4").read_text()
+    assert validity.count(right) == 1
+    (folder / "include").mkdir()
+    (folder / "include" / "validity.p4").write_text(validity.replace(right, wrong))
+    program = folder / "netcache.p4"
+    program.write_text((shipped / "netcache.p4").read_text())
+    return program
+
+
+class ReusesSlotsEarly(NetCache):
+    """Gives a slot to the next key while the switch still answers from it for the last one."""
+
+    def __init__(self, topology: Topology, options: NetCacheOptions | None = None) -> None:
+        super().__init__(topology, options)
+        self._late: list[tuple[Nanoseconds, Action]] = []
+        self._assumed: set[int] = set()
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, SwitchRestarted):
+            self._late.clear()
+            self._assumed.clear()
+        if isinstance(event, TableWritten) and event.write in self._assumed:
+            return []
+        due = [action for at, action in self._late if at <= now]
+        self._late = [each for each in self._late if each[0] > now]
+        return [*due, *self._without_deletions(now, super().handle(now, event))]
+
+    def deadline(self) -> Nanoseconds | None:
+        times = (super().deadline(), *(at for at, _ in self._late))
+        return min((time for time in times if time is not None), default=None)
+
+    def _without_deletions(self, now: Nanoseconds, actions: Sequence[Action]) -> Iterator[Action]:
+        for action in actions:
+            if isinstance(action, DeleteEntry) and action.table == LOOKUP:
+                self._late.append((now + 50 * MILLISECOND, action))
+                self._assumed.add(action.write)
+                done = super().handle(now, TableWritten(action.write, ok=True))
+                yield from self._without_deletions(now, done)
+            else:
+                yield action
+
+
+class Crashes(NetCache):
+    """Meets a fault of its own when the first key is hot."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, HotKey):
+            raise RuntimeError("planted")
+        return super().handle(now, event)
+
+
+class ForgetsRestarts(NetCache):
+    """Leaves a switch empty that has started again."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
+
+
+def scheme_with(control_plane: Callable[[Topology, NetCacheOptions], NetCache]) -> Scheme:
+    """NetCache with another control plane."""
+    right = schemes.get("netcache")
+
+    def make(spec: RackSpec, topology: Topology) -> NetCache:
+        made = right.control_plane(spec, topology)
+        assert isinstance(made, NetCache)
+        return control_plane(topology, made.options)
+
+    return replace(right, control_plane=make)
+
+
+@dataclass
+class InThisProcess:
+    """A `Player` whose cases run with a scheme that no other process knows."""
+
+    scheme: Scheme
+    size: int = 1
+
+    def play(self, cases: Iterator[Case]) -> Iterator[tuple[int, Case, Outcome]]:
+        for number, case in enumerate(cases):
+            yield number, case, play(case, scheme=self.scheme)
+
+    def play_all(self, cases: Sequence[Case]) -> list[Outcome]:
+        return [play(case, scheme=self.scheme) for case in cases]

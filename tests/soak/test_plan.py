@@ -1,0 +1,92 @@
+"""A seed is a case that can happen, that anybody can draw again, and that tries what may break."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import UsageError
+from netkv.lab.spec import ClosedLoop
+from netkv.scenarios.events import FAULT_KINDS
+from netkv.sim.config import lay_out
+from netkv.soak import case as cases
+from netkv.soak.plan import draw
+
+SEEDS = range(200)
+
+
+def test_a_seed_is_the_same_case_for_everybody_and_another_seed_another() -> None:
+    drawn = [draw("netcache", seed) for seed in SEEDS]
+    assert drawn == [draw("netcache", seed) for seed in SEEDS]
+    assert len({case.model_dump_json() for case in drawn}) == len(drawn)
+
+
+def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
+    for seed in range(20):
+        one, other = draw("nocache", seed), draw("netcache", seed)
+        rack = other.rack.model_copy(update={"scheme": "nocache"})
+        assert one == other.model_copy(update={"rack": rack})
+
+
+def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:
+    for seed in SEEDS:
+        case = draw("netcache", seed)
+        switches = {plan.name for plan in lay_out(case.rack).switches}
+        nodes = {"switch"} if len(switches) == 1 else switches
+        nodes |= {"controller", *(f"servers-{i}" for i in range(4))}
+        for fault in case.faults:
+            assert 0 <= fault.begin.at < fault.end.at < case.duration
+            assert fault.begin.node is None or fault.begin.node in nodes
+            assert fault.begin.node == fault.end.node
+
+
+def test_all_kinds_of_racks_loads_and_faults_are_drawn() -> None:
+    seen: Counter[str] = Counter()
+    for seed in SEEDS:
+        case = draw("netcache", seed)
+        lab, load = case.rack.lab, case.rack.workload
+        seen[lab.topology.kind] += 1
+        seen["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
+        seen["deletes"] += load.deletes > 0
+        seen["shift"] += load.shift is not None
+        seen["more keys than entries"] += load.keys > lab.cache_entries
+        seen["in guard"] += case.idle < 1
+        for fault in case.faults:
+            link = fault.begin.link
+            assert link is None or not link.heals
+            kinds = [] if link is None else ["cut" if link.loss == 1 else "link"]
+            if link is not None:
+                kinds += [name for name in ("duplicate", "reorder", "delay") if getattr(link, name)]
+                kinds += ["loss"] * (0 < link.loss < 1)
+            seen.update(kinds or [fault.begin.action])
+            seen["storage kept"] += fault.end.storage == "kept"
+    for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):
+        assert seen[what] > 5, what
+    for what in ("more keys than entries", "storage kept", *FAULT_KINDS):
+        assert seen[what] > 20, what
+
+
+def test_only_the_kinds_that_were_asked_for_are_drawn() -> None:
+    for seed in range(30):
+        assert draw("netcache", seed, ()).faults == ()
+        actions = {fault.begin.action for fault in draw("netcache", seed, ("partition",)).faults}
+        assert actions <= {"partition"}
+        assert all(fault.begin.slow for fault in draw("netcache", seed, ("slow",)).faults)
+
+
+def test_a_case_in_a_file_is_the_same_case(tmp_path: Path) -> None:
+    for seed in range(20):
+        case = draw("netcache", seed)
+        cases.save(case, tmp_path / "case.json")
+        assert cases.load(tmp_path / "case.json") == case
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"seed": 1, "rack": {"schem": "netcache"}}', "[1]"])
+def test_a_file_that_is_no_case_is_an_error_in_words(tmp_path: Path, content: str) -> None:
+    (tmp_path / "case.json").write_text(content)
+    with pytest.raises(UsageError, match="is no case of 'netkv soak'"):
+        cases.load(tmp_path / "case.json")
+    with pytest.raises(UsageError, match="cannot be read"):
+        cases.load(tmp_path / "none.json")

@@ -1,0 +1,69 @@
+"""A case does the same every time, and everything that goes wrong in it is told."""
+
+from __future__ import annotations
+
+from planted import Crashes, ForgetsRestarts, scheme_with
+
+from netkv.control.netcache import NetCache
+from netkv.sim.rack import SimRack
+from netkv.soak.case import Case
+from netkv.soak.plan import draw
+from netkv.soak.run import Hooks, Outcome, play
+
+
+def history(case: Case) -> tuple[list[str], Outcome]:
+    """Every frame on every link, and the outcome."""
+    racks: list[SimRack] = []
+
+    def watch(rack: SimRack) -> None:
+        rack.watch([], 2_000_000)
+        racks.append(rack)
+
+    outcome = play(case, Hooks(on_rack=watch))
+    return racks[0].journal(), outcome
+
+
+def test_a_seed_does_the_same_frame_by_frame() -> None:
+    for seed in (4, 7, 15):  # the last one has several switches
+        case = draw("netcache", seed)
+        frames, outcome = history(case)
+        assert len(frames) > 1000
+        assert (frames, outcome) == history(case)
+        assert outcome == play(case), "watching changes nothing"
+
+
+def test_a_run_without_a_violation_has_played_everything() -> None:
+    for scheme in ("nocache", "netcache"):
+        case = draw(scheme, 3)
+        outcome = play(case)
+        assert outcome.violations == ()
+        assert outcome.faults == len(case.faults)
+        assert outcome.operations > 500
+
+
+def test_other_faults_are_another_run() -> None:
+    case = draw("netcache", 3)
+    assert case.faults
+    without = case.model_copy(update={"faults": ()})
+    assert play(case).fingerprint != play(without).fingerprint
+
+
+def first_violation(control_plane: type[NetCache], seeds: int) -> Outcome:
+    for seed in range(seeds):
+        outcome = play(draw("netcache", seed), scheme=scheme_with(control_plane))
+        if outcome.violations:
+            return outcome
+    raise AssertionError(f"{control_plane.__name__} was not found in {seeds} seeds")
+
+
+def test_a_fault_of_a_control_plane_is_a_crash_that_says_where() -> None:
+    violation = first_violation(Crashes, 10).violation
+    assert violation is not None
+    assert violation.kind == "crash"
+    assert "RuntimeError: planted (planted.py:" in violation.text
+
+
+def test_a_rack_that_never_serves_again_is_stuck() -> None:
+    violation = first_violation(ForgetsRestarts, 20).violation
+    assert violation is not None
+    assert violation.kind == "stuck"

@@ -1,0 +1,98 @@
+"""A planted bug is found, made small, and shown again exactly as it happened."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from planted import InThisProcess, ReusesSlotsEarly, scheme_with
+
+from netkv.scenarios.events import FAULT_KINDS
+from netkv.soak import replay
+from netkv.soak.campaign import Found, Search, search
+from netkv.soak.case import Case
+from netkv.soak.reduce import reduce
+from netkv.soak.run import play
+from netkv.soak.text import case_lines, violation_lines
+
+PLANTED = scheme_with(ReusesSlotsEarly)
+
+
+@cache
+def found() -> Found:
+    """The first violation of the planted bug."""
+    wanted = Search("netcache", first=0, seeds=40, seconds=None, kinds=FAULT_KINDS)
+    _, cases_found = search(InThisProcess(PLANTED), wanted, lambda _: None)
+    assert cases_found, "a slot that is reused early is not found"
+    return cases_found[0]
+
+
+@cache
+def reduced() -> Found:
+    """The same, small."""
+    return reduce(InThisProcess(PLANTED), found(), seconds=30)
+
+
+def test_a_slot_that_is_reused_early_is_found_and_nothing_without_it() -> None:
+    violation = found().outcome.violation
+    assert violation is not None
+    assert violation.kind == "phantom-value"
+    assert violation.key is not None
+    assert violation.operations
+    assert play(found().case).violations == (), "the same case is fine with the right control plane"
+
+
+def test_a_reduced_case_shows_the_same_with_less() -> None:
+    large, small = found().case, reduced().case
+    assert reduced().outcome.violation is not None
+    assert reduced().outcome.violation.kind == "phantom-value"
+    assert len(small.faults) <= min(2, len(large.faults))
+    assert small.duration < large.duration
+    assert reduced().outcome.operations < found().outcome.operations
+    assert small.rack.lab.clients == 1
+    assert small.seed == large.seed
+
+
+def test_a_replay_from_a_file_is_exact() -> None:
+    again = Case.model_validate_json(reduced().case.model_dump_json())
+    first, second = (replay.replay(again, scheme=PLANTED) for _ in range(2))
+    assert first.exact
+    assert first.outcome == reduced().outcome
+    assert first.lines == second.lines
+
+
+def test_a_replay_shows_frames_table_writes_operations_and_the_violation() -> None:
+    it = replay.replay(reduced().case, scheme=PLANTED, everything=True)
+    text = "\n".join(it.lines)
+    assert it.left_out == 0
+    for part in (
+        "client 1 → switch",
+        "-- rack: NetCache is up",
+        "insert entry of",
+        "== begins: client 1  get",
+    ):
+        assert part in text, part
+    assert "!! phantom-value" in it.lines[-1]
+    times = [float(line.lstrip(" >").split()[0]) for line in it.lines]
+    assert times == sorted(times)
+    marked = [line for line in it.lines if line.startswith(">")]
+    assert marked, "the frames of the operations that prove it are marked"
+    shown = replay.replay(reduced().case, scheme=PLANTED)
+    assert shown.lines == it.lines[shown.left_out :]
+
+
+def test_case_and_violation_can_be_read() -> None:
+    small = reduced()
+    assert small.outcome.violation is not None
+    text = "\n".join(case_lines(small.case, small.outcome.load_began))
+    assert "scheme   netcache" in text
+    assert "1 client" in text
+    lines = list(violation_lines(small.outcome.violation))
+    assert lines[0].startswith("phantom-value of key ")
+    assert any("get" in line and "nobody's value" in line for line in lines[1:])
+
+
+def test_seeds_are_played_in_order_until_the_lowest_that_fails() -> None:
+    wanted = Search("netcache", first=found().case.seed, seeds=1, seconds=None, kinds=FAULT_KINDS)
+    tally, again = search(InThisProcess(PLANTED), wanted, lambda _: None)
+    assert tally.seeds == 1
+    assert [(each.case, each.outcome) for each in again] == [(found().case, found().outcome)]

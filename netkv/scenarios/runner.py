@@ -106,8 +106,12 @@ async def _together(runs: Sequence[_Run]) -> list[RunResult]:
         async with cores:
             return await run.run()
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(run)) for run in runs]
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(run)) for run in runs]
+    except BaseExceptionGroup as failures:
+        # What cannot be run at all fails alike for all of them.
+        raise failures.exceptions[0] from None
     return [task.result() for task in tasks]
 
 

@@ -1,0 +1,74 @@
+"""`netkv scenario run --mode sim` as a user meets it."""
+
+from __future__ import annotations
+
+import pytest
+from commands import Netkv
+
+SHORT = ["--mode", "sim", "--set", "duration=2", "--set", "warmup=0.5"]
+
+
+def test_the_same_seed_prints_the_same_document_to_the_last_byte(netkv: Netkv) -> None:
+    command = ["scenario", "run", "switch-crash", *SHORT[:2], "--json"]
+    command += ["--set", "duration=16", "--set", "warmup=1"]
+    first, second = netkv(*command), netkv(*command)
+    assert first.status == 0, first.err
+    assert first.out == second.out
+    other = netkv(*command, "--seed", "2")
+    assert other.out != first.out
+    # The second took the place of the first in the store: it is the same run.
+    stored = netkv("runs", "list", "--json").document["runs"]
+    assert len([run for run in stored if run["seed"] == 1]) == 2
+
+
+def test_five_seeds_give_a_mean_and_a_confidence_interval(netkv: Netkv) -> None:
+    said = netkv("scenario", "run", "quickstart", *SHORT, "--repeat", "5", "--json")
+    document = said.document
+    assert document["mode"] == "sim"
+    assert [run["seed"] for run in document["runs"] if run["scheme"] == "nocache"] == [1, 2, 3, 4, 5]
+    for line in document["summary"]:
+        assert line["throughput_ops"]["n"] == 5
+        assert 0 < line["throughput_ops"]["ci95"] < line["throughput_ops"]["mean"]
+    assert all(run["linearizable"] for run in document["runs"])
+
+
+@pytest.mark.parametrize("scenario", ["lossy-fabric", "popularity-shift"])
+def test_general_scenarios_run_in_virtual_time_too(netkv: Netkv, scenario: str) -> None:
+    said = netkv("scenario", "run", scenario, "--mode", "sim", "--set", "duration=12", "--json")
+    assert said.status == 0, said.err
+    for run in said.document["runs"]:
+        assert run["acked_writes_lost"] == 0
+        assert run["linearizable"] is True
+
+
+def test_a_mode_that_does_not_exist_is_refused_with_those_that_do(netkv: Netkv) -> None:
+    said = netkv("scenario", "run", "quickstart", "--mode", "dream")
+    assert said.status == 2
+    assert "live" in said.err
+    assert "sim" in said.err
+
+
+def test_other_topologies_are_for_the_simulator_only(netkv: Netkv) -> None:
+    racks = ["--set", "lab.topology.kind=racks", "--set", "lab.topology.racks=3"]
+    said = netkv("scenario", "run", "quickstart", *SHORT, *racks, "--scheme", "netcache", "--json")
+    assert said.status == 0, said.err
+    refused = netkv("scenario", "run", "quickstart", *racks)
+    assert refused.status == 2
+    assert "--mode sim" in refused.err
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("lab.profile=nowhere", "no profile 'nowhere'"),
+        ("lab.scale=0", "lab.scale"),
+        ("lab.topology.kind=ring", "lab.topology.kind"),
+    ],
+)
+def test_what_cannot_be_simulated_is_refused_with_a_sentence(
+    netkv: Netkv, change: str, sentence: str
+) -> None:
+    said = netkv("scenario", "run", "quickstart", "--mode", "sim", "--set", change)
+    assert said.status == 2, said.err
+    assert sentence in said.err
+    assert "Traceback" not in said.err

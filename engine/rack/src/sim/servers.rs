@@ -64,16 +64,17 @@ impl Times {
         }
     }
 
-    /// Of a frame, the one reply to it included.
-    fn of(&self, frame: &[u8], random: &mut Random) -> Nanos {
+    /// Of a client's request, the one reply to it included; or else of taking a frame in, as an
+    /// error.
+    fn of(&self, frame: &[u8], random: &mut Random) -> Result<Nanos, Nanos> {
         let received = self.receive.draw(random);
         let store = match frame.get(KV_OFFSET + 1).copied().map(Op::from_code) {
             Some(Some(Op::Get)) => &self.get,
             Some(Some(Op::Put)) => &self.put,
             Some(Some(Op::Delete)) => &self.delete,
-            _ => return received,
+            _ => return Err(received),
         };
-        received + store.draw(random) + self.send.draw(random)
+        Ok(received + store.draw(random) + self.send.draw(random))
     }
 }
 
@@ -148,12 +149,20 @@ fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
 }
 
 impl Simulation {
-    /// A frame reaches a server at `arrival`, now or soon: its processor takes it then.
+    /// A frame reaches a server at `arrival`, now or soon: its processor takes it then. What comes
+    /// from switch or controller has a queue of its own, as it has in the live server: it neither
+    /// waits behind clients' requests nor is dropped for them.
     #[inline]
     pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        let cost = self.servers.times.of(self.frames.get(frame), &mut node.random);
-        if let Some(done) = node.cpu.take(arrival, cost) {
+        let done = match self.servers.times.of(self.frames.get(frame), &mut node.random) {
+            Ok(cost) => node.cpu.take(arrival, cost),
+            Err(cost) => {
+                node.cpu.hold(arrival, cost);
+                Some(arrival + cost)
+            }
+        };
+        if let Some(done) = done {
             self.queue.push(done, Event::Served { server, life: node.life, frame });
         } else {
             node.dropped += 1;

@@ -98,6 +98,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
         "seeds": tally.seeds,
         "operations": tally.operations,
         "faults": tally.faults,
+        "unchecked_reads": tally.unchecked,
         "seconds": round(tally.elapsed, 3),
         "violations": [_violation(each) for each in found],
     }

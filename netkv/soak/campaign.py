@@ -35,6 +35,8 @@ class Tally:
 
     seeds: int = 0
     operations: int = 0
+    unchecked: int = 0
+    """Reads that the checker could not judge."""
     faults: int = 0
     elapsed: float = 0.0
     """Seconds of the wall clock."""
@@ -74,6 +76,7 @@ def search(
     for _, case, outcome in pool.play(cases()):
         tally.seeds += 1
         tally.operations += outcome.operations
+        tally.unchecked += outcome.unchecked
         tally.faults += outcome.faults
         tally.elapsed = time.monotonic() - started
         if outcome.violations:

@@ -158,4 +158,4 @@ def _died(case: Case, code: int | None) -> Outcome:
     """The outcome of a case that took its process with it."""
     how = f"by signal {signal.Signals(-code).name}" if code and code < 0 else f"with status {code}"
     violation = Violation(kind=CRASH, text=f"The process that played it ended {how}.", at=0.0)
-    return Outcome(case.seed, 0, 0, (violation,), 0.0, "")
+    return Outcome(case.seed, 0, 0, 0, (violation,), 0.0, "")

@@ -44,6 +44,8 @@ class Outcome:
     seed: int
     operations: int
     """Completed."""
+    unchecked: int
+    """Reads that the checker could not judge."""
     faults: int
     """Begun."""
     violations: tuple[Violation, ...]
@@ -120,6 +122,7 @@ class _Run:
         return Outcome(
             seed=self._case.seed,
             operations=self._judge.completed,
+            unchecked=self._judge.unchecked,
             faults=self._faults,
             violations=tuple(self._violations),
             load_began=self._began,

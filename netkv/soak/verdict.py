@@ -35,10 +35,13 @@ class Judge:
     def __init__(self) -> None:
         self.completed = 0
         """Operations so far."""
+        self.unchecked = 0
+        """Reads so far that could not be judged."""
 
     def hear(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
         """What the load generator's sample, as it gave it, proves wrong."""
         self.completed += int(sample["completed"])
+        self.unchecked += int(sample["unchecked_reads"])
         found = [
             Violation(
                 kind=each["kind"],

@@ -29,6 +29,7 @@ def test_shipped_schemes_are_clean_and_the_document_says_what_was_done(
     assert document["operations"] > 25_000
     assert document["faults"] > 100
     assert document["violations"] == []
+    assert document["unchecked_reads"] < document["operations"] / 50
     assert "25 seeds" in said.err
 
 

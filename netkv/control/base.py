@@ -25,7 +25,7 @@ Frames may be lost, doubled and reordered; the control plane copes with that its
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias, runtime_checkable
 
 Nanoseconds: TypeAlias = int
 """A point on the driver's clock, or a span of it, in nanoseconds."""
@@ -157,11 +157,23 @@ class Note:
     what: str
     fields: Mapping[str, int | str] = field(default_factory=dict)
 
+    def describe(self) -> str:
+        """For the list of events: `tables ready` or `moved (key 3, row 5)`."""
+        numbers = ", ".join(f"{name} {value}" for name, value in self.fields.items())
+        return f"{self.what} ({numbers})" if numbers else self.what
+
 
 TableWrite: TypeAlias = InsertEntry | DeleteEntry | SetDefault
 Action: TypeAlias = TableWrite | SendFrame | Note
 
 # -------------------------------------------------------------------------- control plane
+
+
+@runtime_checkable
+class Caches(Protocol):
+    """A control plane that keeps keys in the switch."""
+
+    def cached_keys(self) -> list[bytes]: ...
 
 
 class ControlPlane(ABC):

@@ -21,9 +21,6 @@ import contextlib
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Protocol, runtime_checkable
-
-from finsy.proto import p4r
 
 from netkv.control import base
 from netkv.control.topology import Topology
@@ -31,7 +28,7 @@ from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
 from netkv.lab.channel import ControlChannel
 from netkv.lab.spec import RackSpec
-from netkv.p4rt import entities
+from netkv.p4rt import entities, updates
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.schemes import Scheme
 
@@ -43,13 +40,6 @@ _DIGEST_DELAY_NS = 5_000_000
 _DIGEST_LIST = 64
 _DIGEST_ACK_NS = 1_000_000_000
 """After this long without acknowledgement the switch may report the same key again."""
-
-
-@runtime_checkable
-class _Caches(Protocol):
-    """A control plane that keeps keys in the switch."""
-
-    def cached_keys(self) -> list[bytes]: ...
 
 
 class Controller:
@@ -93,7 +83,7 @@ class Controller:
 
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane has cached; none while the switch is away."""
-        if not self._alive or not isinstance(self.control_plane, _Caches):
+        if not self._alive or not isinstance(self.control_plane, base.Caches):
             return set()
         return set(self.control_plane.cached_keys())
 
@@ -285,18 +275,17 @@ class _Life:
                     packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
                     self._note_bytes(packet.ByteSize())
                     await self._client.packet_out(packet)
-                case base.Note(what, fields):
-                    numbers = ", ".join(f"{name} {value}" for name, value in fields.items())
-                    self._tell(f"{what} ({numbers})" if numbers else what)
+                case base.Note():
+                    self._tell(action.describe())
 
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
         """Carries out table writes that stand together and answers each."""
-        updates = [self._update(write) for write in writes]
+        messages = [updates.update(self._names, write) for write in writes]
         await self._channel.whole()
-        self._note_bytes(sum(update.ByteSize() for update in updates))
+        self._note_bytes(sum(message.ByteSize() for message in messages))
         failed: dict[int, str] = {}
         try:
-            await self._client.write(updates)
+            await self._client.write(messages)
         except ControllerError as refused:
             if refused.disconnected:
                 raise
@@ -309,23 +298,6 @@ class _Life:
             error = failed.get(index, "")
             written = base.TableWritten(write.write, index not in failed, error)
             self._events.put_nowait(written)
-
-    def _update(self, write: base.TableWrite) -> p4r.Update:
-        match write:
-            case base.InsertEntry():
-                call = entities.Call(write.action, write.params)
-                return entities.insert(
-                    self._names.table_entry(
-                        write.table, _matches(write), call, priority=write.priority
-                    )
-                )
-            case base.DeleteEntry():
-                return entities.delete(
-                    self._names.table_entry(write.table, _matches(write), priority=write.priority)
-                )
-            case base.SetDefault():
-                call = entities.Call(write.action, write.params)
-                return entities.modify(self._names.default_entry(write.table, call))
 
     async def _hear_packets(self) -> None:
         async for packet in self._client.packets():
@@ -347,10 +319,3 @@ class _Life:
                         members["key"].to_bytes(16, "big"), members["count"], members["epoch"]
                     )
                 )
-
-
-def _matches(write: base.InsertEntry | base.DeleteEntry) -> dict[str, entities.MatchValue]:
-    return {
-        name: entities.Range(value.low, value.high) if isinstance(value, base.Range) else value
-        for name, value in write.match.items()
-    }

@@ -12,20 +12,13 @@ Rules
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
 from netkv.control import base
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:
     from netkv import _engine
-
-
-@runtime_checkable
-class _Caches(Protocol):
-    """A control plane that keeps keys in the switch."""
-
-    def cached_keys(self) -> list[bytes]: ...
 
 
 class SimController:
@@ -78,7 +71,7 @@ class SimController:
 
     def cached_keys(self) -> list[bytes]:
         """The keys that the control plane has cached; none while it or the switch is away."""
-        if not self._alive or not isinstance(self.control_plane, _Caches):
+        if not self._alive or not isinstance(self.control_plane, base.Caches):
             return []
         return list(self.control_plane.cached_keys())
 
@@ -165,9 +158,8 @@ class SimController:
                     header = (egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
                     self.bytes += self._tables.frame_message_bytes(frame)
                     self._simulation.packet_out(self._switch, header + frame)
-                case base.Note(what, fields):
-                    numbers = ", ".join(f"{name} {value}" for name, value in fields.items())
-                    self._tell(f"{what} ({numbers})" if numbers else what)
+                case base.Note():
+                    self._tell(action.describe())
                 case _:
                     self._token += 1
                     self._writes[self._token] = action

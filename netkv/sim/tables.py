@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from finsy.proto import p4r
-
 from netkv.control import base
 from netkv.p4rt import entities, p4info
 from netkv.p4rt.schema import Action, Field, Table
+from netkv.p4rt.updates import update
 
 if TYPE_CHECKING:
     from netkv import _engine
@@ -60,7 +59,7 @@ class Tables:
         """Bytes of the P4Runtime update."""
         kind = (type(write).__name__, write.table, getattr(write, "action", ""))
         if kind not in self._sizes:
-            self._sizes[kind] = self._update(write).ByteSize()
+            self._sizes[kind] = update(self._names, write).ByteSize()
         return self._sizes[kind]
 
     def frame_message_bytes(self, frame: bytes) -> int:
@@ -74,29 +73,6 @@ class Tables:
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
         """Bytes of a digest and its acknowledgement, as if each came in a list of its own."""
         return sum(len(value) + 4 for value in message[1]) + 40
-
-    def _update(self, write: base.TableWrite) -> p4r.Update:
-        names = self._names
-        match write:
-            case base.InsertEntry():
-                call = entities.Call(write.action, write.params)
-                return entities.insert(
-                    names.table_entry(write.table, _named(write), call, priority=write.priority)
-                )
-            case base.DeleteEntry():
-                return entities.delete(
-                    names.table_entry(write.table, _named(write), priority=write.priority)
-                )
-            case base.SetDefault():
-                call = entities.Call(write.action, write.params)
-                return entities.modify(names.default_entry(write.table, call))
-
-
-def _named(write: base.InsertEntry | base.DeleteEntry) -> dict[str, entities.MatchValue]:
-    return {
-        name: entities.Range(value.low, value.high) if isinstance(value, base.Range) else value
-        for name, value in write.match.items()
-    }
 
 
 def _matches(table: Table, write: base.InsertEntry | base.DeleteEntry) -> list[_engine.Match]:

@@ -21,7 +21,7 @@ from netkv.lab import state
 from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios import thresholds
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.live import DrivenRun, LiveRun
+from netkv.scenarios.live import LiveRun
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import provenance
@@ -34,6 +34,7 @@ from netkv.scenarios.results import (
     RunStart,
     ScenarioResult,
 )
+from netkv.scenarios.run import DrivenRun
 from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
 from netkv.sim import profiles

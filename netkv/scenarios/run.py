@@ -1,0 +1,205 @@
+"""One run: bring a rack up, load it, let things happen, verify, take it down.
+
+The order of things is the same for both drivers; they differ in the rack and in the clock.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC
+from collections.abc import Callable
+from typing import Protocol
+
+from netkv.errors import NetkvError
+from netkv.lab.process import NodeError
+from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios import timeline
+from netkv.scenarios.clock import Clock
+from netkv.scenarios.collect import Collector
+from netkv.scenarios.plan import PlannedRun
+from netkv.scenarios.popularity import predicted_hit_ratio
+from netkv.scenarios.results import Phase
+from netkv.scenarios.timeline import Timeline
+from netkv.schemes import Scheme
+
+SAMPLE_INTERVAL = 1.0
+_SHORT_INTERVAL = 0.1
+"""Between samples while waiting for the end of drain and verification."""
+_ROUNDING = 1e-9
+_STALL_TIMEOUT = 15.0
+"""Seconds that the verification may go without reading a single key."""
+_HOTTEST_ASKED = 100_000
+
+
+class RunFailedError(NetkvError):
+    """The run cannot go on; the text is the reason that is stored with it."""
+
+
+class RunnableRack(timeline.Rack, Protocol):
+    """What a run needs from a rack, live or simulated."""
+
+    program_hash: str
+
+    @property
+    def scheme(self) -> Scheme: ...
+    @property
+    def failed(self) -> RackEvent | None: ...
+    @property
+    def controlled(self) -> bool: ...
+    @property
+    def running(self) -> dict[str, bool]: ...
+    async def compile(self) -> None: ...
+    async def start(self) -> None: ...
+    async def stop(self) -> None: ...
+    async def sample(self) -> RackSample: ...
+    async def hottest(self, count: int) -> list[bytes]: ...
+    def cached_keys(self) -> set[bytes]: ...
+
+
+class DrivenRun(ABC):
+    """Runs one planned run; `prepare`, `run`, and always `close`."""
+
+    rack: RunnableRack
+
+    def __init__(
+        self,
+        planned: PlannedRun,
+        *,
+        on_event: Callable[[RackEvent], None],
+        on_sample: Callable[[Phase, RackSample], None],
+        on_phase: Callable[[str], None],
+        clock: Clock,
+    ) -> None:
+        self._planned = planned
+        self._scenario = planned.scenario
+        self._on_event = on_event
+        self._on_sample = on_sample
+        self._on_phase = on_phase
+        self.spec = self._scenario.rack(planned.scheme, planned.seed)
+        self._clock = clock
+
+    async def prepare(self) -> None:
+        """Compiles the program; raises `NetkvError`."""
+        await self.rack.compile()
+
+    async def run(self, collector: Collector) -> None:
+        """Everything from bringing the rack up to the verification; raises `NetkvError`."""
+        self._on_phase("starting")
+        await self.rack.start()
+        collector.epoch = self._clock.time() + self._scenario.warmup
+        if self._scenario.warmup > 0:
+            await self._load("warmup", self._scenario.warmup, None)
+        else:
+            await self.rack.sample()
+        collector.epoch = self._clock.time()
+        await self._load("measure", self._scenario.duration, Timeline(self._scenario))
+        collector.predicted_hit_ratio = await self._predict()
+        await self._drain()
+        collector.acked_writes_lost = await self._verify()
+
+    async def close(self) -> None:
+        """Takes the rack down."""
+        self._on_phase("stopping")
+        await self.rack.stop()
+
+    async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
+        """Runs a phase with load, sampled every second, with what the timeline has for it."""
+        self._on_phase(phase)
+        await self.rack.client({"do": "phase", "name": phase})
+        begun = self._clock.now()
+        next_sample = begun + SAMPLE_INTERVAL
+        end = begun + seconds
+        while True:
+            due = timeline.next_at() if timeline is not None else None
+            wake = min(next_sample, end, begun + due if due is not None else end)
+            await self._sleep_until(wake)
+            now = self._clock.now()
+            if timeline is not None:
+                # The difference of two rounded times may fall short of the third.
+                for event in timeline.take(now - begun + _ROUNDING):
+                    self._tell(event.describe())
+                    await timeline.perform(event, self.rack, phase)
+            # A rest shorter than half an interval joins the sample before it.
+            if now >= end or (now >= next_sample and end - now > SAMPLE_INTERVAL / 2):
+                await self._sample(phase)
+                next_sample += SAMPLE_INTERVAL
+            elif now >= next_sample:
+                next_sample = end
+            if now >= end:
+                return
+
+    async def _sleep_until(self, wake: float) -> None:
+        """Sleeps; raises `RunFailedError` early when a node dies and that ends the run."""
+        while True:
+            self._check()
+            rest = wake - self._clock.now()
+            if rest <= 0:
+                return
+            await self._clock.sleep(min(rest, _SHORT_INTERVAL))
+
+    def _check(self) -> None:
+        failed = self.rack.failed
+        if failed is not None and (self._scenario.on_failure == "fail" or failed.node == "client"):
+            raise RunFailedError(failed.text)
+
+    async def _sample(self, phase: Phase) -> RackSample:
+        sample = await self.rack.sample()
+        self._on_sample(phase, sample)
+        return sample
+
+    async def _predict(self) -> float | None:
+        """Hit ratio that the popularity of the cached keys predicts; None where it is not Zipf."""
+        workload = self._scenario.workload
+        if not self.rack.scheme.caches or workload.mix in ("ycsb-d", "insert"):
+            return None
+        try:
+            hottest = await self.rack.hottest(_HOTTEST_ASKED)
+        except NodeError:
+            return None
+        cached = self.rack.cached_keys()
+        return await asyncio.to_thread(
+            predicted_hit_ratio, cached, hottest, workload.keys, workload.zipf
+        )
+
+    async def _drain(self) -> None:
+        self._on_phase("drain")
+        await self.rack.client({"do": "phase", "name": "drain"})
+        deadline = self._clock.now() + self._scenario.deadline + 5
+        while (await self._sample("drain")).phase != "idle":
+            if self._clock.now() > deadline:
+                raise RunFailedError("Requests were still outstanding long after their deadline.")
+            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+
+    async def _verify(self) -> int | None:
+        """Reads back every written key; returns how many acknowledged writes are lost."""
+        down = [name for name, running in self.rack.running.items() if not running]
+        if down:
+            self._tell(f"not verified: {', '.join(down)} down at the end")
+            return None
+        if not self.rack.controlled:
+            self._tell("not verified: the switch was started again and has had no controller")
+            return None
+        self._on_phase("verify")
+        await self.rack.client({"do": "phase", "name": "verify"})
+        verified = -1
+        progress = self._clock.now()
+        while True:
+            sample = await self._sample("verify")
+            self._check()
+            now_verified = int(sample.client_statistics.get("verified") or 0)
+            if sample.phase == "idle":
+                return int(sample.client_statistics["acked_writes_lost"])
+            if now_verified != verified:
+                verified, progress = now_verified, self._clock.now()
+            elif self._clock.now() - progress > _STALL_TIMEOUT:
+                raise RunFailedError(
+                    f"The verification made no progress for {_STALL_TIMEOUT:g} s "
+                    f"({verified} keys read back)."
+                )
+            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+
+    def _tell(self, text: str) -> None:
+        self._on_event(RackEvent(self._clock.time(), "note", "rack", text))
+
+    def _heard(self, event: RackEvent) -> None:
+        self._on_event(event)

@@ -54,7 +54,11 @@ def test_value_out_of_range_names_line_value_and_limit() -> None:
     [
         ("{outstanding: 0}", "workload.arrivals.outstanding", "greater than or equal to 1"),
         ("{rate: -1}", "workload.arrivals.rate", "greater than 0"),
-        ("{rat: 5}", "workload.arrivals.rat", "Did you mean 'rate'? Options: every, loss, outstanding, rate."),
+        (
+            "{rat: 5}",
+            "workload.arrivals.rat",
+            "Did you mean 'rate'? Options: every, loss, outstanding, rate.",
+        ),
     ],
 )
 def test_wrong_alternative_is_told_about_the_one_that_was_meant(

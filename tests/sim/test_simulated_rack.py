@@ -171,6 +171,20 @@ def test_a_slow_server_serves_less() -> None:
     assert slow < 0.5 * min(others)
 
 
+def test_a_slow_server_of_limited_rate_is_that_much_slower_also_after_a_restart() -> None:
+    load = {"writes": 0.0, "deletes": 0.0, "zipf": 0.0}
+    rack = make("nocache", rate=8_000, service_rate=4_000, workload=load)
+    perform(rack, ("slow", ("servers-0", 10.0)))
+    run(rack, 0.2)
+    assert run(rack, 0.5).server_load[0] == pytest.approx(400, rel=0.1)
+    perform(rack, ("kill", ("servers-0",)), ("start_node", ("servers-0",)))
+    run(rack, 0.2)
+    assert run(rack, 0.5).server_load[0] == pytest.approx(400, rel=0.1)
+    perform(rack, ("slow", ("servers-0", 1.0)))
+    run(rack, 1.0)
+    assert run(rack, 0.5).server_load[0] > 1_500
+
+
 def test_a_cut_control_channel_keeps_the_switch_without_its_controller() -> None:
     rack = make(preload=False)
     rack.partition()

@@ -45,10 +45,7 @@ impl ServerConfig {
 
     /// A configuration for each server of this process.
     pub fn roles(&self, first_request: u32) -> impl Iterator<Item = netkv_roles::ServerConfig> {
-        let scheme = match self.scheme {
-            Scheme::NoCache => netkv_roles::Scheme::Plain,
-            Scheme::NetCache => netkv_roles::Scheme::NetCache,
-        };
+        let scheme = self.scheme.into();
         self.partitions.iter().map(move |server| netkv_roles::ServerConfig {
             first_request,
             service_rate: self.service_rate,
@@ -66,6 +63,15 @@ pub enum Scheme {
     NoCache,
     /// Write-through with a switch that caches.
     NetCache,
+}
+
+impl From<Scheme> for netkv_roles::Scheme {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::NoCache => Self::Plain,
+            Scheme::NetCache => Self::NetCache,
+        }
+    }
 }
 
 /// Bytes of a value.

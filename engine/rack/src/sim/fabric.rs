@@ -133,10 +133,8 @@ impl Simulation {
             }
         }
         for &late in fate.delays() {
-            let bytes = self.frames.get(frame).to_vec();
-            if let Some(copy) = self.frames.add(&bytes) {
-                self.queue.push(arrival + late, Event::Arrive { link, frame: copy });
-            }
+            let copy = self.frames.copy(frame);
+            self.queue.push(arrival + late, Event::Arrive { link, frame: copy });
         }
         self.frames.free(frame);
     }

@@ -45,6 +45,11 @@ impl<const SIZE: usize> Slots<SIZE> {
         slot
     }
 
+    fn copy(&mut self, slot: u32) -> u32 {
+        let (bytes, length) = (self.slots[slot as usize], self.lengths[slot as usize]);
+        self.add(&bytes[..usize::from(length)])
+    }
+
     fn get(&self, slot: u32) -> &[u8] {
         &self.slots[slot as usize][..usize::from(self.lengths[slot as usize])]
     }
@@ -59,6 +64,15 @@ impl Frames {
             Some(FrameId(self.large.add(bytes) | LARGE_BIT))
         } else {
             None
+        }
+    }
+
+    /// Another frame with the same bytes.
+    pub fn copy(&mut self, frame: FrameId) -> FrameId {
+        if frame.0 & LARGE_BIT == 0 {
+            FrameId(self.small.copy(frame.0))
+        } else {
+            FrameId(self.large.copy(frame.0 & !LARGE_BIT) | LARGE_BIT)
         }
     }
 

@@ -11,7 +11,6 @@ use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::hosts::is_ideal;
 use super::{Event, Simulation};
-use crate::config::Scheme;
 
 struct Node {
     role: Server,
@@ -136,15 +135,11 @@ impl Servers {
 }
 
 fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
-    let scheme = match spec.scheme {
-        Scheme::NoCache => netkv_roles::Scheme::Plain,
-        Scheme::NetCache => netkv_roles::Scheme::NetCache,
-    };
     ServerConfig {
         first_request,
         service_rate: spec.service_rate,
         service_queue: spec.queue_limit,
-        ..ServerConfig::new(server, spec.count, scheme)
+        ..ServerConfig::new(server, spec.count, spec.scheme.into())
     }
 }
 
@@ -265,7 +260,11 @@ impl Simulation {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
         node.role = Server::restore(role(&spec, server, first), now, node.store.applied());
+        // A slow machine is slow after a restart, too.
+        let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
+        node.cpu.slow = slow;
+        node.role.slow(slow);
         node.wake = Nanos::MAX;
         node.up = true;
         // What was on its way to the dead one is lost with it.
@@ -282,7 +281,9 @@ impl Simulation {
         if !(0.001..=1e6).contains(&factor) {
             return Err(format!("A server cannot be slower by {factor}; it is 0.001 to 1e6."));
         }
-        self.server_node(server)?.cpu.slow = factor;
+        let node = self.server_node(server)?;
+        node.cpu.slow = factor;
+        node.role.slow(factor);
         Ok(())
     }
 

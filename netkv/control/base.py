@@ -4,9 +4,12 @@ A driver (the lab live, the simulator in virtual time) owns the switch's P4Runti
 the clock. It tells the control plane what happened (`handle`) and carries out what comes back,
 in order. Four promises bind it:
 
-1. Every table write (`InsertEntry`, `DeleteEntry`, `SetDefault`) is answered by exactly one
-   `TableWritten` of the same `write` number, unless the switch restarts first. Writes are
-   carried out in the order they were given, so one list may go into one P4Runtime batch.
+1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`) is
+   answered by exactly one `TableWritten` of the same `write` number, unless the switch restarts
+   first. Writes are carried out in the order they were given, so one list may go into one
+   P4Runtime batch. A write reaches the pipelines of a switch one after another, and is answered
+   when the last has it. Writes and saves are not carried out before the frames that were said
+   before them are sent.
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
    changes nothing.
 3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any
@@ -42,6 +45,9 @@ class Started:
 
     The first event of a control plane, also of one that takes the place of another.
     """
+
+    saved: bytes | None = None
+    """What was saved last (`Save`), in this life of the controller or one before; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +88,15 @@ class PacketIn:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """`Save` number `save` is on disk, or could not be written: then what was there still is."""
+
+    save: int
+    ok: bool
+    error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class TableWritten:
     """The switch has carried out table write `write`, or refused it and said why."""
 
@@ -90,7 +105,9 @@ class TableWritten:
     error: str = ""
 
 
-Event: TypeAlias = Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten
+Event: TypeAlias = (
+    Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten | Saved
+)
 
 # -------------------------------------------------------------------------------- actions
 
@@ -123,6 +140,27 @@ class InsertEntry:
 
 
 @dataclass(frozen=True, slots=True)
+class ModifyEntry:
+    """Give the table entry with this match (and priority) another action or other parameters."""
+
+    write: int
+    table: str
+    match: Mapping[str, MatchValue]
+    action: str
+    params: Mapping[str, int]
+    priority: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class CloneSession:
+    """Make a clone session: clones of it leave through `port`."""
+
+    write: int
+    session: int
+    port: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteEntry:
     """Delete the table entry with this match (and priority, where the table has one)."""
 
@@ -151,6 +189,28 @@ class SendFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class Save:
+    """Put these bytes in the place of what was saved before: all of it, or nothing, and durably.
+
+    Answered by `Saved`. What was saved outlives switch and controller. At most one is under way.
+    """
+
+    save: int
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Recovered:
+    """The switch had lost its memory, and is as before now: how long that took, by phase.
+
+    `phases`: name and seconds, in order. `counts`: what was moved (records, keys, bytes …).
+    """
+
+    phases: tuple[tuple[str, float], ...]
+    counts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Something worth an event in the run, with the numbers that belong to it."""
 
@@ -163,8 +223,8 @@ class Note:
         return f"{self.what} ({numbers})" if numbers else self.what
 
 
-TableWrite: TypeAlias = InsertEntry | DeleteEntry | SetDefault
-Action: TypeAlias = TableWrite | SendFrame | Note
+TableWrite: TypeAlias = InsertEntry | ModifyEntry | DeleteEntry | SetDefault | CloneSession
+Action: TypeAlias = TableWrite | SendFrame | Save | Recovered | Note
 
 # -------------------------------------------------------------------------- control plane
 
@@ -195,8 +255,8 @@ class ControlPlane(ABC):
 
     def _dispatch(self, now: Nanoseconds, event: Event) -> Iterable[Action]:
         match event:
-            case Started():
-                return self.on_started(now)
+            case Started(saved):
+                return self.on_started(now, saved)
             case SwitchRestarted():
                 return self.on_switch_restarted(now)
             case Timer():
@@ -209,6 +269,8 @@ class ControlPlane(ABC):
                 return self.on_packet_in(now, event)
             case TableWritten():
                 return self.on_table_written(now, event)
+            case Saved():
+                return self.on_saved(now, event)
 
     @abstractmethod
     def tables(self) -> Iterator[TableWrite]:
@@ -226,8 +288,8 @@ class ControlPlane(ABC):
         """Counters and gauges since the start, by name."""
         return {}
 
-    def on_started(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch is up for the first time."""
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
+        """The switch is up for the first time. Most schemes save nothing."""
         yield from self.tables()
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
@@ -252,4 +314,8 @@ class ControlPlane(ABC):
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
         """A table write has been answered."""
+        return iter(())
+
+    def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
+        """A save has been answered."""
         return iter(())

@@ -6,7 +6,7 @@ tested against the same golden bytes.
 
 import struct
 from dataclasses import dataclass
-from enum import IntEnum
+from enum import IntEnum, IntFlag
 from functools import lru_cache
 
 from netkv.control.topology import CONTROLLER_IP, KEY_BYTES, SERVICE_IP, mac_of
@@ -19,12 +19,15 @@ MAX_CACHED_BYTES = 8 * CHUNK_BYTES
 
 FLAG_MARKED = 0x01
 FLAG_CACHE_HIT = 0x02
+FLAG_STAMPED = 0x04
 
 _ETHERNET = struct.Struct("!6s6sH")
 _IPV4 = struct.Struct("!BBHHHBBHII")
 _UDP = struct.Struct("!HHHH")
 _KV = struct.Struct("!BBBBHHI16s")
 _MARK = struct.Struct("!IIB")
+_STAMP = struct.Struct("!IIIB")
+_PLACE = struct.Struct("!HI")
 
 _KV_AT = _ETHERNET.size + _IPV4.size + _UDP.size
 
@@ -54,10 +57,41 @@ class Op(IntEnum):
     EVICTED_REPLY = 0x25
     OUTGROWN = 0x26
     OUTGROWN_REPLY = 0x27
+    OFFER = 0x28
+    OFFER_REPLY = 0x29
+    RESTORE = 0x2A
+    RESTORE_REPLY = 0x2B
+    FETCH = 0x2C
+    FETCH_REPLY = 0x2D
+    HORIZON = 0x2E
+    HORIZON_REPLY = 0x2F
     STATS = 0x30
     STATS_REPLY = 0x31
     EPOCH = 0x32
     EPOCH_REPLY = 0x33
+    FILL = 0x40
+    FILL_REPLY = 0x41
+    VALIDATE = 0x42
+    VALIDATE_REPLY = 0x43
+    EVICT = 0x44
+    EVICT_REPLY = 0x45
+    LOAD = 0x46
+    LOAD_REPLY = 0x47
+    RETIRE = 0x48
+    RETIRE_REPLY = 0x49
+    COUNT = 0x4A
+    COUNT_REPLY = 0x4B
+    ORIGINAL = 0x4D
+    HELLO = 0x50
+    HELLO_REPLY = 0x51
+    BYE = 0x52
+    BYE_REPLY = 0x53
+    RELEASE = 0x54
+    RELEASE_REPLY = 0x55
+    COLLECT = 0x56
+    COLLECT_REPLY = 0x57
+    RECOVERED = 0x58
+    RECOVERED_REPLY = 0x59
 
 
 class Status(IntEnum):
@@ -70,7 +104,23 @@ class Status(IntEnum):
     TOO_LARGE = 4
     OVERLOADED = 5
     REJECTED = 6
+    UNKNOWN = 7
 
+
+class Bit(IntFlag):
+    """Bits of a stamp; docs/wire-format.md says what each means."""
+
+    HOT = 0x01
+    EMBEDDED = 0x02
+    DELETED = 0x04
+    LATEST = 0x08
+    DIRTY = 0x10
+    OVERWRITTEN = 0x20
+    VALID = 0x40
+    PAST = 0x80
+
+
+NO_BITS = Bit(0)
 
 _OPS = {int(op): op for op in Op}
 _STATUSES = {int(status): status for status in Status}
@@ -90,6 +140,24 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Stamp:
+    """Which write made a record (life of the switch, number), which filling of an entry, bits."""
+
+    life: int = 0
+    number: int = 0
+    generation: int = 0
+    bits: Bit = NO_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which entry of the switch a message is about; `number` is of a snapshot, or a count."""
+
+    entry: int
+    number: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A netkv message without its addresses. `length` is the true length of the value in bytes."""
 
@@ -102,6 +170,8 @@ class Message:
     length: int = 0
     value: bytes = b""
     cache_hit: bool = False
+    stamp: Stamp | None = None
+    place: Place | None = None
 
     def reply(self, **changes: object) -> "Message":
         """The reply to this request: same sender, request and key, the op after it."""
@@ -135,6 +205,15 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
     if message.mark is not None:
         flags |= FLAG_MARKED
         mark = _MARK.pack(message.mark.generation, message.mark.version, message.mark.bitmap)
+    stamp = b""
+    if message.stamp is not None:
+        flags |= FLAG_STAMPED
+        about = message.stamp
+        stamp = _STAMP.pack(about.life, about.number, about.generation, about.bits)
+    if _is_placed(message.op):
+        if message.stamp is None or message.place is None:
+            raise ValueError(f"{message.op.name} is about an entry: it needs a stamp and a place.")
+        stamp += _PLACE.pack(message.place.entry, message.place.number)
     padding = bytes(-len(message.value) % CHUNK_BYTES)
     kv = _KV.pack(
         FORMAT,
@@ -146,8 +225,13 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         message.request,
         message.key,
     )
-    payload = kv + mark + message.value + padding
+    payload = kv + mark + stamp + message.value + padding
     return _headers(source, destination, len(payload)) + payload
+
+
+def _is_placed(op: int) -> bool:
+    """Whether a `place` header follows the stamp."""
+    return op >> 4 == 4
 
 
 @lru_cache(maxsize=4096)
@@ -214,6 +298,7 @@ def _decode_kv(payload: bytes) -> Message:
             raise MalformedFrameError("Cut short within the mark.")
         mark = Mark(*_MARK.unpack_from(rest))
         rest = rest[_MARK.size :]
+    stamp, place, rest = _decode_stamp(op, flags, rest)
     known_op, known_status = _OPS.get(op), _STATUSES.get(status)
     if known_op is None or known_status is None:
         raise MalformedFrameError(f"Not known: op {op:#04x} with status {status}.")
@@ -227,4 +312,21 @@ def _decode_kv(payload: bytes) -> Message:
         length,
         rest[:length],
         bool(flags & FLAG_CACHE_HIT),
+        stamp,
+        place,
     )
+
+
+def _decode_stamp(op: int, flags: int, rest: bytes) -> tuple[Stamp | None, Place | None, bytes]:
+    """Stamp and place, as far as they are there, and what follows them."""
+    if not flags & FLAG_STAMPED:
+        if _is_placed(op):
+            raise MalformedFrameError("A message about an entry must have a stamp.")
+        return None, None, rest
+    placed = _is_placed(op)
+    needed = _STAMP.size + (_PLACE.size if placed else 0)
+    if len(rest) < needed:
+        raise MalformedFrameError("Cut short within the stamp.")
+    life, number, generation, bits = _STAMP.unpack_from(rest)
+    place = Place(*_PLACE.unpack_from(rest, _STAMP.size)) if placed else None
+    return Stamp(life, number, generation, Bit(bits)), place, rest[needed:]

@@ -138,10 +138,10 @@ class NetCache(NoCache):
         actions.extend(SendFrame(encode(message)) for message in self._outstanding.ready(now))
         return actions
 
-    def on_started(self, now: Nanoseconds) -> Iterator[Action]:
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
         """Fill the tables; begin above what was used before (rule 3)."""
         self._numbers.start(now)
-        yield from super().on_started(now)
+        yield from super().on_started(now, saved)
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
         """Fill the tables again, then install what was cached and what was on its way (rule 2)."""

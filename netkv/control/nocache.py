@@ -76,8 +76,11 @@ class NoCache(ControlPlane):
         """`writes_refused`: table entries that the switch did not take."""
         return {"writes_refused": self._refused}
 
-    def on_started(self, now: Nanoseconds) -> Iterator[Action]:
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
         """Fill the tables."""
+        yield from self._fill()
+
+    def _fill(self) -> Iterator[Action]:
         self._started = True
         self._refused = 0
         writes = list(self.tables())
@@ -87,7 +90,7 @@ class NoCache(ControlPlane):
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
         """Fill the tables again."""
         yield Note("switch restarted")
-        yield from NoCache.on_started(self, now)
+        yield from self._fill()
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
         """An initial entry is in, or refused. Writes of a former life of the switch are unknown."""

@@ -1,15 +1,19 @@
 """The Python codec against bytes written out by hand from docs/wire-format.md."""
 
 import contextlib
+from dataclasses import replace
 from random import Random
 
 import pytest
 
 from netkv.control.messages import (
+    Bit,
     MalformedFrameError,
     Mark,
     Message,
     Op,
+    Place,
+    Stamp,
     Status,
     decode,
     encode,
@@ -44,6 +48,34 @@ def test_reply_with_a_value_is_encoded_as_the_document_says() -> None:
     assert encode(message, 0x0A020000, 0x0A000001) == REPLY
 
 
+FILL = bytes.fromhex(
+    "02000a000064 02000a000001 0800"
+    "45 00 005b 0000 0000 40 11 662e 0a000001 0a000064"  # IPv4: 91 bytes
+    "1390 1390 0047 0000"
+    "01 40 04 00 0003 ffff 00000007"  # kv: FILL, STAMPED, 3 bytes, request 7
+    "000102030405060708090a0b0c0d0e0f"
+    "00000002 00000009 0000000a 10"  # stamp: life 2, number 9, generation 10, DIRTY
+    "0102 00000000"  # place: entry 258
+    "61626300000000000000000000000000"
+)
+
+
+def test_a_stamp_and_a_place_are_encoded_as_the_document_says() -> None:
+    stamp, place = Stamp(2, 9, 10, Bit.DIRTY), Place(258)
+    message = Message(Op.FILL, KEY, 7, length=3, value=b"abc", stamp=stamp, place=place)
+    assert encode(message) == FILL
+    assert decode(FILL).message == message
+
+
+def test_a_message_about_an_entry_without_a_stamp_is_refused() -> None:
+    with pytest.raises(ValueError, match="needs a stamp and a place"):
+        encode(Message(Op.FILL, KEY, 7))
+    bare = bytearray(FILL)
+    bare[44] = 0
+    with pytest.raises(MalformedFrameError, match="must have a stamp"):
+        decode(bytes(bare))
+
+
 def with_checksum(frame: bytes) -> bytes:
     header = frame[14:24] + b"\0\0" + frame[26:34]
     return frame[:24] + ipv4_checksum(header).to_bytes(2) + frame[26:]
@@ -52,6 +84,9 @@ def with_checksum(frame: bytes) -> bytes:
 @pytest.mark.parametrize("op", list(Op))
 def test_what_is_encoded_is_decoded(op: Op) -> None:
     message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, Mark(1, 2, 0x81), 5, b"hello")
+    if op >> 4 == 4:
+        stamp = Stamp(1, 0xFFFFFFFF, 2, Bit.DIRTY | Bit.VALID)
+        message = replace(message, stamp=stamp, place=Place(0xFFFF, 0xFFFFFFFE))
     datagram = decode(encode(message, 1, 2))
     assert (datagram.source, datagram.destination, datagram.message) == (1, 2, message)
 

@@ -6,14 +6,14 @@ from pathlib import Path
 import pytest
 
 from netkv.control import messages, topology
-from netkv.control.messages import Op, Status
+from netkv.control.messages import Bit, Op, Status
 
 ROOT = Path(__file__).parents[2]
 
 
 def p4_numbers() -> dict[str, int]:
     """Every `const bit<N> NAME = NUMBER;` of the shared files."""
-    files = ("protocol.p4", "cache_protocol.p4")
+    files = ("protocol.p4", "cache_protocol.p4", "write_back_protocol.p4")
     text = "".join((ROOT / "p4/include" / name).read_text() for name in files)
     found = re.findall(r"^const bit<\d+> (\w+) = (\w+);", text, re.MULTILINE)
     return {name: int(number, 0) for name, number in found}
@@ -41,12 +41,21 @@ def test_rust_has_the_codes_of_python(enum: type[Op] | type[Status], name: str) 
     assert rust_numbers(name) == {member.name: int(member) for member in enum}
 
 
+def test_the_bits_of_a_stamp_are_the_same_everywhere() -> None:
+    text = (ROOT / "engine/wire/src/stamp.rs").read_text()
+    rust = {n: int(c, 0) for n, c in re.findall(r"pub const (\w+): u8 = (\w+);", text)}
+    p4 = {n.removeprefix("BIT_"): c for n, c in p4_numbers().items() if n.startswith("BIT_")}
+    assert rust == p4 == {bit.name: int(bit) for bit in Bit}
+
+
 def test_p4_has_the_addresses_and_sizes_of_python() -> None:
     numbers = p4_numbers()
     assert numbers["NETKV_PORT"] == messages.NETKV_PORT
     assert numbers["FORMAT"] == messages.FORMAT
     assert numbers["FLAG_MARKED"] == messages.FLAG_MARKED
     assert numbers["FLAG_CACHE_HIT"] == messages.FLAG_CACHE_HIT
+    assert numbers["FLAG_STAMPED"] == messages.FLAG_STAMPED
+    assert (numbers["STAMP_BYTES"], numbers["PLACE_BYTES"]) == (13, 6)
     assert numbers["CHUNK_BYTES"] == messages.CHUNK_BYTES
     assert numbers["SERVICE_ADDRESS"] == topology.SERVICE_IP
     assert numbers["CPU_PORT"] == topology.CPU_PORT

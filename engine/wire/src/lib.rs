@@ -1,8 +1,9 @@
 //! Wire format of netkv: what a frame on the fabric looks like, and nothing else.
 //!
 //! A frame is Ethernet (14 bytes), IPv4 (20, no options), UDP (8), the `kv` header (28), a `mark`
-//! header (9) if [`flags::MARKED`] is set, and the value in chunks of 16 bytes. All fields are
-//! big-endian. This crate is the only place where opcodes, layouts and addresses are written
+//! header (9) if [`flags::MARKED`] is set, a `stamp` header (13) if [`flags::STAMPED`] is set, and
+//! behind it a `place` header (6) if the op has one ([`Op::is_placed`]), and the value in chunks of
+//! 16 bytes. All fields are big-endian. This crate is the only place where opcodes, layouts and addresses are written
 //! down in Rust; the P4 headers are tested against it byte by byte (`docs/wire-format.md`).
 //!
 //! Nothing here allocates, except for the growth of the buffer that a frame is appended to.
@@ -13,6 +14,7 @@ mod address;
 mod chunks;
 mod op;
 mod partition;
+mod stamp;
 mod view;
 mod write;
 
@@ -21,6 +23,7 @@ pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, se
 pub use chunks::{capacity, chunks_for, padded};
 pub use op::{Op, Status, flags};
 pub use partition::{crc32, partition, partition_range};
+pub use stamp::{PLACE_LEN, Place, STAMP_LEN, Sequence, Stamp, bits};
 pub use view::{FrameView, Malformed};
 pub use write::{Message, write_frame};
 
@@ -49,8 +52,9 @@ pub const CHUNK: usize = 16;
 pub const MAX_CACHED_VALUE: usize = 128;
 /// Largest value that the system stores, in bytes.
 pub const MAX_VALUE: usize = 1024;
-/// Largest frame that netkv sends, in bytes.
-pub const MAX_FRAME: usize = KV_OFFSET + KV_LEN + MARK_LEN + MAX_VALUE;
+/// Largest frame that netkv sends, in bytes: no frame has both a mark and a stamp, and none with a
+/// place has a value above [`MAX_CACHED_VALUE`].
+pub const MAX_FRAME: usize = KV_OFFSET + KV_LEN + STAMP_LEN + MAX_VALUE;
 
 /// The `mark` header: what a switch says about a cached key, or a server to the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -6,6 +6,8 @@ pub mod flags {
     pub const MARKED: u8 = 1;
     /// The reply comes from a switch.
     pub const CACHE_HIT: u8 = 2;
+    /// A `stamp` header follows (behind the `mark`, if there is one).
+    pub const STAMPED: u8 = 4;
 }
 
 macro_rules! wire_enum {
@@ -74,6 +76,23 @@ wire_enum! {
         Outgrown = 0x26,
         /// The controller knows.
         OutgrownReply = 0x27,
+        /// Server to controller: this record is hot and not cached.
+        Offer = 0x28,
+        /// Ok (it will come in, or has), or rejected (not now).
+        OfferReply = 0x29,
+        /// Controller to owner: keep this record if it is newer than yours.
+        Restore = 0x2a,
+        /// Ok, with the stamp of what the owner has now.
+        RestoreReply = 0x2b,
+        /// Controller to owner: what is the record of this key?
+        Fetch = 0x2c,
+        /// The record, or not found or too large; stamped in each case.
+        FetchReply = 0x2d,
+        /// Controller to server: nothing older than your tombstones of before the last such
+        /// message can come any more.
+        Horizon = 0x2e,
+        /// The server knows.
+        HorizonReply = 0x2f,
         /// Controller to switch: hit counter of an entry.
         Stats = 0x30,
         /// Marked: version is the count, bitmap 0; or not cached.
@@ -82,6 +101,53 @@ wire_enum! {
         Epoch = 0x32,
         /// The epoch is in force.
         EpochReply = 0x33,
+        /// Controller to switch: this record into that entry, which stays invalid.
+        Fill = 0x40,
+        /// Ok (it is in), or stale (the entry has a later generation).
+        FillReply = 0x41,
+        /// Controller to switch: the entry is valid from now on.
+        Validate = 0x42,
+        /// Ok, or stale.
+        ValidateReply = 0x43,
+        /// Controller to switch: the entry is to be evicted.
+        Evict = 0x44,
+        /// Ok, with its record; or stale.
+        EvictReply = 0x45,
+        /// Controller to switch: what is in the entry?
+        Load = 0x46,
+        /// Ok, with its record; or stale.
+        LoadReply = 0x47,
+        /// Controller to switch: the evicted record is safe, so the entry is invalid for good.
+        Retire = 0x48,
+        /// Ok, or stale.
+        RetireReply = 0x49,
+        /// Controller to switch: how often was the entry asked for in this epoch?
+        Count = 0x4a,
+        /// Ok, with the number; or stale.
+        CountReply = 0x4b,
+        /// Switch to controller: the record that an entry had at the snapshot point. An answer
+        /// that nobody asks for.
+        Original = 0x4d,
+        /// Client to controller: here is a client that keeps records.
+        Hello = 0x50,
+        /// Stamped with the life of the switch.
+        HelloReply = 0x51,
+        /// Client to controller: the client ends.
+        Bye = 0x52,
+        /// The controller asks it no more.
+        ByeReply = 0x53,
+        /// Controller to client: keys and sequence numbers of a snapshot, a part of the list.
+        Release = 0x54,
+        /// The client has the part.
+        ReleaseReply = 0x55,
+        /// Controller to client: which records have you kept? From the one with this number on.
+        Collect = 0x56,
+        /// Some of the records.
+        CollectReply = 0x57,
+        /// Controller to client: what you told is safe, and the switch lives again.
+        Recovered = 0x58,
+        /// The client knows.
+        RecoveredReply = 0x59,
     }
 }
 
@@ -102,6 +168,9 @@ wire_enum! {
         Overloaded = 5,
         /// The request is refused for good.
         Rejected = 6,
+        /// The switch has lost its memory since the write was sent first: who knows whether it was
+        /// done.
+        Unknown = 7,
     }
 }
 
@@ -121,7 +190,27 @@ impl Op {
 
     /// Whether `length` bytes of value follow the headers (with status ok).
     pub const fn carries_value(self) -> bool {
-        matches!(self, Op::GetReply | Op::Put | Op::Update)
+        matches!(
+            self,
+            Op::GetReply
+                | Op::Put
+                | Op::Update
+                | Op::Offer
+                | Op::Restore
+                | Op::FetchReply
+                | Op::Fill
+                | Op::EvictReply
+                | Op::LoadReply
+                | Op::Original
+                | Op::Release
+                | Op::CollectReply
+        )
+    }
+
+    /// Whether a `place` header follows the stamp: messages between controller and switch about
+    /// an entry.
+    pub const fn is_placed(self) -> bool {
+        self.code() >> 4 == 4
     }
 
     /// Whether this changes the stored value of a key on behalf of a client.
@@ -147,7 +236,7 @@ mod tests {
         assert_eq!(Op::from_code(0x06), None);
         assert_eq!(Op::from_code(0xff), None);
         assert_eq!(Status::from_code(6), Some(Status::Rejected));
-        assert_eq!(Status::from_code(7), None);
+        assert_eq!(Status::from_code(8), None);
     }
 
     #[test]

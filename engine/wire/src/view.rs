@@ -5,7 +5,7 @@ use std::fmt;
 use crate::write::ones_complement_sum;
 use crate::{
     ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, Message,
-    NETKV_PORT, Op, Status, UDP_LEN, capacity, flags,
+    NETKV_PORT, Op, PLACE_LEN, Place, STAMP_LEN, Stamp, Status, UDP_LEN, bits, capacity, flags,
 };
 
 /// Why a frame is not one of netkv's. Frames like that are counted and dropped.
@@ -34,6 +34,8 @@ pub enum Malformed {
     Status(u8),
     /// An UPDATE whose value does not fit its bitmap, or that has no mark.
     Update,
+    /// A message about an entry without a stamp.
+    Unstamped,
 }
 
 impl fmt::Display for Malformed {
@@ -56,6 +58,7 @@ impl fmt::Display for Malformed {
             Self::Update => {
                 write!(f, "an update must be marked and its value must fill its bitmap")
             }
+            Self::Unstamped => write!(f, "a message about an entry must have a stamp"),
         }
     }
 }
@@ -71,6 +74,8 @@ pub struct FrameView<'a> {
     destination: Ip,
     op: Op,
     status: Status,
+    /// Where the stamp starts within `kv`, if there is one.
+    stamp: Option<usize>,
     /// Start and end of the value within `kv`.
     value: (usize, usize),
 }
@@ -98,20 +103,33 @@ impl<'a> FrameView<'a> {
         let op = Op::from_code(kv[1]).ok_or(Malformed::Op(kv[1]))?;
         let status = Status::from_code(kv[3]).ok_or(Malformed::Status(kv[3]))?;
         let marked = kv[2] & flags::MARKED != 0;
-        let value_start = KV_LEN + if marked { MARK_LEN } else { 0 };
+        let stamped = kv[2] & flags::STAMPED != 0;
+        if op.is_placed() && !stamped {
+            return Err(Malformed::Unstamped);
+        }
+        let stamp_start = KV_LEN + if marked { MARK_LEN } else { 0 };
+        let stamp = stamped.then_some(stamp_start);
+        let mut value_start = stamp_start;
+        if stamped {
+            value_start += STAMP_LEN + if op.is_placed() { PLACE_LEN } else { 0 };
+        }
+        if kv.len() < value_start {
+            return Err(Malformed::CutShort { needed: KV_OFFSET + value_start, found: end });
+        }
+        let embedded = op == Op::Get && stamped && kv[value_start - 1] & bits::EMBEDDED != 0;
         let length = usize::from(u16::from_be_bytes([kv[4], kv[5]]));
-        let value_len = if op.carries_value() { length } else { 0 };
+        let value_len = if op.carries_value() || embedded { length } else { 0 };
         let value = (value_start, value_start + value_len);
         if kv.len() < value.1 {
             return Err(Malformed::CutShort { needed: KV_OFFSET + value.1, found: end });
         }
         if op == Op::Update {
-            let room = if marked { capacity(kv[value_start - 1]) } else { 0 };
+            let room = if marked { capacity(kv[KV_LEN + MARK_LEN - 1]) } else { 0 };
             if !marked || length > room || kv.len() < value_start + room {
                 return Err(Malformed::Update);
             }
         }
-        Ok(Self { kv, source, destination, op, status, value })
+        Ok(Self { kv, source, destination, op, status, stamp, value })
     }
 
     /// Source address.
@@ -172,12 +190,24 @@ impl<'a> FrameView<'a> {
         Some(Mark { generation: word(28), version: word(32), bitmap: self.kv[36] })
     }
 
+    /// The `stamp` header, if there is one.
+    pub fn stamp(&self) -> Option<Stamp> {
+        self.stamp.map(|at| Stamp::read(&self.kv[at..at + STAMP_LEN]))
+    }
+
+    /// The `place` header, if the operation has one.
+    pub fn place(&self) -> Option<Place> {
+        let at = self.stamp.filter(|_| self.op.is_placed())? + STAMP_LEN;
+        Some(Place::read(&self.kv[at..at + PLACE_LEN]))
+    }
+
     /// The value without padding; empty if the operation carries none.
     pub fn value(&self) -> &'a [u8] {
         &self.kv[self.value.0..self.value.1]
     }
 
-    /// The reply to this request: addresses swapped, sender, request and key echoed, no mark.
+    /// The reply to this request: addresses swapped, sender, request and key echoed, no mark and no
+    /// stamp.
     pub fn reply(&self, status: Status) -> Message<'static> {
         Message::request(
             self.destination,

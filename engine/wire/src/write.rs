@@ -2,7 +2,7 @@
 
 use crate::{
     ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, NETKV_PORT, Op,
-    Status, UDP_LEN, flags, mac_of, padded,
+    PLACE_LEN, Place, STAMP_LEN, Stamp, Status, UDP_LEN, flags, mac_of, padded,
 };
 
 /// Everything that a frame says. Build one with [`Message::request`] or
@@ -17,6 +17,10 @@ pub struct Message<'a> {
     pub op: Op,
     /// Whether a switch answered (`CACHE_HIT`). The flag `MARKED` follows from `mark`.
     pub cache_hit: bool,
+    /// The `stamp` header, if there is one. The flag `STAMPED` follows from it.
+    pub stamp: Option<Stamp>,
+    /// The `place` header of a message about an entry; such a message needs a stamp, too.
+    pub place: Place,
     /// How the request ended; `Ok` in requests.
     pub status: Status,
     /// True length of the value in bytes. Differs from `value.len()` in an ADMIT reply only.
@@ -50,6 +54,8 @@ impl<'a> Message<'a> {
             destination,
             op,
             cache_hit: false,
+            stamp: None,
+            place: Place { entry: 0, number: 0 },
             status: Status::Ok,
             length: 0,
             sender,
@@ -74,6 +80,18 @@ impl<'a> Message<'a> {
         self
     }
 
+    /// The same with a `stamp` header.
+    pub const fn with_stamp(mut self, stamp: Stamp) -> Self {
+        self.stamp = Some(stamp);
+        self
+    }
+
+    /// The same about this place of a switch.
+    pub const fn with_place(mut self, place: Place) -> Self {
+        self.place = place;
+        self
+    }
+
     /// The same with this status.
     pub const fn with_status(mut self, status: Status) -> Self {
         self.status = status;
@@ -86,8 +104,14 @@ impl<'a> Message<'a> {
 /// The IPv4 checksum is right; the UDP checksum is 0 (none).
 pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let mark_len = if message.mark.is_some() { MARK_LEN } else { 0 };
+    let placed = message.op.is_placed();
+    let stamp_len = match (message.stamp, placed) {
+        (None, _) => 0,
+        (Some(_), false) => STAMP_LEN,
+        (Some(_), true) => STAMP_LEN + PLACE_LEN,
+    };
     let value_len = padded(message.value.len().max(message.room));
-    let udp_len = UDP_LEN + KV_LEN + mark_len + value_len;
+    let udp_len = UDP_LEN + KV_LEN + mark_len + stamp_len + value_len;
     let start = out.len();
     out.resize(start + ETHERNET_LEN + IPV4_LEN + udp_len, 0);
     let frame = &mut out[start..];
@@ -115,7 +139,8 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     kv[0] = FORMAT;
     kv[1] = message.op.code();
     kv[2] = if message.mark.is_some() { flags::MARKED } else { 0 }
-        | if message.cache_hit { flags::CACHE_HIT } else { 0 };
+        | if message.cache_hit { flags::CACHE_HIT } else { 0 }
+        | if message.stamp.is_some() { flags::STAMPED } else { 0 };
     kv[3] = message.status.code();
     kv[4..6].copy_from_slice(&message.length.to_be_bytes());
     kv[6..8].copy_from_slice(&message.sender.to_be_bytes());
@@ -126,7 +151,14 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
         kv[32..36].copy_from_slice(&mark.version.to_be_bytes());
         kv[36] = mark.bitmap;
     }
-    let value = &mut kv[KV_LEN + mark_len..];
+    if let Some(stamp) = message.stamp {
+        let at = KV_LEN + mark_len;
+        stamp.write(&mut kv[at..at + STAMP_LEN]);
+        if placed {
+            message.place.write(&mut kv[at + STAMP_LEN..at + STAMP_LEN + PLACE_LEN]);
+        }
+    }
+    let value = &mut kv[KV_LEN + mark_len + stamp_len..];
     value[..message.value.len()].copy_from_slice(message.value);
     out.len() - start
 }

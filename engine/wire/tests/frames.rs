@@ -2,7 +2,8 @@
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, MAX_FRAME, Malformed, Mark, Message, Op,
-    SERVICE_IP, Status, client_ip, sender_of_server, server_ip, write_frame,
+    Place, SERVICE_IP, Sequence, Stamp, Status, bits, client_ip, sender_of_server, server_ip,
+    write_frame,
 };
 
 const KEY: Key = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
@@ -100,10 +101,53 @@ fn padding_beyond_the_value_and_beyond_the_packet_is_tolerated() {
     assert_eq!(FrameView::parse(&bytes).unwrap().value(), [5; 20]);
 }
 
+const STAMP: Stamp = Stamp {
+    sequence: Sequence { life: 0x0102_0304, number: 0x0506_0708 },
+    generation: 0x090a_0b0c,
+    bits: bits::DIRTY | bits::LATEST,
+};
+
+#[test]
+fn a_stamp_stands_between_the_header_and_the_value() {
+    let put = Message { op: Op::Put, ..get() }.with_value(b"abc").with_stamp(STAMP);
+    let bytes = frame(&put);
+    assert_eq!(bytes.len(), 70 + 13 + 16);
+    assert_eq!(bytes[43..48], [0x02, 0x04, 0x00, 0x00, 0x03], "PUT, STAMPED, ok, length 3");
+    assert_eq!(bytes[70..83], [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0x18]);
+    let view = FrameView::parse(&bytes).unwrap();
+    assert_eq!((view.stamp(), view.place(), view.mark()), (Some(STAMP), None, None));
+    assert_eq!(view.value(), b"abc");
+    for end in 0..bytes.len() {
+        assert!(FrameView::parse(&bytes[..end]).is_err(), "cut at {end}");
+    }
+}
+
+#[test]
+fn a_message_about_an_entry_has_a_place_behind_its_stamp() {
+    let place = Place { entry: 0x0102, number: 0x0304_0506 };
+    let fill = Message { op: Op::Fill, ..get() }.with_stamp(STAMP).with_place(place);
+    let bytes = frame(&fill.with_value(&[7; 20]));
+    assert_eq!(bytes.len(), 70 + 13 + 6 + 32);
+    assert_eq!(bytes[83..89], [1, 2, 3, 4, 5, 6]);
+    let view = FrameView::parse(&bytes).unwrap();
+    assert_eq!((view.stamp(), view.place()), (Some(STAMP), Some(place)));
+    assert_eq!(view.value(), [7; 20]);
+    let bare = frame(&Message { op: Op::Validate, ..get() });
+    assert_eq!(FrameView::parse(&bare).map(|_| ()).unwrap_err(), Malformed::Unstamped);
+}
+
+#[test]
+fn a_get_carries_a_value_only_if_a_record_is_embedded() {
+    let embedded = Stamp { bits: bits::EMBEDDED, ..STAMP };
+    let bytes = frame(&get().with_stamp(embedded).with_value(b"embedded"));
+    assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"embedded");
+    let bytes = frame(&get().with_stamp(STAMP).with_value(b"not looked at"));
+    assert_eq!(FrameView::parse(&bytes).unwrap().value(), b"");
+}
+
 #[test]
 fn the_largest_frame_is_as_long_as_buffers_must_be() {
-    let mark = Mark { generation: 1, version: 1, bitmap: 0xff };
-    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 1024]).with_mark(mark);
+    let put = Message { op: Op::Put, ..get() }.with_value(&[1; 1024]).with_stamp(Stamp::default());
     assert_eq!(frame(&put).len(), MAX_FRAME);
 }
 
@@ -148,7 +192,7 @@ fn every_broken_header_is_named() {
 fn no_cut_or_random_frame_crashes_a_reader() {
     let mark = Mark { generation: 1, version: 1, bitmap: 3 };
     let put = Message { op: Op::Put, ..get() }.with_value(&[1; 40]).with_mark(mark);
-    let whole = frame(&put);
+    let whole = frame(&put.with_stamp(STAMP));
     for end in 0..whole.len() {
         assert!(FrameView::parse(&whole[..end]).is_err(), "cut at {end}");
     }
@@ -163,7 +207,7 @@ fn no_cut_or_random_frame_crashes_a_reader() {
             bytes[at] = state as u8;
         }
         if let Ok(view) = FrameView::parse(&bytes) {
-            let _ = (view.value(), view.mark(), view.key());
+            let _ = (view.value(), view.mark(), view.stamp(), view.place(), view.key());
         }
     }
 }

@@ -72,6 +72,8 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
             | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {
                 "get": store.get.scaled(scale),
+                "warm_get": store.warm_get.scaled(scale) if store.warm_get else None,
+                "warm_records": store.warm_records,
                 "put": store.put.scaled(scale),
                 "delete": store.delete.scaled(scale),
             },

@@ -58,6 +58,10 @@ class StoreModel(Spec):
     """What each operation costs a server beside its frames."""
 
     get: Time = Time()
+    warm_get: Time | None = None
+    """A read of a record that the store has at hand; None: it costs as much as any."""
+    warm_records: Annotated[int, Field(ge=0, le=1 << 20)] = 0
+    """How many records each server's store has at hand: those that were asked for last, about."""
     put: Time = Time()
     delete: Time = Time()
 

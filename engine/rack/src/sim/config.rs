@@ -69,6 +69,12 @@ pub struct HostModel {
 pub struct StoreModel {
     /// A read.
     pub get: Time,
+    /// A read of a record that the store has at hand; none: it costs as much as any.
+    #[serde(default)]
+    pub warm_get: Option<Time>,
+    /// Records that the store has at hand: those that were asked for last, about.
+    #[serde(default)]
+    pub warm_records: usize,
     /// A write.
     pub put: Time,
     /// A delete.
@@ -141,6 +147,9 @@ pub enum End {
     Server(u16),
 }
 
+/// Records that a store may have at hand: 16 bytes each, in each server.
+const MOST_WARM: usize = 1 << 20;
+
 impl RackConfig {
     /// Checks what the types do not.
     ///
@@ -161,8 +170,20 @@ impl RackConfig {
             drawn(&format!("{name}.send"), host.send)?;
         }
         let store = &self.servers.store;
-        for (name, value) in [("get", store.get), ("put", store.put), ("delete", store.delete)] {
+        let times = [
+            ("get", store.get),
+            ("warm_get", store.warm_get.unwrap_or(store.get)),
+            ("put", store.put),
+            ("delete", store.delete),
+        ];
+        for (name, value) in times {
             drawn(&format!("servers.store.{name}"), value)?;
+        }
+        if store.warm_records > MOST_WARM {
+            return Err(format!(
+                "'servers.store.warm_records' is {}; it must be at most {MOST_WARM}.",
+                store.warm_records
+            ));
         }
         if let Some(rate) = self.servers.service_rate {
             positive("servers.service_rate", rate)?;

@@ -22,6 +22,7 @@ mod pipes;
 mod queue;
 mod servers;
 mod switches;
+mod warmth;
 
 use std::sync::{Arc, Mutex, MutexGuard};
 

@@ -10,12 +10,14 @@ use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::hosts::is_ideal;
+use super::warmth::Warmth;
 use super::{Event, Simulation};
 
 struct Node {
     role: Server,
     store: MemoryStore,
     cpu: Cpu,
+    warmth: Warmth,
     link: u32,
     up: bool,
     /// How often it was started: events of an earlier life are void.
@@ -36,11 +38,15 @@ pub(super) struct Servers {
     calls: Actions,
 }
 
+/// Where the key is in a frame.
+const KEY_AT: usize = KV_OFFSET + 12;
+
 /// What things cost a core.
 struct Times {
     receive: Distribution,
     send: Distribution,
     get: Distribution,
+    warm_get: Distribution,
     put: Distribution,
     delete: Distribution,
     /// Nothing costs any time.
@@ -50,13 +56,15 @@ struct Times {
 impl Times {
     fn new(config: &ServersConfig) -> Self {
         let (host, store) = (&config.host, &config.store);
-        let [get, put, delete] =
-            [store.get, store.put, store.delete].map(|time| time.distribution());
-        let free = [get, put, delete].iter().all(|time| time.mean() == 0.0);
+        let warm_get = store.warm_get.unwrap_or(store.get);
+        let [get, warm_get, put, delete] =
+            [store.get, warm_get, store.put, store.delete].map(|time| time.distribution());
+        let free = [get, warm_get, put, delete].iter().all(|time| time.mean() == 0.0);
         Self {
             receive: host.receive.distribution(),
             send: host.send.distribution(),
             get,
+            warm_get,
             put,
             delete,
             ideal: free && is_ideal(host),
@@ -65,13 +73,17 @@ impl Times {
 
     /// Of a client's request, the one reply to it included; or else of taking a frame in, as an
     /// error.
-    fn of(&self, frame: &[u8], random: &mut Random) -> Result<Nanos, Nanos> {
+    fn of(&self, frame: &[u8], warmth: &mut Warmth, random: &mut Random) -> Result<Nanos, Nanos> {
         let received = self.receive.draw(random);
-        let store = match frame.get(KV_OFFSET + 1).copied().map(Op::from_code) {
-            Some(Some(Op::Get)) => &self.get,
-            Some(Some(Op::Put)) => &self.put,
-            Some(Some(Op::Delete)) => &self.delete,
-            _ => return Err(received),
+        let op = frame.get(KV_OFFSET + 1).copied().and_then(Op::from_code);
+        let Some(op @ (Op::Get | Op::Put | Op::Delete)) = op else { return Err(received) };
+        let key = frame.get(KEY_AT..KEY_AT + 16).and_then(|key| key.try_into().ok());
+        let is_warm = key.is_some_and(|key| warmth.touch(key));
+        let store = match op {
+            Op::Get if is_warm => &self.warm_get,
+            Op::Get => &self.get,
+            Op::Put => &self.put,
+            _ => &self.delete,
         };
         Ok(received + store.draw(random) + self.send.draw(random))
     }
@@ -87,6 +99,7 @@ impl Servers {
             role: Server::new(role(spec, server, 1), 0),
             store: MemoryStore::new(spec.keys, spec.value_size.into()),
             cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
+            warmth: Warmth::new(spec.store.warm_records),
             link: NOWHERE,
             up: true,
             life: 0,
@@ -150,7 +163,8 @@ impl Simulation {
     #[inline]
     pub(super) fn admit_at_server(&mut self, server: u16, arrival: Nanos, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        let done = match self.servers.times.of(self.frames.get(frame), &mut node.random) {
+        let times = &self.servers.times;
+        let done = match times.of(self.frames.get(frame), &mut node.warmth, &mut node.random) {
             Ok(cost) => node.cpu.take(arrival, cost),
             Err(cost) => {
                 node.cpu.hold(arrival, cost);

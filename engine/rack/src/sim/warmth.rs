@@ -1,0 +1,65 @@
+//! Which records a store has at hand (its caches, its memory table), and reads for less.
+//!
+//! A record that is read or written takes a place that its key decides, and stays until another
+//! takes that place. So a record that comes back before about as many others as there are places
+//! were asked for is probably still there: close to least recently used, at one look per request.
+
+use netkv_wire::{Key, crc32};
+
+/// The places of one store.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Warmth {
+    /// Keys by place; a number of places that is a power of two, or none.
+    places: Box<[Option<Key>]>,
+}
+
+impl Warmth {
+    /// A store that has `records` at hand, rounded up to a power of two; 0: none.
+    pub(super) fn new(records: usize) -> Self {
+        let places = if records == 0 { 0 } else { records.next_power_of_two() };
+        Self { places: vec![None; places].into() }
+    }
+
+    /// A record is asked for: whether it was at hand. It is from now on.
+    #[inline]
+    pub(super) fn touch(&mut self, key: Key) -> bool {
+        if self.places.is_empty() {
+            return false;
+        }
+        // The upper bits of the sum are alike for all keys of a server.
+        let place = crc32(&key) as usize & (self.places.len() - 1);
+        self.places[place].replace(key) == Some(key)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_workload::key_of;
+
+    #[test]
+    fn a_record_is_at_hand_until_about_as_many_others_were_asked_for() {
+        let left_after = |others: u64| {
+            let mut warmth = Warmth::new(1000);
+            let mut comes_back_warm = |round: u64| {
+                let key = key_of(round * 1_000_000);
+                assert!(!warmth.touch(key));
+                assert!(warmth.touch(key));
+                for other in 1..=others {
+                    warmth.touch(key_of(round * 1_000_000 + other));
+                }
+                warmth.touch(key)
+            };
+            (0..100).filter(|round| comes_back_warm(*round)).count()
+        };
+        assert!(left_after(100) > 80);
+        assert!(left_after(5000) < 10);
+    }
+
+    #[test]
+    fn a_store_without_room_has_nothing_at_hand() {
+        let mut warmth = Warmth::new(0);
+        assert!(!warmth.touch(key_of(7)));
+        assert!(!warmth.touch(key_of(7)));
+    }
+}

@@ -1,11 +1,7 @@
-/* The numbers of docs/wire-format.md that a program with a cache needs, beside protocol.p4. */
+/* The numbers of docs/wire-format.md that a write-through cache needs, beside protocol.p4. */
 #ifndef NETKV_CACHE_PROTOCOL_P4
 #define NETKV_CACHE_PROTOCOL_P4
 
-const bit<8> OP_GET = 0x00;
-const bit<8> OP_GET_REPLY = 0x01;
-const bit<8> OP_PUT = 0x02;
-const bit<8> OP_DELETE = 0x04;
 const bit<8> OP_UPDATE = 0x10;
 const bit<8> OP_UPDATE_REPLY = 0x11;
 const bit<8> OP_INVALIDATE = 0x12;
@@ -15,17 +11,10 @@ const bit<8> OP_STATS_REPLY = 0x31;
 const bit<8> OP_EPOCH = 0x32;
 const bit<8> OP_EPOCH_REPLY = 0x33;
 
-const bit<4> OPS_OF_CLIENTS = 0x0; // op[7:4]: who asks whom
-const bit<4> OPS_OF_CONTROLLER = 0x2;
+const bit<4> OPS_OF_CONTROLLER = 0x2; // op[7:4]: who asks whom
 
-const bit<8> FLAG_MARKED = 0x01;
-const bit<8> FLAG_CACHE_HIT = 0x02;
-
-const bit<8> STATUS_OK = 0;
-const bit<8> STATUS_STALE = 2;
 const bit<8> STATUS_NOT_CACHED = 3;
 
 const bit<16> MARK_BYTES = 9;
-const bit<16> CHUNK_BYTES = 16;
 
 #endif

@@ -22,6 +22,13 @@ control Check(inout headers_t hdr, inout metadata_t meta, inout standard_metadat
                        && std.ingress_port != CPU_PORT) {
                 // Else any host could clear the statistics.
                 meta.drop_reason = DROP_FORBIDDEN;
+#ifdef NETKV_WRITE_BACK
+            } else if ((hdr.kv.op & 0xF0) == OPS_OF_ENTRIES && std.ingress_port != CPU_PORT) {
+                // Else any host could take entries away, and tell the controller what it likes.
+                meta.drop_reason = DROP_FORBIDDEN;
+            } else if (meta.role == ROLE_CONTROL && (bit<32>) hdr.place.entry >= CACHE_ENTRIES) {
+                meta.drop_reason = DROP_MALFORMED;
+#endif
             }
         }
     }

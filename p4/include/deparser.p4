@@ -13,6 +13,11 @@ control NetkvDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.mark);
         packet.emit(hdr.value);
 #endif
+#ifdef NETKV_WRITE_BACK
+        packet.emit(hdr.stamp);
+        packet.emit(hdr.place);
+        packet.emit(hdr.value);
+#endif
     }
 }
 

@@ -46,6 +46,18 @@ header mark_t {
     bit<8>  bitmap;
 }
 
+header stamp_t {
+    bit<32> life;
+    bit<32> number;
+    bit<32> generation;
+    bit<8>  bits;
+}
+
+header place_t {
+    bit<16> entry;
+    bit<32> number;
+}
+
 header chunk_t {
     bit<128> data;
 }

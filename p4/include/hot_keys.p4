@@ -14,26 +14,6 @@ struct hot_key_t {
     bit<16>  epoch;
 }
 
-/* One row of the sketch: counts and gives the estimate so far, the least of all rows. */
-control SketchRow(inout metadata_t meta, in bit<16> index) {
-    register<bit<32>>(65536) cells; // epoch (16) | count (16)
-    bit<32> cell = 0;
-    bit<16> count = 0;
-
-    apply {
-        cells.read(cell, (bit<32>) index);
-        count = 0;
-        if (cell[31:16] == meta.epoch) {
-            count = cell[15:0];
-        }
-        count = count |+| 1;
-        cells.write((bit<32>) index, meta.epoch ++ count);
-        if (count < meta.estimate) {
-            meta.estimate = count;
-        }
-    }
-}
-
 /* One row of the filter: remembers, and tells if it is new. */
 control FilterRow(inout metadata_t meta, in bit<18> index) {
     register<bit<16>>(262144) cells; // the epoch of the last report

@@ -1,8 +1,13 @@
 /* From the first byte of a frame to its kv header; what follows is payload.
  *
- * A program that keeps values in the switch defines NETKV_CACHE before it includes this file: then
- * the mark is parsed too, and of an UPDATE the chunks of the value. Chunk k of the frame belongs to
- * the k-th set bit of the bitmap, so a chunk goes straight into the header of its value array.
+ * A program that keeps values in the switch says so before it includes this file:
+ *
+ * NETKV_CACHE: the mark is parsed too, and of an UPDATE the chunks of the value. Chunk k of the frame
+ * belongs to the k-th set bit of the bitmap, so a chunk goes straight into the header of its value
+ * array.
+ *
+ * NETKV_WRITE_BACK: stamp and place are parsed too, and the value of a record that an entry could
+ * take. The parser says what part the frame has (meta.role), and which record it brings.
  *
  * Every way in which a frame can be wrong ends as a parser error; Check drops it.
  */
@@ -13,13 +18,19 @@ error {
     NotVersion4,
     LengthsDisagree,
     UnknownFormat,
-    MarkMissing
+    MarkMissing,
+    StampMissing,
+    TooLarge
 }
 
 parser NetkvParser(packet_in packet,
                    out headers_t hdr,
                    inout metadata_t meta,
                    inout standard_metadata_t std) {
+#ifdef NETKV_WRITE_BACK
+    bit<16> needed = UDP_KV_BYTES + STAMP_BYTES; // so many bytes of the datagram are read
+#endif
+
     state start {
         transition select(std.ingress_port) {
             CPU_PORT: parse_packet_out;
@@ -106,6 +117,135 @@ parser NetkvParser(packet_in packet,
     state chunk6 { packet.extract(hdr.value[6]); transition after6; }
     state after6 { transition select(hdr.mark.bitmap[7:7]) { 1: chunk7; default: accept; } }
     state chunk7 { packet.extract(hdr.value[7]); transition accept; }
+#elif defined(NETKV_WRITE_BACK)
+        // Nobody marks these frames. A mark would lie where the stamp is looked for.
+        transition select(hdr.kv.format, hdr.kv.op, hdr.kv.flags) {
+            (FORMAT, OP_GET, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_read;
+            (FORMAT, OP_PUT, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_write;
+            (FORMAT, OP_DELETE, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_write;
+            (FORMAT, OP_GET_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (FORMAT, OP_PUT_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (FORMAT, OP_DELETE_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (FORMAT, OPS_OF_ENTRIES &&& 0xF0, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_place;
+            (FORMAT, OP_GET, _): missing_stamp;
+            (FORMAT, OP_PUT, _): missing_stamp;
+            (FORMAT, OP_DELETE, _): missing_stamp;
+            (FORMAT, OPS_OF_ENTRIES &&& 0xF0, _): missing_stamp;
+            (FORMAT, _, _): accept;
+            default: unknown_format;
+        }
+    }
+
+    state missing_stamp {
+        verify(false, error.StampMissing);
+        transition accept;
+    }
+
+    state parse_read {
+        meta.role = ROLE_READ;
+        transition parse_stamp;
+    }
+
+    state parse_write {
+        meta.role = ROLE_WRITE;
+        transition parse_stamp;
+    }
+
+    state parse_reply {
+        meta.role = ROLE_REPLY;
+        transition parse_stamp;
+    }
+
+    // Which record the frame brings, if an entry could take it.
+    state parse_stamp {
+        packet.extract(hdr.stamp);
+        transition select(hdr.kv.op, hdr.kv.status, hdr.kv.length) {
+            (OP_GET, _, _): all_there;
+            (OP_PUT, _, 0 &&& 0xFF80): parse_value; // up to 127 bytes
+            (OP_PUT, _, MAX_CACHED_BYTES): parse_value;
+            (OP_DELETE, _, _): parse_tombstone;
+            (OP_GET_REPLY, STATUS_OK, 0 &&& 0xFF80): parse_value;
+            (OP_GET_REPLY, STATUS_OK, MAX_CACHED_BYTES): parse_value;
+            (OP_GET_REPLY, STATUS_NOT_FOUND, _): parse_tombstone;
+            default: all_there;
+        }
+    }
+
+    state parse_place {
+        meta.role = ROLE_CONTROL;
+        packet.extract(hdr.stamp);
+        packet.extract(hdr.place);
+        needed = needed + PLACE_BYTES;
+        transition select(hdr.kv.op, hdr.stamp.bits, hdr.kv.length) {
+            (OP_FILL, BIT_DELETED &&& BIT_DELETED, _): parse_tombstone;
+            (OP_FILL, _, 0 &&& 0xFF80): parse_value;
+            (OP_FILL, _, MAX_CACHED_BYTES): parse_value;
+            (OP_FILL, _, _): too_large;
+            (OP_VALIDATE, _, _): all_there;
+            (OP_EVICT, _, _): all_there;
+            (OP_LOAD, _, _): all_there;
+            (OP_RETIRE, _, _): all_there;
+            (OP_COUNT, _, _): all_there;
+            default: unknown_format; // these are for the switch or for nobody
+        }
+    }
+
+    state too_large {
+        verify(false, error.TooLarge);
+        transition accept;
+    }
+
+    state parse_tombstone {
+        meta.brought.fits = true;
+        meta.brought.deleted = true;
+        transition all_there;
+    }
+
+    state all_there {
+        verify(hdr.udp.length >= needed, error.LengthsDisagree);
+        transition accept;
+    }
+
+    state parse_value {
+        meta.brought.fits = true;
+        meta.brought.length = hdr.kv.length;
+        meta.brought.chunks = (hdr.kv.length + (CHUNK_BYTES - 1))[11:4];
+        needed = needed + ((hdr.kv.length + (CHUNK_BYTES - 1)) & ~(CHUNK_BYTES - 1));
+        verify(hdr.udp.length >= needed, error.LengthsDisagree);
+        transition select(meta.brought.chunks) { 0: accept; default: chunk0; }
+    }
+    state chunk0 {
+        packet.extract(hdr.value[0]);
+        transition select(meta.brought.chunks) { 1: accept; default: chunk1; }
+    }
+    state chunk1 {
+        packet.extract(hdr.value[1]);
+        transition select(meta.brought.chunks) { 2: accept; default: chunk2; }
+    }
+    state chunk2 {
+        packet.extract(hdr.value[2]);
+        transition select(meta.brought.chunks) { 3: accept; default: chunk3; }
+    }
+    state chunk3 {
+        packet.extract(hdr.value[3]);
+        transition select(meta.brought.chunks) { 4: accept; default: chunk4; }
+    }
+    state chunk4 {
+        packet.extract(hdr.value[4]);
+        transition select(meta.brought.chunks) { 5: accept; default: chunk5; }
+    }
+    state chunk5 {
+        packet.extract(hdr.value[5]);
+        transition select(meta.brought.chunks) { 6: accept; default: chunk6; }
+    }
+    state chunk6 {
+        packet.extract(hdr.value[6]);
+        transition select(meta.brought.chunks) { 7: accept; default: chunk7; }
+    }
+    state chunk7 {
+        packet.extract(hdr.value[7]);
+        transition accept;
+    }
 #else
         transition select(hdr.kv.format) {
             FORMAT: accept;

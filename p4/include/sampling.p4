@@ -1,9 +1,9 @@
-/* Which reads are counted. The choice hangs on the request alone, so a run can be repeated. */
+/* Which reads of NetCache are counted, and when a key is hot. */
 #ifndef NETKV_SAMPLING_P4
 #define NETKV_SAMPLING_P4
 
 control Sampling(inout headers_t hdr, inout metadata_t meta) {
-    bit<32> lot = 0;
+    Lot() lot;
     bit<32> below = 0;
 
     /* sample_below: of 65536 reads so many are counted (0 none, 65536 all).
@@ -20,9 +20,7 @@ control Sampling(inout headers_t hdr, inout metadata_t meta) {
 
     apply {
         settings.apply();
-        hash(lot, HashAlgorithm.crc16, 32w0, { hdr.kv.sender, hdr.kv.request, hdr.kv.key },
-             32w65536);
-        meta.sampled = lot < below;
+        lot.apply(hdr, meta, below);
     }
 }
 

@@ -2,11 +2,7 @@
 #ifndef NETKV_WRITE_BACK_PROTOCOL_P4
 #define NETKV_WRITE_BACK_PROTOCOL_P4
 
-const bit<8> OP_GET = 0x00;
-const bit<8> OP_GET_REPLY = 0x01;
-const bit<8> OP_PUT = 0x02;
 const bit<8> OP_PUT_REPLY = 0x03;
-const bit<8> OP_DELETE = 0x04;
 const bit<8> OP_DELETE_REPLY = 0x05;
 const bit<8> OP_FILL = 0x40;
 const bit<8> OP_VALIDATE = 0x42;
@@ -18,15 +14,12 @@ const bit<8> OP_RETIRE = 0x48;
 const bit<8> OP_COUNT = 0x4A;
 const bit<8> OP_ORIGINAL = 0x4D;
 
-const bit<4> OPS_OF_CLIENTS = 0x0; // op[7:4]: who asks whom
-const bit<4> OPS_OF_ENTRIES = 0x4;
+const bit<8> OPS_OF_ENTRIES = 0x40; // to 0x4F: messages about an entry
 
-const bit<8> FLAG_CACHE_HIT = 0x02;
 const bit<8> FLAG_STAMPED = 0x04;
+const bit<8> FLAGS_OF_LAYOUT = FLAG_MARKED | FLAG_STAMPED; // they say what follows the kv header
 
-const bit<8> STATUS_OK = 0;
 const bit<8> STATUS_NOT_FOUND = 1;
-const bit<8> STATUS_STALE = 2;
 
 const bit<8> BIT_HOT = 0x01;
 const bit<8> BIT_EMBEDDED = 0x02;
@@ -39,8 +32,11 @@ const bit<8> BIT_PAST = 0x80;
 
 const bit<16> STAMP_BYTES = 13;
 const bit<16> PLACE_BYTES = 6;
-const bit<16> CHUNK_BYTES = 16;
 const bit<16> MAX_CACHED_BYTES = 128;
+
+const bit<32> CONTROLLER_ADDRESS = 0x0A000001; // 10.0.0.1
+const bit<48> CONTROLLER_MAC = 16w0x0200 ++ CONTROLLER_ADDRESS;
+const bit<48> SERVICE_MAC = 16w0x0200 ++ SERVICE_ADDRESS;
 
 const bit<9> LOOP_PORT = 508; // in pipeline 0, however many there are
 

@@ -1,0 +1,39 @@
+/* What an entry's record is. Latest: no later write of its key is known. Dirty: the server has not
+ * got it from the switch. */
+#ifndef NETKV_FACTS_P4
+#define NETKV_FACTS_P4
+
+control Facts(inout metadata_t meta) {
+    register<bit<32>>(CACHE_ENTRIES) cells; // latest | dirty | deleted (1 each) | 0 (13) | length
+    bit<32> cell = 0;
+
+    apply {
+        cells.read(cell, meta.entry);
+        meta.held.latest = cell[31:31] == 1;
+        meta.held.dirty = cell[30:30] == 1;
+        meta.held.deleted = cell[29:29] == 1;
+        meta.held.length = cell[15:0];
+        meta.held.chunks = (cell[15:0] + (CHUNK_BYTES - 1))[11:4];
+        if (meta.stores) {
+            cells.write(meta.entry, (bit<1>) !meta.filled ++ (bit<1>) meta.applied
+                                    ++ (bit<1>) meta.brought.deleted ++ 13w0
+                                    ++ meta.brought.length);
+        } else if (meta.outdates) {
+            cells.write(meta.entry, 1w0 ++ cell[30:0]);
+        }
+    }
+}
+
+/* The number of the record in the entry. */
+control Number(inout metadata_t meta) {
+    register<bit<32>>(CACHE_ENTRIES) cells;
+
+    apply {
+        cells.read(meta.held.number, meta.entry);
+        if (meta.stores) {
+            cells.write(meta.entry, meta.number);
+        }
+    }
+}
+
+#endif

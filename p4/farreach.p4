@@ -53,6 +53,7 @@ struct held_t {
     bool    deleted;
     bit<16> length;
     bit<8>  chunks;
+    bit<32> life;
     bit<32> number;
 }
 
@@ -74,8 +75,8 @@ struct metadata_t {
     @field_list(Kept.ORIGINAL)
     bit<32>   life;
     @field_list(Kept.ORIGINAL)
-    bit<32>   number;      // of the write, or of the record that the frame brings; 0: from before
-    bool      this_life;   // the frame's stamp
+    bit<32>   number;      // of the write, or of the frame's stamp; 0: from before
+    bool      this_life;   // the stamp is of it
     bit<32>   snapshot;    // being taken; 0: none
     // the entry of the key
     bool      cached;
@@ -123,6 +124,7 @@ struct metadata_t {
 #include "include/route.p4"
 #include "include/controller_port.p4"
 #include "include/drop.p4"
+#include "include/life.p4"
 #include "include/sequence.p4"
 #include "include/state.p4"
 #include "include/sketch_row.p4"
@@ -162,7 +164,7 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             check.apply(hdr, meta, std);
             if (meta.drop_reason == KEEP && meta.role != ROLE_NONE) {
                 ports.apply(meta, std);
-                settings.apply(hdr, meta);
+                settings.apply(meta);
                 if (meta.role == ROLE_WRITE || meta.role == ROLE_REPLY) {
                     snapshot.apply(meta, std);
                 }
@@ -196,6 +198,7 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
 /* Every array is touched once in a pass, in an order that stages could have; what is decided hangs
  * on what was there before. */
 control NetkvEgress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    Life()           life;
     Sequence()       sequence;
     State()          state;
     Sketch()         sketch;
@@ -218,6 +221,7 @@ control NetkvEgress(inout headers_t hdr, inout metadata_t meta, inout standard_m
         } else if (meta.clones != 0) {
             originals_clone.apply(hdr, meta);
         } else if (meta.role != ROLE_NONE) {
+            life.apply(hdr, meta);
             if (meta.role == ROLE_WRITE) {
                 sequence.apply(meta);
             }

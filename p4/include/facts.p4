@@ -3,20 +3,26 @@
 #ifndef NETKV_FACTS_P4
 #define NETKV_FACTS_P4
 
-control Facts(inout metadata_t meta) {
-    register<bit<32>>(CACHE_ENTRIES) cells; // latest | dirty | deleted (1 each) | 0 (13) | length
+control Facts(in headers_t hdr, inout metadata_t meta) {
+    register<bit<32>>(CACHE_ENTRIES) cells; // latest, dirty, deleted | life[12:0] | length
     bit<32> cell = 0;
+    bit<32> life = 0; // of the record that is stored
 
     apply {
         cells.read(cell, meta.entry);
         meta.held.latest = cell[31:31] == 1;
         meta.held.dirty = cell[30:30] == 1;
         meta.held.deleted = cell[29:29] == 1;
+        meta.held.life = life_of(cell[28:16], meta.life);
         meta.held.length = cell[15:0];
         meta.held.chunks = (cell[15:0] + (CHUNK_BYTES - 1))[11:4];
         if (meta.stores) {
+            life = meta.life;
+            if (!meta.applied) {
+                life = hdr.stamp.life;
+            }
             cells.write(meta.entry, (bit<1>) !meta.filled ++ (bit<1>) meta.applied
-                                    ++ (bit<1>) meta.brought.deleted ++ 13w0
+                                    ++ (bit<1>) meta.brought.deleted ++ life[12:0]
                                     ++ meta.brought.length);
         } else if (meta.outdates) {
             cells.write(meta.entry, 1w0 ++ cell[30:0]);

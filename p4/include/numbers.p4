@@ -8,4 +8,9 @@ bool is_newer(in bit<32> a, in bit<32> b) {
     return a != 0 && a != b && (b == 0 || a - b < 0x80000000);
 }
 
+/* The life of which these are the lowest bits: of the last 8192 lives, the present one included. */
+bit<32> life_of(in bit<13> lowest, in bit<32> present) {
+    return present - (bit<32>) (present[12:0] - lowest);
+}
+
 #endif

@@ -9,7 +9,7 @@ control HeldRecord(inout headers_t hdr, in metadata_t meta) {
         hdr.stamp.number = meta.held.number;
         hdr.stamp.life = 0; // from before this life: older than all
         if (meta.held.number != 0) {
-            hdr.stamp.life = meta.life;
+            hdr.stamp.life = meta.held.life;
         }
     }
 }

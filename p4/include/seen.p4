@@ -5,7 +5,7 @@
 #define NETKV_SEEN_P4
 
 control Seen(inout headers_t hdr, inout metadata_t meta) {
-    // request[31:10] (22) | used (1) | applied (1) | lowest bit of the life (1) | 0 (7)
+    // request[31:10] (22) | used (1) | applied (1) | life[7:0], in which it was applied
     register<bit<32>>(65536) cells;
     bit<16> client = 0;
     bit<32> cell = 0;
@@ -19,8 +19,8 @@ control Seen(inout headers_t hdr, inout metadata_t meta) {
             ahead = cell[31:10] - hdr.kv.request[31:10];
             if (cell[9:9] == 1 && ahead == 0) {
                 meta.repeated = cell[8:8] == 1;
-                if (meta.repeated && cell[7:7] != meta.life[0:0]) {
-                    meta.life = meta.life - 1; // in which it was applied
+                if (meta.repeated) {
+                    meta.life = meta.life - (bit<32>) (meta.life[7:0] - cell[7:0]);
                 }
             } else if (cell[9:9] == 1 && ahead < 0x40000) {
                 meta.drop_reason = DROP_LATE; // by less than 2^28 requests
@@ -28,7 +28,7 @@ control Seen(inout headers_t hdr, inout metadata_t meta) {
                 meta.unseen = true;
                 meta.applied = meta.validity == VALID && meta.brought.fits && meta.this_life;
                 cells.write(meta.slot, hdr.kv.request[31:10] ++ 1w1 ++ (bit<1>) meta.applied
-                                       ++ meta.life[0:0] ++ 7w0);
+                                       ++ meta.life[7:0]);
             }
         }
     }

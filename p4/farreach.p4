@@ -174,6 +174,9 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             } else if (meta.drop_reason == KEEP) {
                 if (meta.role != ROLE_NONE) {
                     lookup.apply(hdr, meta);
+                    if (meta.role != ROLE_REPLY) {
+                        hdr.ipv4.dst = SERVICE_ADDRESS; // there is no way past the cache
+                    }
                 }
                 if (meta.role == ROLE_READ || meta.role == ROLE_WRITE) {
                     lot.apply(hdr, meta, meta.sample_below);

@@ -15,7 +15,7 @@ control Floor(inout headers_t hdr, inout metadata_t meta) {
             meta.refreshes = hdr.kv.op == OP_GET_REPLY && meta.brought.fits
                              && meta.validity == VALID
                              && hdr.stamp.generation == meta.generation
-                             && hdr.stamp.bits & BIT_EMBEDDED == 0
+                             && (hdr.stamp.bits & BIT_EMBEDDED) == 0
                              && (meta.outdates || meta.number == floor);
         }
         if (meta.role != ROLE_REPLY || meta.outdates) {

@@ -1,4 +1,4 @@
-"""What both programs do: partition, routes, controller port, and frames that are dropped."""
+"""What all programs do: partition, routes, controller port, and frames that are dropped."""
 
 from dataclasses import replace
 
@@ -31,8 +31,8 @@ def requests_and_replies(stf: Stf) -> None:
                 Message(Op.PUT, key, 3, 1, length=1024, value=bytes(range(256)) * 4),
                 Message(Op.DELETE, key, 4, 1),
             ):
-                stf.ask(message)
-                stf.reaches(message, server=server)
+                stf.ask(stf.request(message))
+                stf.reaches(stf.request(message), server=server)
     stf.say("replies go to the address of the client")
     for op in (Op.GET_REPLY, Op.PUT_REPLY, Op.DELETE_REPLY):
         reply = encode(Message(op, KEY, 9, 2, length=3, value=b"abc"), SERVERS[1], CLIENT_2)
@@ -79,9 +79,10 @@ def other_traffic(stf: Stf) -> None:
 
 def dropped(stf: Stf) -> None:
     """Frames that must not come out anywhere."""
-    frame = encode(GET, CLIENT_1, SERVICE_IP)
+    frame = encode(stf.request(GET), CLIENT_1, SERVICE_IP)
     stf.say("cut short at every length")
-    put = encode(Message(Op.PUT, KEY, 1, 1, length=20, value=b"x" * 20), CLIENT_1, SERVICE_IP)
+    value = Message(Op.PUT, KEY, 1, 1, length=20, value=b"x" * 20)
+    put = encode(stf.request(value), CLIENT_1, SERVICE_IP)
     for length in range(len(put)):
         stf.packet(1, put[:length])
     stf.say("cut short from the controller, whose header makes the frame longer")
@@ -93,18 +94,19 @@ def dropped(stf: Stf) -> None:
         stf.packet(1, changed(frame, offset, value, fix))
     stf.packet(1, changed(frame, 12, 0x86, False))
     stf.say("lengths that disagree, or leave no room for the kv header")
-    stf.packet(1, changed(frame, 39, 35, False))
-    stf.packet(1, changed(frame, 39, 37, False))
+    udp = frame[39]
+    stf.packet(1, changed(frame, 39, udp - 1, False))
+    stf.packet(1, changed(frame, 39, udp + 1, False))
     stf.packet(1, changed(changed(frame, 39, 20, False), 17, 40, True))
-    stf.packet(1, changed(frame, 17, 57, True))
+    stf.packet(1, changed(frame, 17, udp + 21, True))
     stf.say("no route")
     stf.packet(1, encode(GET, CLIENT_1, 0x0A0A0A0A))
     stf.say("statistics messages from a host")
     stf.packet(1, encode(replace(GET, op=Op.STATS), CLIENT_1, SERVICE_IP))
     stf.packet(3, encode(replace(GET, op=Op.EPOCH), SERVERS[0], SERVICE_IP))
     stf.say("the switch is well after all that")
-    stf.ask(GET)
-    stf.reaches(GET)
+    stf.ask(stf.request(GET))
+    stf.reaches(stf.request(GET))
 
 
 def changed(frame: bytes, offset: int, value: int, fix_checksum: bool) -> bytes:

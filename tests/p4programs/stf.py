@@ -7,7 +7,14 @@ switch is asked. The tables are filled by the control planes' own writes.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from netkv.control.base import InsertEntry, MatchValue, Range, SetDefault, TableWrite
+from netkv.control.base import (
+    CloneSession,
+    InsertEntry,
+    MatchValue,
+    Range,
+    SetDefault,
+    TableWrite,
+)
 from netkv.control.messages import Message, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, client_ip, server_ip
 
@@ -47,6 +54,8 @@ class Stf:
                     self.lines.append(f"add {head} {keys} {action}({_arguments(params)})")
                 case SetDefault(_, table, action, params):
                     self.lines.append(f"setdefault {table} {action}({_arguments(params)})")
+                case CloneSession(_, session, port):
+                    self.lines.append(f"mirroring_add {session} {port}")
                 case _:
                     raise TypeError(f"STF has no command for {write}.")
 
@@ -57,6 +66,14 @@ class Stf:
     def expect(self, port: int, frame: bytes) -> None:
         """Exactly this frame leaves."""
         self.lines.append(f"expect {port} {frame.hex()} $")
+
+    def register(self, name: str, index: int, value: int) -> None:
+        """Set a cell of a register, as many packets would."""
+        self.lines.append(f"register_write {name} {index} 0x{value:x}")
+
+    def request(self, message: Message) -> Message:
+        """A client's request as this program's clients send it."""
+        return message
 
     # Who sends what to whom, as one would draw it.
 

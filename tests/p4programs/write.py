@@ -1,11 +1,11 @@
-"""Writes nocache.stf and netcache.stf: `python -m tests.p4programs.write`."""
+"""Writes nocache.stf, netcache.stf and farreach.stf: `python -m tests.p4programs.write`."""
 
 from pathlib import Path
 
 from netkv.control.entries import NetCacheOptions
 from netkv.control.netcache import NetCache
 from netkv.control.nocache import NoCache
-from tests.p4programs import caching, forwarding
+from tests.p4programs import caching, forwarding, write_back, write_back_writes
 from tests.p4programs.stf import TOPOLOGY, Stf
 
 HERE = Path(__file__).parent
@@ -42,6 +42,25 @@ def netcache() -> str:
     return stf.text("NetCache: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
 
 
+def farreach() -> str:
+    """The packet test of p4/farreach.p4."""
+    stf = write_back.WriteBackStf()
+    stf.write(write_back.tables())
+    stf.settings()
+    stf.live(write_back.LIFE)
+    forwarding.requests_and_replies(stf)
+    forwarding.controller_port(stf)
+    forwarding.other_traffic(stf)
+    forwarding.dropped(stf)
+    write_back_writes.numbers(stf)
+    write_back_writes.copies(stf)
+    write_back_writes.applied_once(stf)
+    write_back_writes.not_applied(stf)
+    write_back_writes.shared_counter(stf)
+    return stf.text("FarReach: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
+
+
 if __name__ == "__main__":
     (HERE / "nocache.stf").write_text(nocache())
     (HERE / "netcache.stf").write_text(netcache())
+    (HERE / "farreach.stf").write_text(farreach())

@@ -5,7 +5,15 @@ from pathlib import Path
 from netkv.control.entries import NetCacheOptions
 from netkv.control.netcache import NetCache
 from netkv.control.nocache import NoCache
-from tests.p4programs import caching, forwarding, write_back, write_back_writes
+from tests.p4programs import (
+    caching,
+    forwarding,
+    write_back,
+    write_back_control,
+    write_back_replies,
+    write_back_snapshots,
+    write_back_writes,
+)
 from tests.p4programs.stf import TOPOLOGY, Stf
 
 HERE = Path(__file__).parent
@@ -56,7 +64,19 @@ def farreach() -> str:
     write_back_writes.copies(stf)
     write_back_writes.applied_once(stf)
     write_back_writes.not_applied(stf)
-    write_back_writes.shared_counter(stf)
+    write_back_writes.round_the_numbers(stf)
+    write_back_replies.refreshing(stf)
+    write_back_replies.not_refreshing(stf)
+    write_back_replies.floors(stf)
+    write_back_replies.by_validity(stf)
+    write_back_control.fillings(stf)
+    write_back_control.states(stf)
+    write_back_control.statistics(stf)
+    write_back_control.closed(stf)
+    write_back_control.refused(stf)
+    write_back_snapshots.originals(stf)
+    write_back_snapshots.clean_originals(stf)
+    write_back_snapshots.redirected(stf)
     return stf.text("FarReach: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
 
 

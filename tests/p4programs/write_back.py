@@ -76,7 +76,9 @@ class WriteBackStf(Stf):
 
     def live(self, life: int) -> None:
         self.life = life
-        self.write([SetDefault(0, "NetkvEgress.life.life", "NetkvEgress.life.live", {"life": life})])
+        self.write(
+            [SetDefault(0, "NetkvEgress.life.life", "NetkvEgress.life.live", {"life": life})]
+        )
 
     def cached(self, key: bytes, entry: int, generation: int) -> None:
         """A lookup entry."""
@@ -107,6 +109,11 @@ class WriteBackStf(Stf):
         self.counters[counter] = self.counters[counter] % 0xFFFFFFFF + 1
         return self.counters[counter]
 
+    def count_from(self, key: bytes, number: int) -> None:
+        """The last write of this key had this number."""
+        self.register("NetkvEgress.sequence.counters", counter_of(key), number)
+        self.counters[counter_of(key)] = number
+
     def came(self, port: int, message: Message, client: int = 1) -> None:
         """A client's request comes in at `port`, wherever the client is."""
         self.packet(port, encode(message, client_ip(client), SERVICE_IP))
@@ -123,7 +130,6 @@ class WriteBackStf(Stf):
     def original(self, port: int, message: Message, client: int = 1) -> None:
         """Three copies of an ORIGINAL about a write that came in at `port`."""
         frame = encode(message, client_ip(client), CONTROLLER_IP)
-        # The write has passed the partition before it was told: its own way is not over.
         for _ in range(3):
             self.expect(CPU_PORT, packet_in(port) + frame)
 

@@ -8,7 +8,6 @@ from tests.p4programs.write_back import (
     LIFE,
     WriteBackStf,
     applied,
-    counter_of,
     found,
     owned_by,
     read,
@@ -23,7 +22,9 @@ WINDOW = 1 << 28
 def numbers(stf: WriteBackStf) -> None:
     """Every write is numbered, by the counter of its key."""
     one, two = owned_by(1, 0), owned_by(2, 0)
-    stf.say("each key has its counter: writes get 1, 2, …, whatever they are and whoever sends them")
+    stf.say(
+        "each key has its counter: writes get 1, 2, …, whatever they are and whoever sends them"
+    )
     for key in (one, two, one):
         stf.forwarded(write(key, b"small", stf.fresh(), stamp=Stamp(LIFE)))
         stf.forwarded(write(key, None, stf.fresh(), stamp=Stamp(LIFE)))
@@ -37,8 +38,7 @@ def numbers(stf: WriteBackStf) -> None:
     for key in (other, one, other):
         stf.forwarded(write(key, FULL, stf.fresh(), stamp=Stamp(LIFE)))
     stf.say("after the last number comes 1: 0 is none")
-    stf.register("NetkvEgress.sequence.counters", counter_of(two), 0xFFFFFFFD)
-    stf.counters[counter_of(two)] = 0xFFFFFFFD
+    stf.count_from(two, 0xFFFFFFFD)
     for expected in (0xFFFFFFFE, 0xFFFFFFFF, 1, 2):
         message = write(two, b"round", stf.fresh(), stamp=Stamp(LIFE))
         assert stf.forwarded(message) == expected
@@ -141,7 +141,9 @@ def applied_once(stf: WriteBackStf) -> None:
         stf.came(1, message)
         stf.numbered(key)
         stf.answer(1, applied(message, Stamp(LIFE, number)))
-    stf.say("so is a read, of whatever era; a write is of the new one, also with the life before it")
+    stf.say(
+        "so is a read, of whatever era; a write is of the new one, also with the life before it"
+    )
     stf.hit(key, None, Stamp(LIFE, two, 0, Bit.DIRTY))
     message = write(key, b"era", stf.fresh(), 1, Stamp(LIFE))
     stf.ask(message)
@@ -165,7 +167,9 @@ def not_applied(stf: WriteBackStf) -> None:
     number = stf.written(key, b"held")
     held = Stamp(LIFE, number, 0, Bit.DIRTY)
 
-    stf.say("of an unknown or past life, or of a client beyond 64: on to the server, the entry stays")
+    stf.say(
+        "of an unknown or past life, or of a client beyond 64: on to the server, the entry stays"
+    )
     stf.forwarded(write(key, b"n", stf.fresh(), 1, Stamp(0)))
     stf.forwarded(write(key, b"n", stf.fresh(), 1, Stamp(LIFE - 2)), Bit.PAST)
     stf.forwarded(write(key, b"n", stf.fresh(), 65, Stamp(LIFE)))
@@ -174,7 +178,9 @@ def not_applied(stf: WriteBackStf) -> None:
     stf.say("too large, from a client beyond 64 or a copy: the entry stays, its reply will tell")
     stf.forwarded(write(key, b"L" * 200, stf.fresh(), 65, Stamp(LIFE)))
     stf.hit(key, b"held", held)
-    stf.say("too large, new: outdated; a copy of it changes nothing; the record is embedded in reads")
+    stf.say(
+        "too large, new: outdated; a copy of it changes nothing; the record is embedded in reads"
+    )
     large = write(key, b"L" * 129, stf.fresh(), 1, Stamp(LIFE))
     stf.forwarded(large)
     embedded = Stamp(LIFE, number, generation, Bit.EMBEDDED)
@@ -215,13 +221,12 @@ def not_applied(stf: WriteBackStf) -> None:
         stf.tells(Op.EVICT, evicting, 13, record, b"kept")
 
 
-def shared_counter(stf: WriteBackStf) -> None:
+def round_the_numbers(stf: WriteBackStf) -> None:
     """An entry goes on over the end of the numbers."""
     stf.say("numbers go round while the entry is written")
     key = owned_by(1, 5)
     stf.fill(key, 14)
-    stf.register("NetkvEgress.sequence.counters", counter_of(key), 0xFFFFFFFE)
-    stf.counters[counter_of(key)] = 0xFFFFFFFE
+    stf.count_from(key, 0xFFFFFFFE)
     for expected in (0xFFFFFFFF, 1, 2):
         assert stf.written(key, b"%d" % expected) == expected
         stf.hit(key, b"%d" % expected, Stamp(LIFE, expected, 0, Bit.DIRTY))

@@ -1,9 +1,10 @@
 //! A storage back end written in Python, called once per batch.
 
 use netkv_rack::applied::AppliedRecords;
-use netkv_rack::store::{Batch, DataSet, Store};
+use netkv_rack::sequenced::PlainCall;
+use netkv_rack::store::{Batch, DataSet, Format, Store};
 use netkv_roles::{Applied, StoreOp, StoreResult};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 
@@ -11,6 +12,8 @@ use pyo3::types::{PyBytes, PyList, PyTuple};
 pub struct PythonStore {
     execute: Py<PyAny>,
     applied: AppliedRecords,
+    /// What it keeps of a record; known when it is loaded.
+    format: Format,
 }
 
 impl PythonStore {
@@ -22,7 +25,7 @@ impl PythonStore {
                 backend.bind(py).get_type()
             ))
         })?;
-        Ok(Self { execute, applied: AppliedRecords::default() })
+        Ok(Self { execute, applied: AppliedRecords::default(), format: Format::Plain })
     }
 
     fn call(
@@ -33,10 +36,12 @@ impl PythonStore {
     ) -> PyResult<()> {
         let arguments = PyList::empty(py);
         for call in batch.calls() {
-            let (kind, value) = match call.op {
-                StoreOp::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
-                StoreOp::Put => (pyo3::intern!(py, "put"), PyBytes::new(py, call.value).into_any()),
-                StoreOp::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
+            let (kind, value) = match self.format.plain(&call) {
+                PlainCall::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
+                PlainCall::Put(parts) => {
+                    (pyo3::intern!(py, "put"), bytes_of(py, parts)?.into_any())
+                }
+                PlainCall::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
             };
             let call = [kind.clone().into_any(), PyBytes::new(py, &call.key).into_any(), value];
             arguments.append(PyTuple::new(py, call)?)?;
@@ -61,15 +66,29 @@ impl PythonStore {
         for (index, (result, call)) in results.try_iter()?.zip(batch.calls()).enumerate() {
             let result = result?;
             match call.op {
-                StoreOp::Get if result.is_none() => done(index, StoreResult::NotFound),
                 StoreOp::Get => {
-                    done(index, StoreResult::Value(result.cast::<PyBytes>()?.as_bytes()));
+                    let record = match result.is_none() {
+                        true => None,
+                        false => Some(result.cast::<PyBytes>()?.as_bytes()),
+                    };
+                    let found = self.format.found(&call.key, record);
+                    done(index, found.map_err(PyValueError::new_err)?);
                 }
                 StoreOp::Put | StoreOp::Delete => done(index, StoreResult::Done),
             }
         }
         Ok(())
     }
+}
+
+/// Both, one behind the other.
+fn joined<'py>(py: Python<'py>, value: &[u8], trailer: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, value.len() + trailer.len(), |bytes| {
+        let (head, tail) = bytes.split_at_mut(value.len());
+        head.copy_from_slice(value);
+        tail.copy_from_slice(trailer);
+        Ok(())
+    })
 }
 
 impl Store for PythonStore {
@@ -86,6 +105,7 @@ impl Store for PythonStore {
     }
 
     fn load(&mut self, data: &DataSet) -> Result<(), String> {
+        self.format = data.format;
         data.load_into(self)?;
         self.applied = AppliedRecords::load(self)?;
         Ok(())

@@ -4,7 +4,7 @@
 //! it is about: a batch costs one small record for every 64 request numbers of a client that it
 //! touches. One more record lists the clients, so that a back end need not be able to list keys.
 
-use netkv_roles::{Applied, Block, StoreCall, StoreOp, StoreResult};
+use netkv_roles::{Applied, Block, StoreCall, StoreResult};
 use netkv_wire::Key;
 
 use crate::store::{Batch, Store};
@@ -36,7 +36,7 @@ impl AppliedRecords {
         get(&mut batch, SENDERS);
         let mut list = Vec::new();
         store.execute(&batch, &mut |_, result| {
-            if let StoreResult::Value(value) = result {
+            if let StoreResult::Value(value, _) = result {
                 list.extend_from_slice(value);
             }
         })?;
@@ -49,7 +49,7 @@ impl AppliedRecords {
             (0..Applied::PLACES).for_each(|place| get(&mut batch, key_of_block(sender, place)));
             let mut whole = true;
             store.execute(&batch, &mut |_, result| {
-                if let StoreResult::Value(value) = result {
+                if let StoreResult::Value(value, _) = result {
                     match Block::from_bytes(value) {
                         Some(block) => loaded.applied.restore(sender, block),
                         None => whole = false,
@@ -111,7 +111,7 @@ fn key_of_block(sender: u16, place: usize) -> Key {
 }
 
 fn get(batch: &mut Batch, key: Key) {
-    batch.push(0, &StoreCall { id: 0, op: StoreOp::Get, key, value: &[], origin: None });
+    batch.push(0, &StoreCall::get(0, key));
 }
 
 fn damaged(what: &str) -> String {
@@ -125,7 +125,8 @@ fn damaged(what: &str) -> String {
 mod tests {
     use super::*;
     use crate::store::DataSet;
-    use netkv_roles::{Origin, WINDOW, is_reserved};
+    use netkv_roles::{Origin, StoreOp, WINDOW, is_reserved};
+    use netkv_wire::Sequence;
     use netkv_workload::{Random, key_of};
     use std::collections::HashMap;
 
@@ -151,7 +152,8 @@ mod tests {
             for &(sender, request) in requests {
                 let origin = Some(Origin { sender, request, second: 1000 });
                 let key = key_of(request.into());
-                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value: b"v", origin });
+                let get = StoreCall::get(0, key);
+                batch.push(0, &StoreCall { op: StoreOp::Put, value: b"v", origin, ..get });
             }
             let mut records = 0;
             self.known.note(&batch, |key, value| {
@@ -173,8 +175,8 @@ mod tests {
         ) -> Result<(), String> {
             for (index, call) in batch.calls().enumerate() {
                 match self.records.get(&call.key) {
-                    Some(value) => done(index, StoreResult::Value(value)),
-                    None => done(index, StoreResult::NotFound),
+                    Some(value) => done(index, StoreResult::Value(value, Sequence::default())),
+                    None => done(index, StoreResult::NotFound(Sequence::default())),
                 }
             }
             Ok(())

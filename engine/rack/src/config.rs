@@ -10,6 +10,7 @@ use serde::Deserialize;
 use crate::command::Command;
 use crate::generator::nanos;
 use crate::saturation::Saturation;
+use crate::store::Format;
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -63,6 +64,18 @@ pub enum Scheme {
     NoCache,
     /// Write-through with a switch that caches.
     NetCache,
+    /// Write-back with a switch that caches.
+    FarReach,
+}
+
+impl Scheme {
+    /// What its servers need a store to keep of a record.
+    pub fn format(self) -> Format {
+        match self {
+            Self::NoCache | Self::NetCache => Format::Plain,
+            Self::FarReach => Format::Sequenced,
+        }
+    }
 }
 
 impl From<Scheme> for netkv_roles::Scheme {
@@ -70,6 +83,7 @@ impl From<Scheme> for netkv_roles::Scheme {
         match scheme {
             Scheme::NoCache => Self::Plain,
             Scheme::NetCache => Self::NetCache,
+            Scheme::FarReach => Self::FarReach,
         }
     }
 }

@@ -21,6 +21,7 @@ pub mod load;
 pub mod pipeline;
 mod sample;
 mod saturation;
+pub mod sequenced;
 pub mod server;
 pub mod sim;
 pub mod store;

@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, Server, ServerStats};
+use netkv_roles::{Actions, Server};
 use netkv_wire::{ETHERNET_LEN, FrameView};
 use netkv_workload::MAX_KEYS;
 use serde_json::{Map, Value, json};
@@ -104,6 +104,7 @@ impl ServerNode {
             value_size: self.config.value_size(),
             servers: self.config.servers,
             partitions: self.config.partitions.clone(),
+            format: self.config.scheme.format(),
         };
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();
@@ -156,12 +157,7 @@ impl ServerNode {
     pub fn statistics(&self) -> Value {
         let servers: Map<String, Value> = lock(&self.shared.servers)
             .iter()
-            .map(|server| {
-                let mut counts = counts_of(server.stats());
-                counts["cached_keys"] = json!(server.cached_keys());
-                counts["busy_keys"] = json!(server.busy_keys());
-                (server.config().server.to_string(), counts)
-            })
+            .map(|server| (server.config().server.to_string(), counts_of(server)))
             .collect();
         let mut document = Map::new();
         for (name, count) in self.shared.counters.read() {
@@ -176,7 +172,8 @@ impl ServerNode {
 }
 
 /// Counts of a server as samples have them.
-pub(crate) fn counts_of(stats: &ServerStats) -> Value {
+pub(crate) fn counts_of(server: &Server) -> Value {
+    let stats = server.stats();
     json!({
         "served": stats.served,
         "reads": stats.reads,
@@ -193,6 +190,14 @@ pub(crate) fn counts_of(stats: &ServerStats) -> Value {
         "updates": stats.updates,
         "retries": stats.retries,
         "failures": stats.failures,
+        "offers": stats.offers,
+        "restored": stats.restored,
+        "guarded": stats.guarded,
+        "unknown": stats.unknown,
+        "dropped_tombstones": stats.dropped_tombstones,
+        "tombstones": server.tombstones(),
+        "cached_keys": server.cached_keys(),
+        "busy_keys": server.busy_keys(),
     })
 }
 

@@ -1,7 +1,7 @@
 //! Where servers keep their records: the interface of a back end, and the data set it starts with.
 
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
-use netkv_wire::{Key, partition};
+use netkv_wire::{Key, Sequence, partition};
 use netkv_workload::{ValueSize, key_of};
 
 pub use netkv_roles::MemoryStore;
@@ -21,23 +21,24 @@ struct Call {
     key: Key,
     value: (usize, usize),
     origin: Option<Origin>,
+    sequence: Option<Sequence>,
 }
 
 impl Batch {
     /// Adds a call of a server (its place in the node).
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
-        let StoreCall { id, op, key, origin, .. } = *call;
+        let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
         let value = (start, self.bytes.len());
-        self.calls.push(Call { server, id, op, key, value, origin });
+        self.calls.push(Call { server, id, op, key, value, origin, sequence });
     }
 
     /// The server of a call, and the call.
     pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
-        let Call { server, id, op, key, value, origin } = self.calls[index];
+        let Call { server, id, op, key, value, origin, sequence } = self.calls[index];
         let value = &self.bytes[value.0..value.1];
-        (server, StoreCall { id, op, key, value, origin })
+        (server, StoreCall { id, op, key, value, origin, sequence })
     }
 
     /// All calls in order.
@@ -111,6 +112,16 @@ impl Store for MemoryStore {
     }
 }
 
+/// What a store of plain keys and values keeps of a record. The store in memory keeps all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// The value.
+    Plain,
+    /// The value, and which write has made it; tombstones, too (see [`crate::sequenced`]). Schemes
+    /// that write back need it.
+    Sequenced,
+}
+
 /// The records that exist before anything is written.
 #[derive(Debug, Clone)]
 pub struct DataSet {
@@ -122,6 +133,8 @@ pub struct DataSet {
     pub servers: u16,
     /// Indices of the servers whose records these are.
     pub partitions: Vec<u16>,
+    /// What is kept of each.
+    pub format: Format,
 }
 
 /// Says in a store that its data set is complete, and which one it is. Servers keep clients away
@@ -137,12 +150,21 @@ impl DataSet {
     ///
     /// A sentence: the store failed, or holds another data set.
     pub fn load_into(&self, store: &mut dyn Store) -> Result<(), String> {
-        let description = format!(
-            "{} keys, values of {:?}, servers {:?} of {}",
-            self.keys, self.value_size, self.partitions, self.servers
-        );
+        let description = self.describe(self.format);
         match one(store, StoreOp::Get, MARK, &[])? {
             Some(found) if found == description.as_bytes() => return Ok(()),
+            Some(found) if found == self.describe(Format::Plain).as_bytes() => {
+                return Err("The store was filled by a scheme that writes through: its records \
+                            have no sequence numbers, which a scheme that writes back needs; give \
+                            it an empty directory."
+                    .to_owned());
+            }
+            Some(found) if found == self.describe(Format::Sequenced).as_bytes() => {
+                return Err("The store was filled by a scheme that writes back: its records have \
+                            sequence numbers, which this scheme would take for a part of the \
+                            values; give it an empty directory."
+                    .to_owned());
+            }
             Some(found) => {
                 return Err(format!(
                     "The store holds another data set ({}) than this run needs ({description}); \
@@ -159,7 +181,7 @@ impl DataSet {
             if self.partitions.contains(&partition(&key, self.servers)) {
                 let value = &mut value[..self.value_size.initial(id)];
                 initial_value(&key, value);
-                batch.push(0, &StoreCall { id: 0, op: StoreOp::Put, key, value, origin: None });
+                batch.push(0, &StoreCall { op: StoreOp::Put, value, ..StoreCall::get(0, key) });
             }
             if batch.len() >= LOAD_BATCH {
                 store.execute(&batch, &mut |_, _| {})?;
@@ -168,6 +190,17 @@ impl DataSet {
         }
         store.execute(&batch, &mut |_, _| {})?;
         one(store, StoreOp::Put, MARK, description.as_bytes()).map(drop)
+    }
+
+    /// What the mark says of it. A store of plain records is marked as it was before there were
+    /// others.
+    fn describe(&self, format: Format) -> String {
+        let Self { keys, value_size, partitions, servers, .. } = self;
+        let kept = match format {
+            Format::Plain => "",
+            Format::Sequenced => ", with sequence numbers",
+        };
+        format!("{keys} keys, values of {value_size:?}, servers {partitions:?} of {servers}{kept}")
     }
 }
 
@@ -179,10 +212,10 @@ fn one(
     value: &[u8],
 ) -> Result<Option<Vec<u8>>, String> {
     let mut batch = Batch::default();
-    batch.push(0, &StoreCall { id: 0, op, key, value, origin: None });
+    batch.push(0, &StoreCall { op, value, ..StoreCall::get(0, key) });
     let mut found = None;
     store.execute(&batch, &mut |_, result| {
-        if let StoreResult::Value(value) = result {
+        if let StoreResult::Value(value, _) = result {
             found = Some(value.to_vec());
         }
     })?;
@@ -194,6 +227,8 @@ mod tests {
     use super::*;
     use netkv_roles::{WriteId, read_writer};
     use std::collections::HashMap;
+
+    const NOBODY: Sequence = Sequence { life: 0, number: 0 };
 
     #[derive(Default)]
     struct Plain {
@@ -212,8 +247,8 @@ mod tests {
             for (index, call) in batch.calls().enumerate() {
                 match call.op {
                     StoreOp::Get => match self.records.get(&call.key) {
-                        Some(value) => done(index, StoreResult::Value(value)),
-                        None => done(index, StoreResult::NotFound),
+                        Some(value) => done(index, StoreResult::Value(value, NOBODY)),
+                        None => done(index, StoreResult::NotFound(NOBODY)),
                     },
                     StoreOp::Put => {
                         self.records.insert(call.key, call.value.to_vec());
@@ -239,7 +274,8 @@ mod tests {
 
     fn data(keys: u64) -> DataSet {
         let value_size = ValueSize::Uniform { min: 16, max: 200 };
-        DataSet { keys, value_size, servers: 4, partitions: vec![0, 2] }
+        let partitions = vec![0, 2];
+        DataSet { keys, value_size, servers: 4, partitions, format: Format::Plain }
     }
 
     #[test]
@@ -271,5 +307,21 @@ mod tests {
         store.load(&data(100)).unwrap();
         let error = store.load(&data(200)).unwrap_err();
         assert!(error.contains("100 keys") && error.contains("200 keys"), "{error}");
+    }
+
+    #[test]
+    fn a_store_whose_records_are_of_the_other_format_is_refused() {
+        let sequenced = |keys| DataSet { format: Format::Sequenced, ..data(keys) };
+        let mut store = Plain::default();
+        store.load(&data(100)).unwrap();
+        let error = store.load(&sequenced(100)).unwrap_err();
+        assert!(error.contains("have no sequence numbers"), "{error}");
+        let error = store.load(&sequenced(200)).unwrap_err();
+        assert!(error.contains("200 keys") && error.contains("with sequence numbers"), "{error}");
+        let mut store = Plain::default();
+        store.load(&sequenced(100)).unwrap();
+        store.load(&sequenced(100)).unwrap();
+        let error = store.load(&data(100)).unwrap_err();
+        assert!(error.contains("have sequence numbers"), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! What a role wants done: frames to send and storage calls, in one reused buffer.
 
-use netkv_wire::{Key, Message, write_frame};
+use netkv_wire::{Key, Message, Sequence, write_frame};
 
 use crate::Origin;
 
@@ -30,18 +30,31 @@ pub struct StoreCall<'a> {
     pub key: Key,
     /// The value to put; empty otherwise.
     pub value: &'a [u8],
-    /// The request that a put or delete carries out, if it is one of a client. The store
-    /// remembers it (see [`crate::Applied`]), in the same step as the write.
+    /// The request that this carries out, if it is a write of a client. The store remembers it
+    /// (see [`crate::Applied`]), in the same step as the call. A get has one, too, if it stands for
+    /// a write without effect.
     pub origin: Option<Origin>,
+    /// Which write this is, for a scheme that writes back: a put keeps it with the record, and a
+    /// delete leaves a *tombstone*, which has nothing else. Without it a put is a record that no
+    /// write has made, and a delete leaves nothing.
+    pub sequence: Option<Sequence>,
+}
+
+impl StoreCall<'_> {
+    /// A read of the store for nobody.
+    pub const fn get(id: CallId, key: Key) -> Self {
+        Self { id, op: StoreOp::Get, key, value: &[], origin: None, sequence: None }
+    }
 }
 
 /// How a storage call ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StoreResult<'a> {
-    /// A get found this value.
-    Value(&'a [u8]),
-    /// A get found nothing.
-    NotFound,
+    /// A get found this value, and which write has made it; all 0 if none has, or if the store
+    /// was not told.
+    Value(&'a [u8], Sequence),
+    /// A get found no value, but perhaps the tombstone of this delete; all 0 if there is none.
+    NotFound(Sequence),
     /// A put or delete is done, as durable as the store promises.
     Done,
     /// The store failed; nothing has changed.
@@ -54,6 +67,7 @@ struct RawCall {
     key: Key,
     value: (usize, usize),
     origin: Option<Origin>,
+    sequence: Option<Sequence>,
 }
 
 /// Collects what must happen next. A driver clears it, hands it to a role, and carries it out.
@@ -110,6 +124,7 @@ impl Actions {
             key: call.key,
             value: &self.bytes[call.value.0..call.value.1],
             origin: call.origin,
+            sequence: call.sequence,
         })
     }
 
@@ -122,14 +137,15 @@ impl Actions {
 
     /// Adds a storage call.
     pub fn call(&mut self, call: &StoreCall<'_>) {
-        let StoreCall { id, op, key, origin, .. } = *call;
+        let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
-        self.calls.push(RawCall { id, op, key, value: (start, self.bytes.len()), origin });
+        let value = (start, self.bytes.len());
+        self.calls.push(RawCall { id, op, key, value, origin, sequence });
     }
 
     /// Adds a read of the store.
     pub fn get(&mut self, id: CallId, key: Key) {
-        self.call(&StoreCall { id, op: StoreOp::Get, key, value: &[], origin: None });
+        self.call(&StoreCall::get(id, key));
     }
 }

@@ -1,6 +1,6 @@
 //! A store in memory that holds only what has been written.
 
-use netkv_wire::Key;
+use netkv_wire::{Key, Sequence};
 use netkv_workload::{MAX_VALUE_SIZE, ValueSize, key_id};
 use rustc_hash::FxHashMap;
 
@@ -12,10 +12,18 @@ use crate::{Applied, StoreCall, StoreOp, StoreResult, initial_value};
 pub struct MemoryStore {
     keys: u64,
     value_size: ValueSize,
-    /// What was written; `None` is a deleted key.
-    written: FxHashMap<Key, Option<Vec<u8>>>,
+    written: FxHashMap<Key, Written>,
     applied: Applied,
     scratch: Box<[u8; MAX_VALUE_SIZE]>,
+}
+
+/// What became of a key that was written or deleted.
+#[derive(Debug)]
+struct Written {
+    /// The last value; none if the key is deleted.
+    value: Option<Vec<u8>>,
+    /// Which write that was, if the store was told.
+    sequence: Sequence,
 }
 
 impl MemoryStore {
@@ -35,17 +43,15 @@ impl MemoryStore {
         if let Some(origin) = call.origin {
             self.applied.mark(origin);
         }
+        let sequence = call.sequence.unwrap_or_default();
         match call.op {
-            StoreOp::Get => match self.get(&call.key) {
-                Some(value) => StoreResult::Value(value),
-                None => StoreResult::NotFound,
-            },
+            StoreOp::Get => self.read(&call.key),
             StoreOp::Put => {
-                self.put(&call.key, call.value);
+                self.keep(&call.key, call.value, sequence);
                 StoreResult::Done
             }
             StoreOp::Delete => {
-                self.delete(&call.key);
+                self.written.insert(call.key, Written { value: None, sequence });
                 StoreResult::Done
             }
         }
@@ -53,28 +59,45 @@ impl MemoryStore {
 
     /// The value of a key.
     pub fn get(&mut self, key: &Key) -> Option<&[u8]> {
-        if let Some(value) = self.written.get(key) {
-            return value.as_deref();
+        match self.read(key) {
+            StoreResult::Value(value, _) => Some(value),
+            _ => None,
         }
-        let id = key_id(key).filter(|id| *id < self.keys)?;
-        let value = &mut self.scratch[..self.value_size.initial(id)];
-        initial_value(key, value);
-        Some(value)
     }
 
     /// Writes a value.
     pub fn put(&mut self, key: &Key, value: &[u8]) {
-        if let Some(Some(old)) = self.written.get_mut(key) {
-            old.clear();
-            old.extend_from_slice(value);
-        } else {
-            self.written.insert(*key, Some(value.to_vec()));
-        }
+        self.keep(key, value, Sequence::default());
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: &Key) {
-        self.written.insert(*key, None);
+        self.written.insert(*key, Written { value: None, sequence: Sequence::default() });
+    }
+
+    fn read(&mut self, key: &Key) -> StoreResult<'_> {
+        if let Some(Written { value, sequence }) = self.written.get(key) {
+            return match value {
+                Some(value) => StoreResult::Value(value, *sequence),
+                None => StoreResult::NotFound(*sequence),
+            };
+        }
+        let Some(id) = key_id(key).filter(|id| *id < self.keys) else {
+            return StoreResult::NotFound(Sequence::default());
+        };
+        let value = &mut self.scratch[..self.value_size.initial(id)];
+        initial_value(key, value);
+        StoreResult::Value(value, Sequence::default())
+    }
+
+    fn keep(&mut self, key: &Key, value: &[u8], sequence: Sequence) {
+        if let Some(Written { value: Some(old), sequence: of_old }) = self.written.get_mut(key) {
+            old.clear();
+            old.extend_from_slice(value);
+            *of_old = sequence;
+        } else {
+            self.written.insert(*key, Written { value: Some(value.to_vec()), sequence });
+        }
     }
 
     /// The requests whose writes are in this store, for a server that starts over it.
@@ -108,5 +131,33 @@ mod tests {
         store.put(&key, b"again");
         assert_eq!(store.get(&key), Some(&b"again"[..]));
         assert_eq!(store.written(), 1);
+    }
+
+    #[test]
+    fn every_record_has_the_sequence_of_its_last_write_also_when_it_is_deleted() {
+        let mut store = MemoryStore::new(2, ValueSize::Fixed(16));
+        let first = Sequence { life: 3, number: 7 };
+        let second = Sequence { life: 4, number: 1 };
+        for key in [key_of(1), key_of(99)] {
+            let get = StoreCall::get(0, key);
+            let put = |sequence| StoreCall { op: StoreOp::Put, value: b"own", sequence, ..get };
+            let delete = |sequence| StoreCall { op: StoreOp::Delete, sequence, ..get };
+            let nobody = Sequence::default();
+            assert!(matches!(
+                store.execute(&get),
+                StoreResult::Value(_, it) | StoreResult::NotFound(it) if it == nobody
+            ));
+            assert_eq!(store.execute(&put(Some(first))), StoreResult::Done);
+            assert_eq!(store.execute(&get), StoreResult::Value(b"own", first));
+            assert_eq!(store.execute(&delete(Some(second))), StoreResult::Done);
+            assert_eq!(store.execute(&get), StoreResult::NotFound(second), "a tombstone");
+            store.execute(&put(Some(first)));
+            assert_eq!(store.execute(&get), StoreResult::Value(b"own", first));
+            store.execute(&put(None));
+            assert_eq!(store.execute(&get), StoreResult::Value(b"own", nobody));
+            store.execute(&delete(Some(second)));
+            assert_eq!(store.execute(&delete(None)), StoreResult::Done);
+            assert_eq!(store.execute(&get), StoreResult::NotFound(nobody), "nothing is left");
+        }
     }
 }

@@ -5,20 +5,21 @@
 //! and nothing of this is left in the code.
 
 macro_rules! mutations {
-    ($($(#[$doc:meta])* $name:ident,)*) => {
+    ($($(#[$of_all:meta])* $list:ident: { $($(#[$doc:meta])* $name:ident,)* })*) => {
         /// A protection of a role that is missing.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub enum Mutation { $($(#[$doc])* $name,)* }
+        pub enum Mutation { $($($(#[$doc])* $name,)*)* }
 
         #[cfg(feature = "mutations")]
         impl Mutation {
-            /// Every protection that can be taken out.
-            pub const ALL: &[Mutation] = &[$(Mutation::$name,)*];
+            $($(#[$of_all])* pub const $list: &[Mutation] = &[$(Mutation::$name,)*];)*
         }
     };
 }
 
 mutations! {
+/// Protections of NetCache, and of requests in every scheme.
+ALL: {
     /// Server: a write that was seen before is carried out again.
     RepeatWrites,
     /// Server: a write that is too old to be remembered is carried out as if it were new.
@@ -67,6 +68,47 @@ mutations! {
     RequestOnce,
     /// Client: a reply is matched by key instead of request number.
     MatchRepliesByKey,
+}
+
+/// Protections of a server of FarReach.
+FARREACH_SERVER: {
+    /// Server: a write is stored although what is stored is newer.
+    StoreUnguarded,
+    /// Server: sequences are compared as plain numbers, not as serial numbers.
+    PlainSequences,
+    /// Server: a write without effect is not remembered by the store.
+    ForgetGuarded,
+    /// Server: a delete leaves no tombstone.
+    LeaveNoTombstones,
+    /// Server: a record that a read brings along is ignored.
+    IgnoreEmbedded,
+    /// Server: a record that a read brings along is the answer although the stored one is newer.
+    AnswerEmbedded,
+    /// Server: a write of a past life is carried out.
+    DoPastWrites,
+    /// Server: the answer to a copy of a write does not tell the stored sequence.
+    LeaveCopiesUnnumbered,
+    /// Server: RESTORE overwrites what is newer.
+    RestoreAnything,
+    /// Server: RESTORE is answered before the store has it.
+    AnswerRestoreEarly,
+    /// Server: OFFER is sent once.
+    OfferOnce,
+    /// Server: a key is offered although an offer of it is open.
+    OfferAgain,
+    /// Server: a key is offered again as soon as an offer of it was answered.
+    NoRestAfterOffers,
+    /// Server: deleted records and such as no switch can cache are offered.
+    OfferAnything,
+    /// Server: tombstones need not have been made before the HORIZON before the last one.
+    DropTombstonesAtAnyHorizon,
+    /// Server: tombstones need not be ten minutes old to be dropped.
+    DropYoungTombstones,
+    /// Server: a copy of a HORIZON counts.
+    CountHorizonCopies,
+    /// Server: a key whose tombstone may go is deleted unseen.
+    DropUnchecked,
+}
 }
 
 /// Which protection a role does without, if any.

@@ -100,4 +100,14 @@ pub struct ServerStats {
     pub retries: u64,
     /// Storage calls that failed.
     pub failures: u64,
+    /// Records offered to the controller, retries not counted.
+    pub offers: u64,
+    /// Records of the controller that were newer than the stored ones.
+    pub restored: u64,
+    /// Writes of clients without effect, because a newer one had been there before.
+    pub guarded: u64,
+    /// Writes answered with "unknown".
+    pub unknown: u64,
+    /// Tombstones dropped.
+    pub dropped_tombstones: u64,
 }

@@ -135,9 +135,7 @@ impl Servers {
     /// Counts of each server since it was started, as a server node live tells them.
     pub(super) fn counts(&self) -> Vec<Value> {
         let counts = |node: &Node| {
-            let mut counts = crate::server::counts_of(node.role.stats());
-            counts["cached_keys"] = json!(node.role.cached_keys());
-            counts["busy_keys"] = json!(node.role.busy_keys());
+            let mut counts = crate::server::counts_of(&node.role);
             let dropped = node.role.stats().dropped + node.dropped;
             counts["dropped"] = json!(dropped);
             counts["stored"] = json!(node.store.written());

@@ -1,41 +1,34 @@
 //! Keeping the switch's entries true: INVALIDATE, UPDATE, and the records about them.
 
-use netkv_wire::{
-    CONTROLLER_IP, FrameView, Key, MAX_CACHED_VALUE, Mark, Message, Op, SERVICE_IP, Status,
-    capacity, is_newer,
-};
+use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Mark, Op, Status, capacity, is_newer};
 
 use super::control::ControlReply;
-use super::state::{Call, Cause, Control, Question, Record, Step, Timer, Write};
+use super::state::{Call, Cause, Control, Record, Step, Write};
 use super::{Scheme, Server};
 use crate::mutation::Mutation;
 use crate::{Actions, Nanos};
 
 impl Server {
     /// Applies a write, at once if it is fast (rule 2).
-    pub(super) fn start_write(&mut self, now: Nanos, key: &Key, write: Write, out: &mut Actions) {
+    pub(super) fn start_coherent(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        write: Write,
+        out: &mut Actions,
+    ) {
         let fast = match (self.records.get(key), write.mark) {
-            (None, None) => {
-                self.config.scheme == Scheme::Plain
-                    || !write.guarded
-                    || self.mutated.by(Mutation::NoGuardTime)
-            }
+            (None, None) => !write.guarded || self.mutated.by(Mutation::NoGuardTime),
             (Some(record), Some(mark)) => {
                 let same = mark.generation == record.generation
                     || self.mutated.by(Mutation::TrustOtherGenerations);
                 same && self.is_unpushed(mark.version, record.pushed)
             }
-            (Some(_), None) => {
-                self.config.scheme == Scheme::Plain
-                    || self.mutated.by(Mutation::TrustUnmarkedWrites)
-            }
-            (None, Some(_)) => {
-                self.config.scheme == Scheme::Plain
-                    || self.mutated.by(Mutation::TrustMarksWithoutRecord)
-            }
+            (Some(_), None) => self.mutated.by(Mutation::TrustUnmarkedWrites),
+            (None, Some(_)) => self.mutated.by(Mutation::TrustMarksWithoutRecord),
         };
         if fast {
-            let push = write.mark.filter(|_| self.config.scheme == Scheme::NetCache);
+            let push = write.mark;
             self.store(now, key, write, push, out);
         } else {
             self.stats.slow_writes += 1;
@@ -54,7 +47,7 @@ impl Server {
     /// A frame about `key` came marked, so the entry was invalid when it passed (rule 5).
     pub(super) fn refresh(&mut self, now: Nanos, key: &Key, mark: Mark, out: &mut Actions) {
         let busy = self.keys.contains_key(key);
-        if self.config.scheme == Scheme::Plain || busy || self.mutated.by(Mutation::NoRefresh) {
+        if self.config.scheme != Scheme::NetCache || busy || self.mutated.by(Mutation::NoRefresh) {
             return;
         }
         match self.records.get(key) {
@@ -231,74 +224,6 @@ impl Server {
         self.questions.remove(&frame.request());
         if let Some(record) = self.records.get_mut(&frame.key()) {
             record.outgrown = None;
-        }
-    }
-
-    /// Whether `frame` answers a question of this server that is still open.
-    fn is_answer(&mut self, frame: &FrameView<'_>, op: Op) -> bool {
-        let answers = |question: &Question| question.op == op && question.key == frame.key();
-        let mut open = frame.sender() == self.sender()
-            && self.questions.get(&frame.request()).is_some_and(answers);
-        if self.mutated.by(Mutation::MatchAnswersByKey) {
-            open = self.questions.values().any(answers);
-            self.questions.retain(|_, question| !answers(question));
-        }
-        if !open {
-            self.stats.unexpected += 1;
-        }
-        open
-    }
-
-    /// Opens a question, which is asked again until it is answered.
-    fn ask(&mut self, now: Nanos, op: Op, key: &Key, generation: u32) -> u32 {
-        let request = self.take_request();
-        self.questions.insert(request, Question { op, key: *key, generation, attempts: 1 });
-        self.timers.set(now + self.config.retry.wait(1), Timer::Question(request));
-        request
-    }
-
-    pub(super) fn ask_again(&mut self, now: Nanos, request: u32, out: &mut Actions) {
-        let Some(question) = self.questions.get_mut(&request) else { return };
-        let once = match question.op {
-            Op::Update => self.mutated.by(Mutation::UpdateOnce),
-            Op::Invalidate => self.mutated.by(Mutation::InvalidateOnce),
-            _ => self.mutated.by(Mutation::OutgrownOnce),
-        };
-        if once {
-            return;
-        }
-        question.attempts += 1;
-        self.timers.set(now + self.config.retry.wait(question.attempts), Timer::Question(request));
-        self.stats.retries += 1;
-        self.send_question(request, out);
-    }
-
-    fn send_question(&self, request: u32, out: &mut Actions) {
-        let Some(question) = self.questions.get(&request) else { return };
-        let destination = if question.op == Op::Outgrown { CONTROLLER_IP } else { SERVICE_IP };
-        let message = Message::request(
-            self.address(),
-            destination,
-            question.op,
-            self.sender(),
-            request,
-            question.key,
-        );
-        match question.op {
-            Op::Outgrown => {
-                let generation = question.generation;
-                out.send(&message.with_mark(Mark { generation, version: 0, bitmap: 0 }));
-            }
-            Op::Update => {
-                let Some(Step::Updating { mark, value, .. }) =
-                    self.keys.get(&question.key).map(|state| &state.step)
-                else {
-                    return;
-                };
-                let message = message.with_mark(*mark).with_value(value);
-                out.send(&Message { room: capacity(mark.bitmap), ..message });
-            }
-            _ => out.send(&message),
         }
     }
 

@@ -45,7 +45,7 @@ impl Server {
             }
         }
         window.set(control.request, Seen::UnderWay);
-        if self.config.scheme == Scheme::Plain {
+        if self.config.scheme != Scheme::NetCache {
             let reply = ControlReply { status: Status::Rejected, length: 0 };
             self.answer_control(&key, &control, reply, out);
             return;
@@ -99,11 +99,11 @@ impl Server {
         out: &mut Actions,
     ) {
         let (status, length) = match result {
-            StoreResult::Value(value) if value.len() > MAX_CACHED_VALUE => {
+            StoreResult::Value(value, _) if value.len() > MAX_CACHED_VALUE => {
                 (Status::TooLarge, value.len() as u16)
             }
-            StoreResult::Value(value) => (Status::Ok, value.len() as u16),
-            StoreResult::NotFound => (Status::NotFound, 0),
+            StoreResult::Value(value, _) => (Status::Ok, value.len() as u16),
+            StoreResult::NotFound(_) => (Status::NotFound, 0),
             StoreResult::Done | StoreResult::Failed => (Status::Rejected, 0),
         };
         if status == Status::Ok && !self.mutated.by(Mutation::HoldNothing) {

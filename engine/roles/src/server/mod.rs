@@ -23,90 +23,37 @@
 //!    store knows from there what it has applied (rule 1). It need not remember more: questions
 //!    and records are made again (rules 4 and 5), messages of the controller may come twice.
 //!
-//! Where it lives: `requests` has rules 1 and 7, `coherence` rules 2 to 5, `control` rule 6.
+//! Where it lives: `requests` has rules 1 and 7, `coherence` rules 2 to 5, `control` rule 6. A server
+//! without a cache follows rules 1 and 8 only; one of FarReach these and those of `write_back`.
 
 mod coherence;
+mod config;
 mod control;
+mod offers;
+mod questions;
 mod requests;
+mod sequences;
 mod service;
 mod state;
+mod tombstones;
 mod window;
+mod write_back;
 
 use netkv_wire::{FrameView, Key, Op, partition, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
 use crate::timers::Timers;
-use crate::{
-    Actions, Applied, Backoff, CallId, MILLISECOND, Nanos, SECOND, ServerStats, StoreResult,
-};
+use crate::{Actions, Applied, CallId, Nanos, ServerStats, StoreResult};
+pub use config::{Scheme, ServerConfig};
 use control::ControlReply;
+use offers::Offers;
+use sequences::Sequences;
 use service::{Arrival, Service};
 use state::{Call, Calls, KeyState, Question, Record, Step, Timer};
+use tombstones::Tombstones;
 pub use window::WINDOW;
 use window::Window;
-
-/// How a server takes part in caching.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scheme {
-    /// There is no cache (NoCache).
-    Plain,
-    /// NetCache: write-through cache in the switch.
-    NetCache,
-}
-
-/// What a server is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ServerConfig {
-    /// Which server this is, from 0.
-    pub server: u16,
-    /// Number of servers that share the keys.
-    pub servers: u16,
-    /// How it takes part in caching.
-    pub scheme: Scheme,
-    /// First request number of its own; see [`crate::first_request`].
-    pub first_request: u32,
-    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
-    /// will do; 0 if the driver's time goes on itself.
-    pub epoch: Nanos,
-    /// Retries of INVALIDATE, UPDATE and OUTGROWN.
-    pub retry: Backoff,
-    /// How long ADMIT holds writes if no INSTALL comes.
-    pub lease: Nanos,
-    /// How long after the start unmarked writes that arrive are slow; longer than a frame can be
-    /// under way.
-    pub guard: Nanos,
-    /// Most writes that wait for one key; more are answered with "overloaded".
-    pub max_waiting: usize,
-    /// Requests of clients served in a second, if limited (server emulation).
-    pub service_rate: Option<f64>,
-    /// Most requests that wait for service; more are dropped.
-    pub service_queue: usize,
-}
-
-impl ServerConfig {
-    /// Server `server` of `servers` with the usual settings and no rate limit.
-    pub const fn new(server: u16, servers: u16, scheme: Scheme) -> Self {
-        Self {
-            server,
-            servers,
-            scheme,
-            first_request: 1,
-            epoch: 0,
-            retry: Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND },
-            lease: SECOND,
-            guard: 2 * SECOND,
-            max_waiting: 256,
-            service_rate: None,
-            service_queue: 256,
-        }
-    }
-
-    /// The second of its clock at `now`.
-    const fn second(&self, now: Nanos) -> u32 {
-        (self.epoch.saturating_add(now) / SECOND) as u32
-    }
-}
 
 /// One partition's storage server shim. See the head comment for its rules.
 #[derive(Debug)]
@@ -115,10 +62,16 @@ pub struct Server {
     guard_until: Nanos,
     next_request: u32,
     keys: FxHashMap<Key, KeyState>,
-    records: FxHashMap<Key, Record>,
     questions: FxHashMap<u32, Question>,
     windows: FxHashMap<u16, Window<netkv_wire::Status>>,
+    // NetCache
+    records: FxHashMap<Key, Record>,
     control_windows: FxHashMap<u16, Window<ControlReply>>,
+    // FarReach
+    sequences: Sequences,
+    offers: Offers,
+    tombstones: Tombstones,
+    // The work itself
     calls: Calls,
     timers: Timers<Timer>,
     service: Option<Service>,
@@ -142,10 +95,13 @@ impl Server {
             guard_until: now.saturating_add(config.guard),
             next_request: config.first_request,
             keys: FxHashMap::default(),
-            records: FxHashMap::default(),
             questions: FxHashMap::default(),
             windows: applied.senders().filter_map(window).collect(),
+            records: FxHashMap::default(),
             control_windows: FxHashMap::default(),
+            sequences: Sequences::default(),
+            offers: Offers::default(),
+            tombstones: Tombstones::default(),
             calls: Calls::default(),
             timers: Timers::new(),
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
@@ -193,7 +149,10 @@ impl Server {
             self.stats.malformed += 1;
             return;
         };
-        if partition(&frame.key(), self.config.servers) != self.config.server {
+        // A HORIZON is for this server whatever its key.
+        if partition(&frame.key(), self.config.servers) != self.config.server
+            && frame.op() != Op::Horizon
+        {
             self.stats.wrong_partition += 1;
             return;
         }
@@ -211,6 +170,13 @@ impl Server {
             Op::UpdateReply => self.on_update_reply(now, &frame, out),
             Op::OutgrownReply => self.on_outgrown_reply(&frame),
             Op::Admit | Op::Install | Op::Evicted => self.on_control(now, &frame, out),
+            op if self.config.scheme == Scheme::FarReach => match op {
+                Op::OfferReply => self.on_offer_reply(now, &frame),
+                Op::Restore => self.on_restore(now, &frame, out),
+                Op::Fetch => self.on_fetch(&frame, out),
+                Op::Horizon => self.on_horizon(now, &frame, out),
+                _ => self.stats.unexpected += 1,
+            },
             _ => self.stats.unexpected += 1,
         }
     }
@@ -230,6 +196,7 @@ impl Server {
             Some(Call::Read { client, sender, request, key }) => {
                 self.answer_read(client, sender, request, key, result, out);
             }
+            Some(Call::Query(query)) => self.on_queried(now, query, result, out),
             Some(Call::Key(key)) => self.on_key_stored(now, key, result, out),
             None => self.stats.unexpected += 1,
         }
@@ -255,6 +222,8 @@ impl Server {
             match timer {
                 Timer::Question(request) => self.ask_again(now, request, out),
                 Timer::Lease(key) => self.advance(now, &key, out),
+                Timer::OfferAgain(key) => self.offers.rest_is_over(&key),
+                Timer::Tombstones => self.drop_tombstones(now, out),
             }
         }
     }

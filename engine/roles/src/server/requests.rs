@@ -1,10 +1,10 @@
 //! Requests of clients: reads, and writes that have their effect once.
 
-use netkv_wire::{FrameView, Ip, Key, MAX_VALUE, Mark, Message, Op, Status};
+use netkv_wire::{FrameView, Ip, Key, MAX_VALUE, Mark, Message, Op, Stamp, Status};
 
-use super::Server;
 use super::state::{Call, Step, Write};
 use super::window::{Seen, Window};
+use super::{Scheme, Server};
 use crate::mutation::Mutation;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
@@ -17,9 +17,10 @@ impl Server {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
-        if is_reserved(&frame.key()) {
+        let passed_switch = self.config.scheme != Scheme::FarReach || self.is_numbered(frame);
+        if is_reserved(&frame.key()) || !passed_switch {
             self.stats.unexpected += 1;
-            out.send(&Message { source: self.address(), ..frame.reply(Status::Rejected) });
+            self.refuse(frame, Status::Rejected, out);
             return;
         }
         self.stats.served += 1;
@@ -39,6 +40,10 @@ impl Server {
     /// A read is served at once, whatever happens to its key.
     fn on_get(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         self.stats.reads += 1;
+        if self.config.scheme == Scheme::FarReach {
+            self.query(frame, out);
+            return;
+        }
         let key = frame.key();
         let call = self.calls.add(Call::Read {
             client: frame.source(),
@@ -63,8 +68,8 @@ impl Server {
     ) {
         let reply = Message::request(self.address(), client, Op::GetReply, sender, request, key);
         out.send(&match result {
-            StoreResult::Value(value) => reply.with_value(value),
-            StoreResult::NotFound => reply.with_status(Status::NotFound),
+            StoreResult::Value(value, _) => reply.with_value(value),
+            StoreResult::NotFound(_) => reply.with_status(Status::NotFound),
             StoreResult::Done | StoreResult::Failed => reply.with_status(Status::Rejected),
         });
     }
@@ -83,38 +88,87 @@ impl Server {
             self.on_write_again(now, frame, seen, out);
             return;
         }
+        if self.config.scheme == Scheme::FarReach && self.is_unknown(frame, seen) {
+            self.stats.unknown += 1;
+            self.end_at_once(frame, Status::Unknown, out);
+            return;
+        }
         if frame.value().len() > MAX_VALUE {
-            window.set(request, Seen::Ended(Status::TooLarge));
-            out.send(&Message { source: self.address(), ..frame.reply(Status::TooLarge) });
+            self.end_at_once(frame, Status::TooLarge, out);
             return;
         }
         let key = frame.key();
-        let waiting = self.keys.get(&key).map_or(0, |state| state.writes.len());
-        if waiting >= self.config.max_waiting {
+        if self.is_full(&key) {
             // Not remembered as seen: the retry may find room.
             self.stats.overloaded += 1;
-            out.send(&Message { source: self.address(), ..frame.reply(Status::Overloaded) });
+            self.refuse(frame, Status::Overloaded, out);
             return;
         }
-        window.set(request, Seen::UnderWay);
+        self.note(frame, Seen::UnderWay);
+        let write = self.write_of(arrived, frame);
+        self.take_up(now, &key, write, out);
+    }
+
+    /// Whether no more writes may wait for `key`.
+    pub(super) fn is_full(&self, key: &Key) -> bool {
+        let waiting = self.keys.get(key).map_or(0, |state| state.writes.len());
+        waiting >= self.config.max_waiting
+    }
+
+    /// The write in `frame`, which arrived then.
+    pub(super) fn write_of(&mut self, arrived: Nanos, frame: &FrameView<'_>) -> Write {
         let mut value = self.take_buffer();
         value.extend_from_slice(frame.value());
-        let write = Write {
+        Write {
             op: frame.op(),
-            sender,
-            request,
+            sender: frame.sender(),
+            request: frame.request(),
             client: frame.source(),
             mark: frame.mark(),
+            stamp: frame.stamp().unwrap_or_default(),
             guarded: arrived < self.guard_until,
             value,
-        };
-        match self.keys.get_mut(&key) {
+        }
+    }
+
+    /// Begins with a write, or lets it wait for what is under way for its key.
+    pub(super) fn take_up(&mut self, now: Nanos, key: &Key, write: Write, out: &mut Actions) {
+        match self.keys.get_mut(key) {
             Some(state) if !self.mutated.by(Mutation::OvertakeWrites) => {
                 state.writes.push_back(write);
             }
-            _ => self.start_write(now, &key, write, out),
+            _ => self.start_write(now, key, write, out),
         }
-        self.advance(now, &key, out);
+        self.advance(now, key, out);
+    }
+
+    /// Begins with a write of a key for which nothing is under way.
+    pub(super) fn start_write(&mut self, now: Nanos, key: &Key, write: Write, out: &mut Actions) {
+        match self.config.scheme {
+            Scheme::Plain => self.store(now, key, write, None, out),
+            Scheme::NetCache => self.start_coherent(now, key, write, out),
+            Scheme::FarReach => self.start_guarded(now, key, write, out),
+        }
+    }
+
+    /// Answers a write that is not carried out, and its copies alike.
+    fn end_at_once(&mut self, frame: &FrameView<'_>, status: Status, out: &mut Actions) {
+        self.note(frame, Seen::Ended(status));
+        self.refuse(frame, status, out);
+    }
+
+    /// Remembers what has become of a request.
+    fn note(&mut self, frame: &FrameView<'_>, seen: Seen<Status>) {
+        if let Some(window) = self.windows.get_mut(&frame.sender()) {
+            window.set(frame.request(), seen);
+        }
+    }
+
+    /// Answers a request that has no effect. A stamp says nothing then about the record.
+    pub(super) fn refuse(&self, frame: &FrameView<'_>, status: Status, out: &mut Actions) {
+        let stamped = self.config.scheme == Scheme::FarReach && frame.stamp().is_some();
+        let stamp = stamped.then(Stamp::default);
+        out.send(&Message { source: self.address(), stamp, ..frame.reply(status) });
     }
 
     /// A copy has no effect on the store. But on its way it has invalidated the entry again.
@@ -128,7 +182,11 @@ impl Server {
         match seen {
             Seen::Ended(status) if !self.mutated.by(Mutation::LeaveCopiesUnanswered) => {
                 self.stats.duplicates += 1;
-                out.send(&Message { source: self.address(), ..frame.reply(status) });
+                if self.config.scheme == Scheme::FarReach && status == Status::Ok {
+                    self.answer_copy(frame, out);
+                } else {
+                    self.refuse(frame, status, out);
+                }
             }
             Seen::Late => self.stats.late += 1,
             Seen::New | Seen::UnderWay | Seen::Ended(_) => self.stats.duplicates += 1,
@@ -151,7 +209,8 @@ impl Server {
         let id = self.calls.add(Call::Key(*key));
         let (sender, request) = (write.sender, write.request);
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
-        out.call(&StoreCall { id, op, key: *key, value: &write.value, origin });
+        let value = &write.value;
+        out.call(&StoreCall { id, op, key: *key, value, origin, sequence: None });
         if self.mutated.by(Mutation::AnswerBeforeStored) {
             self.answer_write(key, &write, Status::Ok, out);
         }
@@ -174,7 +233,7 @@ impl Server {
             Step::Fetching { mark, install } => {
                 let mut value = self.take_buffer();
                 let found = match result {
-                    StoreResult::Value(bytes) => {
+                    StoreResult::Value(bytes, _) => {
                         value.extend_from_slice(bytes);
                         Some(value)
                     }
@@ -189,6 +248,11 @@ impl Server {
                     self.push(now, &key, mark, found, install, out);
                 }
             }
+            Step::Looking(write) => self.on_looked(now, &key, write, result, out),
+            Step::Writing(write) => self.on_written(now, &key, write, result, out),
+            Step::Noting(write) => self.on_noted(now, &key, write, result, out),
+            Step::Checking(tombstone) => self.on_checked(tombstone, result, out),
+            Step::Dropping(tombstone) => self.on_dropped(tombstone, result),
             step => {
                 // Steps that wait for a frame are not ended by the store.
                 self.stats.unexpected += 1;
@@ -231,14 +295,17 @@ impl Server {
     }
 
     fn answer_write(&self, key: &Key, write: &Write, status: Status, out: &mut Actions) {
-        let reply = Message::request(
-            self.address(),
-            write.client,
-            write.op.reply(),
-            write.sender,
-            write.request,
-            *key,
-        );
-        out.send(&reply.with_status(status));
+        out.send(&self.reply_to_write(key, write, status));
+    }
+
+    pub(super) fn reply_to_write(
+        &self,
+        key: &Key,
+        write: &Write,
+        status: Status,
+    ) -> Message<'static> {
+        let Write { op, client, sender, request, .. } = *write;
+        Message::request(self.address(), client, op.reply(), sender, request, *key)
+            .with_status(status)
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 
-use netkv_wire::{FrameView, Ip, Mark, Op};
+use netkv_wire::{FrameView, Ip, Key, Mark, Op, Sequence, Stamp, bits};
 
+use super::tombstones::Tombstone;
 use crate::Nanos;
 
-/// A write of a client, from its arrival to its reply.
+/// A write of a client, or a RESTORE, from its arrival to its reply.
 #[derive(Debug)]
 pub(super) struct Write {
     pub(super) op: Op,
@@ -14,8 +15,44 @@ pub(super) struct Write {
     pub(super) request: u32,
     pub(super) client: Ip,
     pub(super) mark: Option<Mark>,
+    /// All 0 if it has none.
+    pub(super) stamp: Stamp,
     /// It has arrived in the guard time after the start.
     pub(super) guarded: bool,
+    pub(super) value: Vec<u8>,
+}
+
+impl Write {
+    /// Whether the key has no value afterwards.
+    pub(super) fn deletes(&self) -> bool {
+        match self.op {
+            Op::Restore => self.stamp.has(bits::DELETED),
+            op => op == Op::Delete,
+        }
+    }
+}
+
+/// A stamped read of a client, a FETCH, or a copy of a write that tells what is stored now: it
+/// waits for the store.
+#[derive(Debug)]
+pub(super) struct Query {
+    pub(super) op: Op,
+    pub(super) asker: Ip,
+    pub(super) sender: u16,
+    pub(super) request: u32,
+    pub(super) key: Key,
+    pub(super) generation: u32,
+    /// The switch has called the key hot.
+    pub(super) hot: bool,
+    /// The record that a read has brought along.
+    pub(super) embedded: Option<Box<Embedded>>,
+}
+
+/// A record of the switch that may be newer than the stored one.
+#[derive(Debug)]
+pub(super) struct Embedded {
+    pub(super) sequence: Sequence,
+    pub(super) deleted: bool,
     pub(super) value: Vec<u8>,
 }
 
@@ -68,6 +105,16 @@ pub(super) enum Step {
     Storing { write: Write, push: Option<Mark> },
     /// An UPDATE waits for its reply.
     Updating { mark: Mark, value: Vec<u8>, install: Option<Control> },
+    /// The store is asked what it has, before a write.
+    Looking(Write),
+    /// The store is given a write that is newer than what it has.
+    Writing(Write),
+    /// The store is given the origin of a write that is not newer, and so has no effect.
+    Noting(Write),
+    /// The store is asked whether a tombstone is still there.
+    Checking(Tombstone),
+    /// The store drops a tombstone.
+    Dropping(Tombstone),
 }
 
 /// A key for which something is under way, waits, or is held. Others take no memory.
@@ -108,7 +155,7 @@ pub(super) struct Record {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Question {
     pub(super) op: Op,
-    pub(super) key: netkv_wire::Key,
+    pub(super) key: Key,
     pub(super) generation: u32,
     pub(super) attempts: u32,
 }
@@ -119,16 +166,22 @@ pub(super) enum Timer {
     /// This question may have to be asked again.
     Question(u32),
     /// Writes of this key may no longer have to be held.
-    Lease(netkv_wire::Key),
+    Lease(Key),
+    /// This key may be offered again.
+    OfferAgain(Key),
+    /// More tombstones may be dropped.
+    Tombstones,
 }
 
 /// What a storage call is for.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(super) enum Call {
     /// A read of a client.
-    Read { client: Ip, sender: u16, request: u32, key: netkv_wire::Key },
+    Read { client: Ip, sender: u16, request: u32, key: Key },
+    /// What wants to know a record with its sequence.
+    Query(Query),
     /// The step of this key.
-    Key(netkv_wire::Key),
+    Key(Key),
 }
 
 /// The calls under way; their ids are reused.

@@ -7,8 +7,8 @@ pub mod program;
 pub mod switch;
 pub mod world;
 
-use netkv_roles::{CallId, Origin, StoreCall, StoreOp};
-use netkv_wire::{Key, Message, write_frame};
+use netkv_roles::{CallId, Origin, StoreCall, StoreOp, StoreResult};
+use netkv_wire::{Key, Message, Sequence, write_frame};
 
 pub fn frame_of(message: &Message<'_>) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -24,13 +24,15 @@ pub struct OwnedCall {
     key: Key,
     value: Vec<u8>,
     origin: Option<(u16, u32, u32)>,
+    sequence: Option<(u32, u32)>,
 }
 
 impl From<StoreCall<'_>> for OwnedCall {
     fn from(call: StoreCall<'_>) -> Self {
         let origin = call.origin.map(|it| (it.sender, it.request, it.second));
+        let sequence = call.sequence.map(|it| (it.life, it.number));
         let (op, value) = (call.op as u8, call.value.to_vec());
-        Self { id: call.id, op, key: call.key, value, origin }
+        Self { id: call.id, op, key: call.key, value, origin, sequence }
     }
 }
 
@@ -39,6 +41,42 @@ impl OwnedCall {
         let op = [StoreOp::Get, StoreOp::Put, StoreOp::Delete][usize::from(self.op)];
         let origin = |(sender, request, second)| Origin { sender, request, second };
         let origin = self.origin.map(origin);
-        StoreCall { id: self.id, op, key: self.key, value: &self.value, origin }
+        let sequence = self.sequence.map(sequence_of);
+        StoreCall { id: self.id, op, key: self.key, value: &self.value, origin, sequence }
     }
+}
+
+/// What came of a storage call, until the server hears of it.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum OwnedResult {
+    Value(Vec<u8>, (u32, u32)),
+    NotFound((u32, u32)),
+    Done,
+    Failed,
+}
+
+impl From<StoreResult<'_>> for OwnedResult {
+    fn from(result: StoreResult<'_>) -> Self {
+        match result {
+            StoreResult::Value(value, it) => Self::Value(value.to_vec(), (it.life, it.number)),
+            StoreResult::NotFound(it) => Self::NotFound((it.life, it.number)),
+            StoreResult::Done => Self::Done,
+            StoreResult::Failed => Self::Failed,
+        }
+    }
+}
+
+impl OwnedResult {
+    pub fn view(&self) -> StoreResult<'_> {
+        match self {
+            Self::Value(value, sequence) => StoreResult::Value(value, sequence_of(*sequence)),
+            Self::NotFound(sequence) => StoreResult::NotFound(sequence_of(*sequence)),
+            Self::Done => StoreResult::Done,
+            Self::Failed => StoreResult::Failed,
+        }
+    }
+}
+
+fn sequence_of((life, number): (u32, u32)) -> Sequence {
+    Sequence { life, number }
 }

@@ -5,14 +5,14 @@ use std::collections::BinaryHeap;
 
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Nanos, Scheme, Server,
-    ServerConfig, StoreResult,
+    ServerConfig,
 };
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
 
 use super::controller::Controller;
 use super::switch::{Node, Switch};
-use super::{OwnedCall, frame_of};
+use super::{OwnedCall, OwnedResult, frame_of};
 
 pub const MICROSECOND: Nanos = 1000;
 
@@ -46,7 +46,7 @@ enum Event {
     /// The store carries a call out.
     Execute(u16, OwnedCall),
     /// The server hears of it.
-    Stored(u16, u32, Option<Option<Vec<u8>>>),
+    Stored(u16, u32, OwnedResult),
     Churn,
 }
 
@@ -175,21 +175,12 @@ impl World {
                 frames.into_iter().for_each(|bytes| self.send(Node::Switch, bytes));
             }
             Event::Execute(server, call) => {
-                let result = match self.stores[usize::from(server)].execute(&call.view()) {
-                    StoreResult::Value(value) => Some(Some(value.to_vec())),
-                    StoreResult::NotFound => Some(None),
-                    _ => None,
-                };
+                let result = self.stores[usize::from(server)].execute(&call.view()).into();
                 let at = now + self.between(MICROSECOND, 30 * MICROSECOND);
                 self.schedule(at, Event::Stored(server, call.view().id, result));
             }
             Event::Stored(server, id, result) => {
-                let result = match &result {
-                    Some(Some(value)) => StoreResult::Value(value),
-                    Some(None) => StoreResult::NotFound,
-                    None => StoreResult::Done,
-                };
-                self.servers[usize::from(server)].on_stored(now, id, result, &mut out);
+                self.servers[usize::from(server)].on_stored(now, id, result.view(), &mut out);
                 self.carry_out(server, &out);
             }
             Event::Churn => {

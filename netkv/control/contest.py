@@ -6,8 +6,19 @@ coldest of them is compared with the new key (NetCache, slide "Cache Update").
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 
-from netkv.control.messages import Message, Status
+
+class Contender(Protocol):
+    """A key that wants the place of another; `count`: how often it was asked for, as is known."""
+
+    @property
+    def key(self) -> bytes: ...
+    @property
+    def count(self) -> int | None: ...
+
+
+C = TypeVar("C", bound=Contender)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +38,14 @@ class Candidate:
 
 
 @dataclass(slots=True)
-class Contest:
+class Contest(Generic[C]):
     """A candidate, and the counters of the entries that were drawn, as they come in."""
 
-    candidate: Candidate
+    candidate: C
     waiting: dict[int, int]
-    """Request of a STATS message that is not answered → generation of the entry."""
+    """Request for a counter that is not answered → generation of the entry."""
     counts: dict[int, int] = field(default_factory=dict)
-    """Generation of an entry → its reads in the epoch."""
+    """Generation of an entry → how often it was asked for in the epoch."""
 
     def loser(self, cached: Callable[[int], bool]) -> int | None:
         """The generation of the coldest entry that is colder than the candidate, or None.
@@ -49,13 +60,13 @@ class Contest:
         return min(colder, default=(0, None))[1]
 
 
-class Contests:
+class Contests(Generic[C]):
     """The contests that go on, a bounded number, each with a bounded number of messages."""
 
     def __init__(self, limit: int) -> None:
         """`limit`: contests at once."""
         self._limit = limit
-        self._by_request: dict[int, Contest] = {}
+        self._by_request: dict[int, Contest[C]] = {}
         self._keys: set[bytes] = set()
 
     def __contains__(self, key: bytes) -> bool:
@@ -71,24 +82,27 @@ class Contests:
         self._by_request.clear()
         self._keys.clear()
 
-    def open(self, candidate: Candidate, asked: dict[int, int]) -> None:
-        """A contest begins. `asked`: request of each STATS message → generation of the entry."""
+    def open(self, candidate: C, asked: dict[int, int]) -> None:
+        """A contest begins. `asked`: request for each counter → generation of the entry."""
         contest = Contest(candidate, asked)
         self._keys.add(candidate.key)
         for request in asked:
             self._by_request[request] = contest
 
-    def answer(self, request: int, reply: Message | None) -> Contest | None:
-        """A counter has come in or is given up (None); returns the contest if it was the last."""
+    def answer(self, request: int, count: int | None) -> Contest[C] | None:
+        """A counter has come in, or is not to be had (None): the contest, if it was the last."""
         contest = self._by_request.pop(request, None)
         if contest is None:
             return None
         generation = contest.waiting.pop(request)
-        counted = reply.mark if reply is not None and reply.status is Status.OK else None
-        # The key may have been brought in again since: that entry was not drawn.
-        if counted is not None and counted.generation == generation:
-            contest.counts[generation] = counted.version
+        if count is not None:
+            contest.counts[generation] = count
         if contest.waiting:
             return None
         self._keys.discard(contest.candidate.key)
         return contest
+
+    def asked(self, request: int) -> int | None:
+        """The generation of the entry whose counter was asked for."""
+        contest = self._by_request.get(request)
+        return None if contest is None else contest.waiting[request]

@@ -135,7 +135,8 @@ class NetCache(NoCache):
         """Take one event; then start on what waits, and send what may leave."""
         actions = super().handle(now, event)
         self._pump()
-        actions.extend(SendFrame(encode(message)) for message in self._outstanding.ready(now))
+        outstanding = self._outstanding
+        actions.extend(SendFrame(outstanding.frame(message)) for message in outstanding.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
@@ -213,7 +214,7 @@ class NetCache(NoCache):
         """Repeat or give up messages; begin the next epoch."""
         for message, again in self._outstanding.expired(now):
             if again:
-                yield SendFrame(encode(message))
+                yield SendFrame(self._outstanding.frame(message))
             else:
                 self._counts["messages_given_up"] += 1
                 yield from self._on_answer(message, None)

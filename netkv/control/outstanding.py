@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from netkv.control.base import Nanoseconds
-from netkv.control.messages import Mark, Message, Op
+from netkv.control.messages import Mark, Message, Op, Place, Stamp, encode
 from netkv.control.numbers import Numbers, wire
 from netkv.control.roundtrip import RoundTrip, Timeouts
+from netkv.control.topology import SERVICE_IP
 
 WINDOW = 4096
 """Numbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
@@ -20,6 +21,7 @@ class _Pending:
     number: int
     tries_left: int
     lane: int | None
+    to: int
     sent: Nanoseconds | None = None
     timeout: Nanoseconds = 0
     due: Nanoseconds = 0
@@ -62,14 +64,29 @@ class Outstanding:
     def __len__(self) -> int:
         return len(self._pending)
 
-    def add(self, op: Op, key: bytes, mark: Mark | None, tries: int, lane: int | None) -> int:
+    def add(
+        self,
+        op: Op,
+        key: bytes,
+        mark: Mark | None,
+        tries: int,
+        lane: int | None,
+        *,
+        stamp: Stamp | None = None,
+        place: Place | None = None,
+        value: bytes = b"",
+        to: int = SERVICE_IP,
+    ) -> int:
         """A request to `lane`, which is a receiver that remembers numbers, or None.
 
-        Returns its number. It leaves with `ready`.
+        `to` is the IPv4 address that it goes to. Returns its number. It leaves with `ready`.
         """
         number = self._numbers.take()
         request = wire(number)
-        pending = _Pending(Message(op, key, request, mark=mark), number, tries - 1, lane)
+        message = Message(
+            op, key, request, mark=mark, length=len(value), value=value, stamp=stamp, place=place
+        )
+        pending = _Pending(message, number, tries - 1, lane, to)
         self._pending[request] = pending
         self._ready.append(pending)
         if lane is not None:
@@ -90,6 +107,10 @@ class Outstanding:
             pending.sent = now
             self._wait(now, pending, self._round_trip(pending.message.op).timeout)
             yield pending.message
+
+    def frame(self, message: Message) -> bytes:
+        """The frame of a request that waits."""
+        return encode(message, destination=self._pending[message.request].to)
 
     def answered(self, now: Nanoseconds, reply: Message) -> Message | None:
         """The request that `reply` answers, which no longer waits; None if there is none."""

@@ -10,7 +10,7 @@ from netkv.control.contest import Candidate, Contests
 from netkv.control.entries import NetCacheOptions
 from netkv.control.epochs import Epochs
 from netkv.control.lifecycle import TRIES, Lifecycle
-from netkv.control.messages import Mark, Message, Op
+from netkv.control.messages import Mark, Message, Op, Status
 from netkv.control.outstanding import Outstanding
 from netkv.control.records import Records
 from netkv.control.topology import KEY_BYTES
@@ -41,7 +41,7 @@ class Popularity:
         self._counts = counts
         self._random = Random(options.seed)
         self._drawn = options.drawn
-        self._contests = Contests(options.max_contests)
+        self._contests: Contests[Candidate] = Contests(options.max_contests)
         self._epoch_request = 0
         self.epochs = Epochs(options.epoch)
 
@@ -82,7 +82,10 @@ class Popularity:
 
     def on_stats(self, request: int, reply: Message | None) -> Iterator[Action]:
         """A counter of a contest; with the last one the coldest entry goes, or the candidate."""
-        contest = self._contests.answer(request, reply)
+        counted = reply.mark if reply is not None and reply.status is Status.OK else None
+        # The key may have been brought in again since: that entry was not drawn.
+        ours = counted is not None and counted.generation == self._contests.asked(request)
+        contest = self._contests.answer(request, counted.version if counted and ours else None)
         if contest is None:
             return
         candidate = contest.candidate

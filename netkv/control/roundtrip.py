@@ -34,6 +34,13 @@ class Timeouts:
                 "ns (longest): they must be above 0 and in this order."
             )
 
+    def scaled(self, factor: float) -> "Timeouts":
+        """For hosts and links that take `factor` times as long (at least 1), at the same controller.
+
+        The shortest wait stays: it is the controller's own.
+        """
+        return Timeouts(round(self.first * factor), self.shortest, round(self.longest * factor))
+
 
 class RoundTrip:
     """The wait for replies of one kind."""

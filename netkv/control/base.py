@@ -192,7 +192,8 @@ class SendFrame:
 class Save:
     """Put these bytes in the place of what was saved before: all of it, or nothing, and durably.
 
-    Answered by `Saved`. What was saved outlives switch and controller. At most one is under way.
+    Answered by `Saved`, after a restart of the switch in the next life. What was saved outlives
+    switch and controller. At most one is under way.
     """
 
     save: int
@@ -208,6 +209,18 @@ class Recovered:
 
     phases: tuple[tuple[str, float], ...]
     counts: Mapping[str, int]
+
+    @property
+    def seconds(self) -> float:
+        """All phases together."""
+        return sum(seconds for _, seconds in self.phases)
+
+    def describe(self) -> str:
+        """For the list of events: `recovered in 0.3 s: collect 0.1 s, restore 0.2 s (keys 12)`."""
+        phases = ", ".join(f"{name} {seconds:.3g} s" for name, seconds in self.phases)
+        counts = ", ".join(f"{name} {number}" for name, number in self.counts.items())
+        text = f"recovered in {self.seconds:.3g} s"
+        return text + (f": {phases}" if phases else "") + (f" ({counts})" if counts else "")
 
 
 @dataclass(frozen=True, slots=True)

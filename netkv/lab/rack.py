@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netkv import resources, schemes
+from netkv.control import base
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
@@ -74,6 +75,8 @@ class Rack:
         self._nodes: dict[str, NodeProcess] = {}
         self._cabling: Cabling | None = None
         self._bundle = directory / "program.bundle"
+        self._saved = self._data(CONTROLLER) / "saved"
+        """What the controller has saved."""
         self._controller: Controller | None = None
         self._set_up = False
         """Whether the switch that runs now has had a controller."""
@@ -107,6 +110,8 @@ class Rack:
         try:
             if not self.program_hash:
                 await self.compile()
+            # A rack that comes up has no memory, also if another one ran in this directory.
+            self._saved.unlink(missing_ok=True)
             await self._start_nodes()
             await self._start_controller()
         except BaseException:
@@ -134,6 +139,12 @@ class Rack:
         await node.kill()
         self._tell("killed", name, f"The node '{name}' was killed.")
         self._on_processes(self._nodes)
+
+    def kill_controller_after(self, actions: int) -> None:
+        """Only the simulator can do it: raises `UsageError`."""
+        raise UsageError(
+            f"A live controller cannot be killed after {actions} more actions; 'kill' kills it now."
+        )
 
     async def stop_node(self, name: str) -> None:
         """Stops a node in order."""
@@ -297,7 +308,9 @@ class Rack:
             self._bundle,
             channel=self._conditions.channel,
             preload=preload,
+            saved=self._saved,
             tell=lambda text: self._tell("control", CONTROLLER, text),
+            on_recovered=self._recovered,
             on_failure=self._controller_failed,
         )
         self._control_bytes = 0
@@ -378,6 +391,9 @@ class Rack:
             self._fail(node.name, f"The node '{node.name}' {node.obituary()}")
             self._on_processes(self._nodes)
 
+    def _recovered(self, it: base.Recovered) -> None:
+        self._add(RackEvent(time.time(), "recovered", "switch", it.describe(), it))
+
     def _controller_failed(self, text: str) -> None:
         self._fail("controller", text)
 
@@ -387,7 +403,9 @@ class Rack:
             self.failed = event
 
     def _tell(self, kind: EventKind, node: str, text: str) -> RackEvent:
-        event = RackEvent(time.time(), kind, node, text)
+        return self._add(RackEvent(time.time(), kind, node, text))
+
+    def _add(self, event: RackEvent) -> RackEvent:
         self.events.append(event)
         self._on_event(event)
         return event

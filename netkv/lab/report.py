@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from netkv.control.base import Recovered
+
 EventKind = Literal[
     "starting",
     "ready",
@@ -19,8 +21,10 @@ EventKind = Literal[
     "control",
     "shift",
     "note",
+    "recovered",
 ]
-"""`failed` is an unexpected death; `killed` and `stopped` were asked for."""
+"""`failed` is an unexpected death; `killed` and `stopped` were asked for. `recovered`: a switch
+that had lost its memory is as before."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,8 @@ class RackEvent:
     """`switch`, `servers-0`, `client`, `controller`, or `rack` for the whole."""
     text: str
     """A sentence for people."""
+    recovered: Recovered | None = None
+    """What the control plane said of it, if it is that kind of event."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,9 @@ from finsy.proto import p4r
 from netkv.control import base
 from netkv.p4rt import entities
 
+_INSTANCE = 0
+"""Replication id of the copies of a clone session: there is one, so nobody asks which."""
+
 
 def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
     """The update that carries `write` out; `names` are those of the switch's program."""
@@ -16,6 +19,11 @@ def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
             return entities.insert(
                 names.table_entry(write.table, _matches(write), call, priority=write.priority)
             )
+        case base.ModifyEntry():
+            call = entities.Call(write.action, write.params)
+            return entities.modify(
+                names.table_entry(write.table, _matches(write), call, priority=write.priority)
+            )
         case base.DeleteEntry():
             return entities.delete(
                 names.table_entry(write.table, _matches(write), priority=write.priority)
@@ -23,9 +31,13 @@ def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
         case base.SetDefault():
             call = entities.Call(write.action, write.params)
             return entities.modify(names.default_entry(write.table, call))
+        case base.CloneSession():
+            return entities.insert(entities.clone_session(write.session, [(write.port, _INSTANCE)]))
 
 
-def _matches(write: base.InsertEntry | base.DeleteEntry) -> dict[str, entities.MatchValue]:
+def _matches(
+    write: base.InsertEntry | base.ModifyEntry | base.DeleteEntry,
+) -> dict[str, entities.MatchValue]:
     return {
         name: entities.Range(value.low, value.high) if isinstance(value, base.Range) else value
         for name, value in write.match.items()

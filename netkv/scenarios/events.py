@@ -24,8 +24,11 @@ FaultKind = Literal[
     "cut",
     "partition",
     "slow",
+    "controller-restart",
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
+SIMULATED_KINDS: tuple[FaultKind, ...] = ("controller-restart",)
+"""Faults that only the simulator can make: they happen only if they are asked for by name."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10)]
@@ -110,6 +113,9 @@ class TimelineEvent(Spec):
     """Start a node again that an earlier event stopped or killed."""
     kill: str | None = None
     """Kill a node as a power cut would (SIGKILL)."""
+    after_actions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
+    """With `kill: controller`, in the simulator: it dies once it has sent or saved so many things
+    more (frames, table writes, saves), before the next; at the latest when it is started again."""
     storage: Storage | None = None
     """With `start` of servers: whether they find their records. Left out: kept where the back end
     can keep them."""
@@ -136,6 +142,8 @@ class TimelineEvent(Spec):
             )
         if self.storage is not None and not (self.start or "").startswith("servers-"):
             raise ValueError("'storage' belongs to the start of servers ('start: servers-0')")
+        if self.after_actions is not None and self.kill != "controller":
+            raise ValueError("'after_actions' belongs to the death of one ('kill: controller')")
         return self
 
     @property
@@ -158,6 +166,8 @@ class TimelineEvent(Spec):
             return f"slow {self.slow.node}: factor {self.slow.factor:g}"
         value = getattr(self, self.action)
         text = f"{self.action} {value:g}" if isinstance(value, float) else f"{self.action} {value}"
+        if self.after_actions is not None:
+            return f"{text} after {self.after_actions} more actions"
         return text if self.storage is None else f"{text}, storage {self.storage}"
 
 
@@ -169,7 +179,7 @@ class RandomFaults(Spec):
     last: Annotated[float, Field(gt=0)]
     """Mean seconds that a fault lasts."""
     kinds: Annotated[list[FaultKind], Field(min_length=1)] | None = None
-    """Which they may be. Left out: all that are possible in this lab."""
+    """Which they may be. Left out: all that are possible in this lab, live and simulated."""
     nodes: list[str] | None = None
     """Which nodes they may hit. Left out: all, but the client's process is not stopped, and servers
     only if their back end keeps the records."""

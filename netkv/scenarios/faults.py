@@ -19,6 +19,7 @@ from typing import TypeAlias, TypeVar
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
     FAULT_KINDS,
+    SIMULATED_KINDS,
     Direction,
     FaultKind,
     LinkFault,
@@ -35,6 +36,8 @@ QUIET = 0.05
 """Share of the duration at its end in which no fault is at work."""
 _DIGITS = 6
 """Times are in whole microseconds."""
+_MOST_ACTIONS = 300
+"""Of a controller before it dies: that many send, load and check every entry of a soak's cache."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
 _T = TypeVar("_T")
@@ -58,15 +61,20 @@ def random_schedule(
 ) -> list[TimelineEvent]:
     """Faults and their ends over `duration` seconds, in the order of their times.
 
-    `kinds`: None is all that are possible in this lab. `nodes`: which they may hit; None is all,
-    but for the client's process, and servers are stopped only if they keep their records.
+    `kinds`: None is all that are possible in this lab on either clock. `nodes`: which they may
+    hit; None is all, but for the client's process, and servers are stopped only if they keep their
+    records.
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
     what their back end can do. Raises ValueError with a sentence for what is not possible.
     """
     check(lab, kinds, nodes, storage)
     if kinds is None:
-        kinds = [kind for kind in FAULT_KINDS if _targets(kind, lab, nodes, storage)]
+        kinds = [
+            kind
+            for kind in FAULT_KINDS
+            if kind not in SIMULATED_KINDS and _targets(kind, lab, nodes, storage)
+        ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
     held = {target: math.inf for event in besides if (target := about(event)) is not None}
@@ -135,6 +143,8 @@ def _targets(
         where, possible = "node", everything if nodes is None else list(node_names(lab))
     elif kind == "partition":
         where, possible = "channel", ["controller"]
+    elif kind == "controller-restart":
+        where, possible = "node", ["controller"]
     elif kind == "slow":
         where, possible = "slow", list(servers) if lab.service_rate is not None else []
     return [(where, name) for name in possible if nodes is None or name in nodes]
@@ -169,6 +179,13 @@ def _fault(
         return (
             TimelineEvent.model_validate({"at": begin, kind: node}),
             TimelineEvent(at=end, start=node, storage=found),
+        )
+    if kind == "controller-restart":
+        # Every order of magnitude alike: few end a step that has just begun, many a long one.
+        actions = int((_MOST_ACTIONS + 1) ** rng.random()) - 1
+        return (
+            TimelineEvent(at=begin, kill="controller", after_actions=actions),
+            TimelineEvent(at=end, start="controller"),
         )
     if kind == "partition":
         return (

@@ -15,6 +15,7 @@ class Rack(Protocol):
     """What events need from a rack."""
 
     async def kill(self, name: str) -> None: ...
+    def kill_controller_after(self, actions: int) -> None: ...
     async def stop_node(self, name: str) -> None: ...
     async def start_node(self, name: str, storage: Storage | None = None) -> None: ...
     async def impair(
@@ -33,6 +34,11 @@ def check_live(scenario: Scenario) -> None:
             f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim')."
         )
     for event in scenario.timeline():
+        if event.after_actions is not None:
+            raise UsageError(
+                f"The event at {event.at:g} s kills the controller between two of its actions "
+                f"('after_actions'). Only the simulator can do that ('--mode sim')."
+            )
         if event.storage == "kept" and scenario.lab.backend == "memory":
             raise UsageError(
                 f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
@@ -43,7 +49,9 @@ def check_live(scenario: Scenario) -> None:
 
 async def carry_out(event: TimelineEvent, rack: Rack) -> None:
     """Does what an event says that is no change of the load; raises `NetkvError` if it cannot."""
-    if event.kill is not None:
+    if event.after_actions is not None:
+        rack.kill_controller_after(event.after_actions)
+    elif event.kill is not None:
         await rack.kill(event.kill)
     elif event.stop is not None:
         await rack.stop_node(event.stop)

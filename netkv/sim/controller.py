@@ -5,8 +5,12 @@ Rules
 1. The control plane (netkv/control) decides, the same object as live; this module carries events in
    and actions out, each through the modelled control channel.
 2. A life begins with an empty switch and ends when switch or controller dies. Answers that belong
-   to a former life mean nothing.
+   to a former life mean nothing. What a controller had sent when it died reaches the switch all the
+   same, unless the next one loads the program before.
 3. A table write happens when it reaches the switch; its answer comes back through the channel.
+4. Saves go to a disk that outlives controllers (`disk`). One that is answered while the switch is
+   away is heard of in the next life, as live.
+5. A controller may die between any two steps: `may_step` is asked before each frame, write, save.
 """
 
 from __future__ import annotations
@@ -15,6 +19,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from netkv.control import base
+from netkv.sim.disk import Disk
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:
@@ -29,18 +34,25 @@ class SimController:
         simulation: _engine.Simulation,
         switch: int,
         tables: Tables,
+        disk: Disk,
         make: Callable[[], base.ControlPlane],
-        tell: Callable[[str], object],
+        tell: Callable[[base.Note | base.Recovered], object],
         on_write: Callable[[base.TableWrite, str], object],
+        may_step: Callable[[], bool] = lambda: True,
     ) -> None:
         """`make` makes the control plane, anew after the controller has died. `on_write` hears of
-        each table write that has reached the switch, and why it was refused (or nothing)."""
+        each table write that has reached the switch, and why it was refused (or nothing).
+        `may_step` is False once `die` was called because of it."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
+        self._disk = disk
+        self._saved: list[base.Saved] = []
+        """Answers of the disk that came while the switch was away."""
         self._make = make
         self._tell = tell
         self._on_write = on_write
+        self._may_step = may_step
         self._writes: dict[int, base.TableWrite] = {}
         """On their way to the switch, by token."""
         self._answers: dict[int, base.TableWritten] = {}
@@ -57,7 +69,8 @@ class SimController:
     @property
     def deadline(self) -> int | None:
         """When `timer` is to be called, if nothing happens before."""
-        return self._due
+        dues = [due for due in (self._due, self._disk.deadline) if due is not None]
+        return min(dues, default=None)
 
     @property
     def ready(self) -> bool:
@@ -77,12 +90,13 @@ class SimController:
 
     def start(self, preload: Sequence[bytes]) -> None:
         """The first life, with these keys to be cached."""
-        self._hear(base.Started())
+        self._hear(base.Started(self._disk.saved))
         if preload:
             self._hear(base.Preload(tuple(preload)))
 
     def switch_stopped(self) -> None:
         """The switch is away; nothing is heard of it and nothing reaches it."""
+        self._writes.clear()
         self._end()
 
     def switch_started(self) -> None:
@@ -93,41 +107,51 @@ class SimController:
             return
         self._alive = True
         self._hear(base.SwitchRestarted())
+        answers, self._saved = self._saved, []
+        for answer in answers:
+            self._hear(answer)
 
     def die(self) -> None:
-        """The controller is gone, with all that it knew."""
+        """The controller is gone, with all that it knew but for what it has saved."""
         self._died = True
+        self._disk.controller_dies(self._simulation.now())
+        self._saved.clear()
         self._end()
 
     def replace(self) -> None:
         """Another controller takes over a switch whose program was loaded anew."""
         self.control_plane = self._make()
+        self._writes.clear()
+        self._answers.clear()
         self._alive = True
         self._died = False
-        self._hear(base.Started())
+        self._hear(base.Started(self._disk.saved))
 
     def timer(self, now: int) -> None:
-        """Tells the control plane that its deadline has come, if it has."""
-        if self._alive and self._due is not None and self._due <= now:
+        """Tells the control plane that its deadline or a save's end has come, if it has."""
+        for answer in self._disk.advance(now):
+            if self._alive:
+                self._hear(answer)
+            else:
+                self._saved.append(answer)
+        if self._due is not None and self._due <= now:
             self._hear(base.Timer())
 
     def packet_in(self, frame: bytes) -> None:
         """A frame of the switch, packet-in header in front."""
         self.bytes += self._tables.frame_message_bytes(frame)
-        if self._alive:
-            port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
-            self._hear(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
+        port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
+        self._hear(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
 
     def digest(self, message: _engine.DigestMessage) -> None:
         """A digest of the switch."""
         self.bytes += self._tables.digest_message_bytes(message)
-        if self._alive:
-            key, count, epoch = message[1]
-            self._hear(
-                base.HotKey(
-                    key.rjust(16, b"\0"), int.from_bytes(count, "big"), int.from_bytes(epoch, "big")
-                )
+        key, count, epoch = message[1]
+        self._hear(
+            base.HotKey(
+                key.rjust(16, b"\0"), int.from_bytes(count, "big"), int.from_bytes(epoch, "big")
             )
+        )
 
     def write_arrived(self, token: int) -> None:
         """A table write has reached the switch."""
@@ -142,24 +166,31 @@ class SimController:
     def answered(self, token: int) -> None:
         """The answer to a table write has come."""
         answer = self._answers.pop(token, None)
-        if answer is not None and self._alive:
+        if answer is not None:
             self._hear(answer)
 
     def _end(self) -> None:
         self._alive = False
         self._due = None
-        self._writes.clear()
         self._answers.clear()
 
     def _hear(self, event: base.Event) -> None:
-        for action in self.control_plane.handle(self._simulation.now(), event):
+        if not self._alive:
+            return
+        now = self._simulation.now()
+        for action in self.control_plane.handle(now, event):
+            if isinstance(action, base.Note | base.Recovered):
+                self._tell(action)
+                continue
+            if not self._may_step():
+                return
             match action:
                 case base.SendFrame(frame, egress_port):
                     header = (egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
                     self.bytes += self._tables.frame_message_bytes(frame)
                     self._simulation.packet_out(self._switch, header + frame)
-                case base.Note():
-                    self._tell(action.describe())
+                case base.Save():
+                    self._disk.save(now, action)
                 case _:
                     self._token += 1
                     self._writes[self._token] = action

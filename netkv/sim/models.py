@@ -93,11 +93,22 @@ class SwitchModel(Spec):
 
 
 class ControlModel(Spec):
-    """The channel between a switch and its controller."""
+    """The controller of a switch, and the channel between them."""
 
     latency: Annotated[float, Field(ge=0, le=1e6)]
+    """Of the channel."""
     rate: Positive
     """Messages in each direction; table writes are messages, so it limits updates too."""
+    save_time: Annotated[float, Field(ge=0, le=1e7)] = 5_000.0
+    """Of the controller's disk, for a save of no bytes: the file half of it, its directory the
+    other half. What is saved is there after the first."""
+    save_mib_per_s: Positive = 200.0
+    """What the disk writes."""
+
+    def save_nanoseconds(self, size: int) -> tuple[int, int]:
+        """How long it takes until `size` bytes are there, and from then until that is certain."""
+        half = round(self.save_time * 500)
+        return half + round(size / (self.save_mib_per_s * 2**20) * 1e9), half
 
 
 class Profile(Spec):

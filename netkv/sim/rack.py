@@ -25,6 +25,7 @@ from netkv.lab.sampling import ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
+from netkv.sim.disk import Disk
 from netkv.sim.models import Profile
 from netkv.sim.tables import Tables
 
@@ -90,6 +91,8 @@ class SimRack:
         self._control_bytes = 0
         self._sampled_at = 0.0
         self._controllers: list[SimController] = []
+        self._steps_left: int | None = None
+        """Of the controllers before they die; None: they do not."""
         self.engine_cpu = 0.0
         """Seconds on a core that `advance` has spent in the engine; its other ones are Python's."""
 
@@ -175,9 +178,11 @@ class SimRack:
                     self._simulation,
                     number,
                     Tables(self._engines[number], self._bundle),
+                    Disk(self.profile.control),
                     functools.partial(self._scheme.control_plane, spec, plan.topology),
-                    lambda text: self._say("control", "controller", text),
+                    functools.partial(self._told, self.switches[number]),
                     functools.partial(self._on_write, self.switches[number]),
+                    self._may_step,
                 )
             )
         for controller, plan in zip(self._controllers, self.network.switches, strict=True):
@@ -222,6 +227,14 @@ class SimRack:
         self._stop(name)
         self._say("killed", name, f"The node '{name}' was killed.")
 
+    def kill_controller_after(self, actions: int) -> None:
+        """The controllers die once they have carried out so many actions more, before the next:
+        frames, table writes and saves count. At the latest they die when they are started again.
+        """
+        if "controller" in self._down:
+            raise NodeError("The node 'controller' is not running.")
+        self._steps_left = actions
+
     async def stop_node(self, name: str) -> None:
         """The same as `kill`: nothing simulated has anything to put in order."""
         self._stop(name)
@@ -234,6 +247,8 @@ class SimRack:
     def start_again(self, name: str, *, keep_storage: bool) -> None:
         """As `start_node`; `keep_storage` says whether a server's store is still there."""
         self._check_name(name)
+        if name == "controller" and self._steps_left is not None:
+            self._die_between_steps()
         if name not in self._down:
             raise UsageError(f"The node '{name}' is running already.")
         self._down.discard(name)
@@ -272,11 +287,26 @@ class SimRack:
             for client in range(1, self.spec.lab.clients + 1):
                 simulation.set_client(client, False)
         elif name == "controller":
+            self._steps_left = None
             for controller in self._controllers:
                 controller.die()
         else:
             for server in self._servers_of(name):
                 simulation.stop_server(server)
+
+    def _may_step(self) -> bool:
+        """Whether a controller may go on; if not, all of them have just died."""
+        if self._steps_left is None:
+            return True
+        if self._steps_left > 0:
+            self._steps_left -= 1
+            return True
+        self._die_between_steps()
+        return False
+
+    def _die_between_steps(self) -> None:
+        self._stop("controller")
+        self._say("killed", "controller", "The node 'controller' was killed between two actions.")
 
     async def impair(
         self, name: str, direction: Literal["to", "from"], impairment: Mapping[str, float]
@@ -406,7 +436,15 @@ class SimRack:
                 f"  {suggest(name, self.nodes, label='Nodes')}"
             )
 
+    def _told(self, switch: str, action: base.Note | base.Recovered) -> None:
+        if isinstance(action, base.Note):
+            self._say("control", "controller", action.describe())
+        else:
+            self._add(RackEvent(self.now, "recovered", switch, action.describe(), action))
+
     def _say(self, kind: EventKind, node: str, text: str) -> None:
-        event = RackEvent(self.now, kind, node, text)
+        self._add(RackEvent(self.now, kind, node, text))
+
+    def _add(self, event: RackEvent) -> None:
         self.events.append(event)
         self._on_event(event)

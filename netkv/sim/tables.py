@@ -43,12 +43,19 @@ class Tables:
         return ""
 
     def _carry_out(self, write: base.TableWrite) -> None:
+        if isinstance(write, base.CloneSession):
+            self._switch.insert_clone_session(write.session, [(write.port, 0)])
+            return
         table = self._schema.tables.named(write.table)
         match write:
-            case base.InsertEntry():
+            case base.InsertEntry() | base.ModifyEntry():
                 action = self._schema.actions.named(write.action)
                 call: _engine.Action = ("action", action.id, _params(action, write.params))
-                self._switch.insert_entry(table.id, _matches(table, write), call, write.priority)
+                matches = _matches(table, write)
+                if isinstance(write, base.InsertEntry):
+                    self._switch.insert_entry(table.id, matches, call, write.priority)
+                else:
+                    self._switch.modify_entry(table.id, matches, call, write.priority)
             case base.DeleteEntry():
                 self._switch.delete_entry(table.id, _matches(table, write), write.priority)
             case base.SetDefault():
@@ -57,7 +64,8 @@ class Tables:
 
     def write_message_bytes(self, write: base.TableWrite) -> int:
         """Bytes of the P4Runtime update."""
-        kind = (type(write).__name__, write.table, getattr(write, "action", ""))
+        names = (getattr(write, name, "") for name in ("table", "action"))
+        kind = (type(write).__name__, *names)
         if kind not in self._sizes:
             self._sizes[kind] = update(self._names, write).ByteSize()
         return self._sizes[kind]
@@ -75,7 +83,9 @@ class Tables:
         return sum(len(value) + 4 for value in message[1]) + 40
 
 
-def _matches(table: Table, write: base.InsertEntry | base.DeleteEntry) -> list[_engine.Match]:
+def _matches(
+    table: Table, write: base.InsertEntry | base.ModifyEntry | base.DeleteEntry
+) -> list[_engine.Match]:
     matches: list[_engine.Match] = []
     for name, value in write.match.items():
         key = table.key(name)

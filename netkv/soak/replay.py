@@ -101,21 +101,21 @@ class _Watched:
             rack.watch([self.key], FRAMES)
 
     def _on_event(self, event: RackEvent) -> None:
-        if event.kind in ("control", "ready", "failed"):
+        if event.kind in ("control", "ready", "failed", "recovered", "killed"):
             self._say(round(event.time * 1e9), f"-- {event.node}: {event.text}")
 
     def _on_fault(self, now: float, what: str) -> None:
         self._say(round(now * 1e9), f"** {what}")
 
     def _on_write(self, switch: str, write: base.TableWrite, error: str) -> None:
-        if self.key is None or isinstance(write, base.SetDefault):
+        if self.key is None or isinstance(write, base.SetDefault | base.CloneSession):
             return
         if write.match.get("key") != int.from_bytes(self.key):
             return
         fields = ""
-        if isinstance(write, base.InsertEntry):
+        if not isinstance(write, base.DeleteEntry):
             fields = " ".join(f" {name} {value}" for name, value in write.params.items())
-        what = "insert" if isinstance(write, base.InsertEntry) else "delete"
+        what = type(write).__name__.removesuffix("Entry").lower()
         refused = f" REFUSED: {error}" if error else ""
         text = f"++ {switch}: {what} entry of {write.table}{fields}{refused}"
         self._say(self.racks[0].nanoseconds, text)

@@ -119,7 +119,12 @@ def _constant(profile: Profile) -> Profile:
 
 
 def _simpler_fault(fault: Fault) -> Iterator[Fault]:
-    """A fault of one direction only; or a shorter one."""
+    """A fault of one direction only, a death sooner or at once; or a shorter one."""
+    actions = fault.begin.after_actions
+    if actions is not None:
+        for fewer in (None, *_less(actions, 0)):
+            begin = fault.begin.model_copy(update={"after_actions": fewer})
+            yield fault.model_copy(update={"begin": begin})
     link = fault.begin.link
     if link is not None and link.direction == "both":
         for direction in ("to", "from"):

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
@@ -12,9 +13,11 @@ import pytest
 from finsy.proto import p4r
 
 from netkv.control import base
+from netkv.errors import NetkvError
 from netkv.lab import cabling, controller
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
+from netkv.lab.saving import SaveFile
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.p4rt.client import ControllerError
 from netkv.p4rt.errors import Code, RpcError
@@ -35,6 +38,13 @@ class Names:
 
     def packet_metadata(self, packet: p4r.PacketIn) -> dict[str, int]:
         return {"ingress_port": 7}
+
+
+def label(update: p4r.Update) -> str:
+    entity = update.entity
+    session = entity.packet_replication_engine_entry.clone_session_entry
+    name = entity.table_entry.metadata.decode() or f"clone-{session.session_id}"
+    return name + ("*" if update.type == p4r.Update.MODIFY else "")
 
 
 class Switch:
@@ -72,7 +82,7 @@ class Client:
         self.switch.log.append(f"load {bundle.decode()}")
 
     async def write(self, updates: Sequence[p4r.Update]) -> None:
-        tables = [update.entity.table_entry.metadata.decode() for update in updates]
+        tables = [label(update) for update in updates]
         self.switch.log.append("write " + " ".join(tables))
         if "hang" in tables:
             await asyncio.Event().wait()
@@ -157,7 +167,9 @@ class Running:
         bundle = path / "bundle"
         bundle.write_text("program")
         self.told: list[str] = []
+        self.recovered: list[base.Recovered] = []
         self.failures: list[str] = []
+        self.saved = path / "saved"
         self.channel = ControlChannel()
         self.controller = Controller(
             scheme,
@@ -166,7 +178,9 @@ class Running:
             bundle,
             channel=self.channel,
             preload=preload,
+            saved=self.saved,
             tell=self.told.append,
+            on_recovered=self.recovered.append,
             on_failure=self.failures.append,
         )
 
@@ -195,6 +209,8 @@ async def test_order_of_writes_and_frames_is_kept_and_neighbours_share_a_batch(
         base.SendFrame(b"y"),
         base.SendFrame(b"z"),
         base.SetDefault(4, "c", "act", {}),
+        base.ModifyEntry(5, "d", {"key": 1}, "act", {}),
+        base.CloneSession(6, 9, 510),
     ]
     async with Running(script, tmp_path):
         assert switch.log == [
@@ -204,10 +220,10 @@ async def test_order_of_writes_and_frames_is_kept_and_neighbours_share_a_batch(
             "write a",
             "send y",
             "send z",
-            "write c",
+            "write c* d* clone-9",
         ]
     written = [event.write for event in script.heard if isinstance(event, base.TableWritten)]
-    assert written == [1, 2, 3, 4]
+    assert written == [1, 2, 3, 4, 5, 6]
 
 
 async def test_each_refused_write_is_answered_with_its_own_error(
@@ -347,3 +363,103 @@ async def test_switch_that_restarts_while_the_channel_is_cut_is_set_up_after(
         await asyncio.sleep(0.2)
         assert switch.log == ["load program", "write a"] * 2
         assert script.heard.count(base.SwitchRestarted()) == 1
+
+
+def saves(script: Script) -> list[base.Saved]:
+    return [event for event in script.heard if isinstance(event, base.Saved)]
+
+
+async def test_a_save_waits_for_what_was_said_before_it_and_nothing_waits_for_a_save(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [
+        base.SendFrame(b"x"),
+        base.Save(1, b"one"),
+        insert(1, "hang"),
+        base.Save(2, b"two"),
+    ]
+    async with Running(script, tmp_path) as running:
+        assert switch.log == ["load program", "send x", "write hang"]
+        assert saves(script) == [base.Saved(1, ok=True)]
+        assert running.saved.read_bytes() == b"one"
+
+
+async def test_a_save_is_answered_in_the_next_life_of_the_switch_if_one_ended_before(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    script.first = [insert(1, "hang"), base.Save(7, b"kept")]
+    async with Running(script, tmp_path) as running:
+        script.first = []
+        switch.down = True
+        switch.break_streams()
+        await asyncio.sleep(0.1)
+        assert running.saved.read_bytes() == b"kept"
+        assert saves(script) == []
+        switch.down = False
+        await asyncio.sleep(0.3)
+        assert script.heard[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
+
+
+async def test_a_save_that_fails_is_answered_with_its_reason_and_the_controller_goes_on(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    running = Running(script, tmp_path)
+    script.then = lambda event: [base.Save(3, b"x")] if isinstance(event, base.PacketIn) else []
+    async with running:
+        running.saved.mkdir()
+        (running.saved / "in-the-way").touch()
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"now"))
+        await asyncio.sleep(0.1)
+        (answer,) = saves(script)
+        assert not answer.ok
+        assert "could not be saved" in answer.error
+        assert running.controller.running
+
+
+async def test_a_controller_that_cannot_read_what_was_saved_does_not_begin_without_it(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    running = Running(script, tmp_path)
+    running.saved.mkdir()
+    await running.controller.start()
+    await asyncio.sleep(0.1)
+    assert "cannot be read" in running.failures[0]
+    assert switch.log == []
+    with pytest.raises(NetkvError, match="cannot be read"):
+        await running.controller.stop()
+
+
+async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_way(
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script.first = [base.Save(1, b"first")]
+    async with Running(script, tmp_path):
+        assert script.heard[0] == base.Started(None)
+    go_on = threading.Event()
+    real = SaveFile.write
+
+    def slow(self: SaveFile, data: bytes) -> bool:
+        assert go_on.wait(10)
+        return real(self, data)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(SaveFile, "write", slow)
+        killed = Script()
+        killed.first = [base.Save(2, b"never")]
+        async with Running(killed, tmp_path):
+            assert killed.heard[0] == base.Started(b"first")
+        go_on.set()
+        await asyncio.sleep(0.1)
+    following = Script()
+    async with Running(following, tmp_path):
+        assert following.heard[0] == base.Started(b"first")
+
+
+async def test_recoveries_are_told_with_their_phases(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    recovered = base.Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
+    script.first = [recovered]
+    async with Running(script, tmp_path) as running:
+        assert running.recovered == [recovered]
+    assert recovered.describe() == "recovered in 0.75 s: collect 0.25 s, restore 0.5 s (records 12)"

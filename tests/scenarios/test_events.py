@@ -33,6 +33,10 @@ def error_of(*events: str, more: str = "", head: str = HEAD) -> str:
     ("event", "text"),
     [
         ("{at: 1, kill: controller}", "kill controller"),
+        (
+            "{at: 1, kill: controller, after_actions: 3}",
+            "kill controller after 3 more actions",
+        ),
         ("{at: 1, partition: controller}", "partition controller"),
         ("{at: 1, link: {node: client, loss: 0.1}}", "link of client: loss 0.1"),
         (
@@ -68,6 +72,8 @@ def test_every_fault_is_told_in_the_list_of_events(event: str, text: str) -> Non
         ("{at: 1, link: {node: client, loss: 1}}", ["'client' loses every frame at the end"]),
         ("{at: 1, slow: {node: client, factor: 2}}", ["no node 'client'", "servers-0"]),
         ("{at: 1, slow: {node: servers-0, factor: 0.5}}", ["'events.0.slow.factor' is 0.5"]),
+        ("{at: 1, kill: switch, after_actions: 3}", ["'after_actions' belongs to", "controller"]),
+        ("{at: 1, kill: controller, after_actions: -1}", ["after_actions' is -1"]),
         ("{at: 1, stop: switch, storage: lost}", ["'storage' belongs to the start of servers"]),
         ("{at: 1, link: {node: client, loss: 0.1}, rate: 5}", ["exactly one of", "link and rate"]),
     ],
@@ -104,6 +110,12 @@ def test_memory_cannot_be_kept_live_and_a_disk_can() -> None:
         check_live(scenario)
     check_live(loader.override(scenario, ["lab.backend=rocksdb"]))
     check_live(loads(events[0], "{at: 2, start: servers-0, storage: lost}"))
+
+
+def test_a_death_between_two_actions_is_one_of_the_simulator() -> None:
+    scenario = loads("{at: 1.5, kill: controller, after_actions: 3}", "{at: 2, start: controller}")
+    with pytest.raises(UsageError, match=r"at 1\.5 s kills the controller .*'--mode sim'"):
+        check_live(scenario)
 
 
 def test_link_of_both_directions_is_two_orders_and_zero_heals() -> None:

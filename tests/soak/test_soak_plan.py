@@ -60,6 +60,8 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn() -> None:
             if link is not None:
                 kinds += [name for name in ("duplicate", "reorder", "delay") if getattr(link, name)]
                 kinds += ["loss"] * (0 < link.loss < 1)
+            between = fault.begin.after_actions is not None
+            kinds += ["controller-restart"] * between
             seen.update(kinds or [fault.begin.action])
             seen["storage kept"] += fault.end.storage == "kept"
     for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):

@@ -1,0 +1,204 @@
+"""One life of a switch: a connection over which a control plane hears events and acts.
+
+Rules
+-----
+1. What the control plane says is carried out in the order it was said. Table writes that stand
+   together go into one Write.
+2. What belongs to a life (writes not answered, packets not handled) is forgotten with it, but for
+   saves and their answers: these are the controller's (`saves_left`, `answers_left`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from netkv.control import base
+from netkv.lab.channel import ControlChannel
+from netkv.p4rt import entities, updates
+from netkv.p4rt.client import ControllerError, P4RuntimeClient
+
+_DIGEST_DELAY_NS = 5_000_000
+"""How long the switch may gather digests into a list."""
+_DIGEST_LIST = 64
+_DIGEST_ACK_NS = 1_000_000_000
+"""After this long without acknowledgement the switch may report the same key again."""
+
+
+class Life:
+    """One connection: what the switch says becomes events, what comes back is carried out."""
+
+    def __init__(
+        self,
+        client: P4RuntimeClient,
+        channel: ControlChannel,
+        control_plane: base.ControlPlane,
+        note_bytes: Callable[[int], None],
+        carry_out: Callable[[base.Save | base.Recovered | base.Note], None],
+    ) -> None:
+        """`carry_out` does what is no matter of the switch."""
+        self._client = client
+        self._channel = channel
+        self._names = client.names
+        self._control_plane = control_plane
+        self._note_bytes = note_bytes
+        self._carry_out_elsewhere = carry_out
+        self._events: asyncio.Queue[base.Event] = asyncio.Queue()
+        self._actions: deque[tuple[int, base.Action]] = deque()
+        """With the number of cuts of the channel when it was decided."""
+        self._decided = asyncio.Event()
+        """Set while there may be actions."""
+
+    async def enable_digests(self) -> None:
+        """Asks the switch for the digests that the control plane wants."""
+        wanted = [
+            entities.insert(
+                self._names.digest(
+                    digest,
+                    max_timeout_ns=_DIGEST_DELAY_NS,
+                    max_list_size=_DIGEST_LIST,
+                    ack_timeout_ns=_DIGEST_ACK_NS,
+                )
+            )
+            for digest in self._control_plane.digests
+        ]
+        if wanted:
+            await self._client.write(wanted)
+
+    def hear(self, event: base.Event) -> None:
+        """Takes an event for the control plane."""
+        self._events.put_nowait(event)
+
+    def saves_left(self) -> list[base.Save]:
+        """After the end: saves that were said and not carried out."""
+        return [action for _, action in self._actions if isinstance(action, base.Save)]
+
+    def answers_left(self) -> list[base.Saved]:
+        """After the end: answers to saves that the control plane has not heard."""
+        left: list[base.Saved] = []
+        while not self._events.empty():
+            if isinstance(event := self._events.get_nowait(), base.Saved):
+                left.append(event)
+        return left
+
+    async def run(self, first: Sequence[base.Event]) -> None:
+        """Runs until the stream breaks; raises `ControllerError`."""
+        for event in first:
+            self.hear(event)
+        tasks = [
+            asyncio.create_task(self._decide()),
+            asyncio.create_task(self._carry_out()),
+            asyncio.create_task(self._hear_packets()),
+            asyncio.create_task(self._hear_digests()),
+        ]
+        try:
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in tasks:
+                task.cancel()
+            results = await asyncio.gather(*tasks, return_exceptions=True)
+        errors = [error for error in results if isinstance(error, Exception)]
+        # A fault of ours, if there is one, is worth more than the broken stream that it causes.
+        faults = [error for error in errors if not isinstance(error, ControllerError)]
+        if errors:
+            raise (faults or errors)[0]
+        assert done
+
+    async def _decide(self) -> None:
+        """Feeds events and the timer to the control plane; the only place that calls it."""
+        timed = False
+        while True:
+            event = await self._next_event(timed)
+            timed = isinstance(event, base.Timer)
+            for action in self._control_plane.handle(time.monotonic_ns(), event):
+                if not isinstance(action, base.SendFrame) or not self._channel.loses():
+                    self._actions.append((self._channel.cuts, action))
+                    self._decided.set()
+            # Neither many events nor a timer that is always due may starve the other tasks.
+            await asyncio.sleep(0)
+
+    async def _next_event(self, timed: bool) -> base.Event:
+        """The timer if it is due and was not the last event, else what comes first."""
+        deadline = self._control_plane.deadline()
+        rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
+        if rest is not None and rest <= 0:
+            if not timed:
+                return base.Timer()
+            rest = 0.001
+        try:
+            async with asyncio.timeout(rest):
+                return await self._events.get()
+        except TimeoutError:
+            return base.Timer()
+
+    async def _carry_out(self) -> None:
+        while True:
+            if not self._actions:
+                self._decided.clear()
+                await self._decided.wait()
+            if writes := self._leading_writes():
+                await self._write(writes)
+                continue
+            cuts, action = self._actions.popleft()
+            match action:
+                case base.SendFrame(frame, egress_port):
+                    # It may have waited behind a write that stalled.
+                    if self._channel.loses(since=cuts):
+                        continue
+                    packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
+                    self._note_bytes(packet.ByteSize())
+                    await self._client.packet_out(packet)
+                case base.Save() | base.Recovered() | base.Note():
+                    self._carry_out_elsewhere(action)
+
+    def _leading_writes(self) -> list[base.TableWrite]:
+        """The table writes at the head of the actions, taken off."""
+        writes: list[base.TableWrite] = []
+        while self._actions and isinstance(write := self._actions[0][1], base.TableWrite):
+            writes.append(write)
+            self._actions.popleft()
+        return writes
+
+    async def _write(self, writes: Sequence[base.TableWrite]) -> None:
+        """Carries out table writes that stand together and answers each."""
+        messages = [updates.update(self._names, write) for write in writes]
+        await self._channel.whole()
+        self._note_bytes(sum(message.ByteSize() for message in messages))
+        failed: dict[int, str] = {}
+        try:
+            await self._client.write(messages)
+        except ControllerError as refused:
+            if refused.disconnected:
+                raise
+            failed = {index: str(each) for index, each in refused.failed.items()}
+            if not failed:
+                # The Write was refused as a whole.
+                failed = dict.fromkeys(range(len(writes)), str(refused))
+        await self._channel.whole()
+        for index, write in enumerate(writes):
+            error = failed.get(index, "")
+            written = base.TableWritten(write.write, index not in failed, error)
+            self.hear(written)
+
+    async def _hear_packets(self) -> None:
+        async for packet in self._client.packets():
+            if self._channel.loses():
+                continue
+            self._note_bytes(packet.ByteSize())
+            port = self._names.packet_metadata(packet).get("ingress_port", 0)
+            self.hear(base.PacketIn(port, packet.payload))
+
+    async def _hear_digests(self) -> None:
+        async for message in self._client.digests():
+            if self._channel.loses():
+                continue
+            self._note_bytes(message.ByteSize())
+            await self._client.acknowledge(message)
+            for members in self._names.digest_members(message):
+                self.hear(
+                    base.HotKey(
+                        members["key"].to_bytes(16, "big"), members["count"], members["epoch"]
+                    )
+                )

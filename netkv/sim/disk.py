@@ -1,0 +1,66 @@
+"""The disk of a simulated controller: what is saved on it, and what is on its way there.
+
+Rules
+-----
+1. Saves are carried out one after another in the order they were given, each answered once.
+2. What is saved stays, whoever dies. A save is there when its file is, and answered when its
+   directory is: who dies in between has saved without knowing.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+from netkv.control import base
+from netkv.sim.models import ControlModel
+
+
+class Disk:
+    """Belongs to the place of a controller; controllers come and go."""
+
+    def __init__(self, model: ControlModel) -> None:
+        self._model = model
+        self._waiting: deque[base.Save] = deque()
+        """The first is under way."""
+        self._there_at = 0
+        self._answered_at = 0
+        self._saved: bytes | None = None
+
+    @property
+    def saved(self) -> bytes | None:
+        """What was saved last."""
+        return self._saved
+
+    @property
+    def deadline(self) -> int | None:
+        """When `advance` has something to do."""
+        return self._answered_at if self._waiting else None
+
+    def save(self, now: int, action: base.Save) -> None:
+        """Takes a save."""
+        self._waiting.append(action)
+        if len(self._waiting) == 1:
+            self._begin(now)
+
+    def advance(self, now: int) -> list[base.Saved]:
+        """The answers that have come by now."""
+        answers = []
+        while self._waiting and self._answered_at <= now:
+            action = self._waiting.popleft()
+            self._saved = action.data
+            answers.append(base.Saved(action.save, ok=True))
+            if self._waiting:
+                self._begin(self._answered_at)
+        return answers
+
+    def controller_dies(self, now: int) -> None:
+        """What is not there yet never will be."""
+        self.advance(now)
+        if self._waiting and self._there_at <= now:
+            self._saved = self._waiting[0].data
+        self._waiting.clear()
+
+    def _begin(self, now: int) -> None:
+        until_there, until_certain = self._model.save_nanoseconds(len(self._waiting[0].data))
+        self._there_at = now + until_there
+        self._answered_at = self._there_at + until_certain

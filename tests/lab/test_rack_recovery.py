@@ -1,0 +1,63 @@
+"""What a controller saves on a live rack outlives it and the switch, but not the rack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from keeper import Keeper, keeper_scheme
+from racks import finish, load, spec, until
+
+from netkv.errors import UsageError
+from netkv.lab.rack import Rack
+from netkv.lab.report import RackEvent
+from netkv.schemes import registry
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
+    """The control planes of the scheme `keeper`, in the order of their lives."""
+    found: list[Keeper] = []
+    monkeypatch.setitem(registry._SCHEMES, "keeper", keeper_scheme(found))
+    return found
+
+
+async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
+    made: list[Keeper], tmp_path: Path
+) -> None:
+    rack = Rack(spec("keeper"), tmp_path / "rack")
+    await rack.start()
+    try:
+        assert made[0].found is None
+        assert made[0].statistics()["writes_refused"] == 0, "entry modified, clone session made"
+        await rack.kill("switch")
+        await rack.start_node("switch")
+        await until(lambda: bool(recovered(rack)), "the switch is not as before")
+        (event,) = recovered(rack)
+        assert event.node == "switch"
+        assert event.recovered is not None
+        assert [name for name, _ in event.recovered.phases] == ["collect", "restore"]
+        assert event.recovered.counts == {"records": 2}
+        assert event.text.startswith("recovered in ")
+        await rack.kill("controller")
+        with pytest.raises(UsageError, match="live controller cannot be killed after 3"):
+            rack.kill_controller_after(3)
+        await rack.start_node("controller")
+        await until(lambda: len(made) == 2 and made[1].ready(), "no new controller")
+        assert made[1].found == b"2"
+        await load(rack, 0.3)
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+    finally:
+        await rack.stop()
+    again = Rack(spec("keeper"), tmp_path / "rack")
+    await again.start()
+    try:
+        assert made[2].found is None
+    finally:
+        await again.stop()
+
+
+def recovered(rack: Rack) -> list[RackEvent]:
+    return [event for event in rack.events if event.kind == "recovered"]

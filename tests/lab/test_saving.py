@@ -1,0 +1,83 @@
+"""What a controller saves is there as a whole or not at all, whatever happens while it is saved."""
+
+from __future__ import annotations
+
+import os
+import resource
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import NetkvError
+from netkv.lab.saving import SaveFile
+
+
+@contextmanager
+def no_room(limit: int) -> Iterator[None]:
+    """No file of this process may grow above `limit` bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_what_was_saved_last_is_found_and_nothing_else_lies_about(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "saved"
+    assert SaveFile(path).read() is None
+    SaveFile(path).write(b"one")
+    SaveFile(path).write(b"")
+    assert SaveFile(path).read() == b""
+    assert os.listdir(path.parent) == ["saved"]
+
+
+def test_a_disk_without_room_leaves_what_was_there_and_says_so(tmp_path: Path) -> None:
+    file = SaveFile(tmp_path / "saved")
+    file.write(b"before")
+    with (
+        no_room(4096),
+        pytest.raises(NetkvError, match=r"100,000 bytes could not be saved in .*: "),
+    ):
+        file.write(bytes(100_000))
+    assert file.read() == b"before"
+    assert os.listdir(tmp_path) == ["saved"]
+    file.write(b"after")
+    assert file.read() == b"after"
+
+
+def test_a_save_under_way_when_its_controller_ends_never_takes_the_place_of_a_later_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "saved"
+    writing, go_on = threading.Event(), threading.Event()
+    real = os.fsync
+
+    def slow(descriptor: int) -> None:
+        if threading.current_thread() is thread:
+            writing.set()
+            assert go_on.wait(10)
+        real(descriptor)
+
+    monkeypatch.setattr(os, "fsync", slow)
+    dead = SaveFile(path)
+    done: list[bool] = []
+    thread = threading.Thread(target=lambda: done.append(dead.write(b"of the dead")))
+    thread.start()
+    assert writing.wait(10)
+    dead.close()
+    SaveFile(path).write(b"of the next")
+    go_on.set()
+    thread.join(10)
+    assert done == [False]
+    assert path.read_bytes() == b"of the next"
+    assert os.listdir(tmp_path) == ["saved"]
+
+
+def test_what_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
+    (tmp_path / "saved").mkdir()
+    with pytest.raises(NetkvError, match="cannot be read: Is a directory"):
+        SaveFile(tmp_path / "saved").read()

@@ -1,0 +1,193 @@
+"""A simulated controller saves, recovers and dies as one on a disk and a wire would."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+from keeper import SESSION, Keeper, keeper_scheme
+
+from netkv.control import base
+from netkv.control.nocache import ROUTE
+from netkv.errors import UsageError
+from netkv.lab.process import NodeError
+from netkv.lab.report import RackEvent
+from netkv.lab.spec import LabSpec, RackSpec, TopologySpec, WorkloadSpec
+from netkv.sim.disk import Disk
+from netkv.sim.models import ControlModel
+from netkv.sim.rack import SECOND, SimRack
+
+MILLISECOND = SECOND // 1000
+MODEL = ControlModel(latency=100, rate=10_000, save_time=5000, save_mib_per_s=100)
+"""2.5 ms each for file and directory, 10 ms for a MiB."""
+
+
+def make(topology: TopologySpec | None = None) -> tuple[SimRack, list[Keeper]]:
+    made: list[Keeper] = []
+    spec = RackSpec(
+        scheme="keeper",
+        lab=LabSpec(servers=2, topology=topology or TopologySpec(), profile="farreach-testbed"),
+        workload=WorkloadSpec(keys=100),
+    )
+    rack = SimRack(spec, scheme=keeper_scheme(made))
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack, made
+
+
+def perform(rack: SimRack, method: str, node: str) -> None:
+    asyncio.run(getattr(rack, method)(node))
+
+
+def let(rack: SimRack, nanoseconds: int) -> None:
+    rack.advance(rack.nanoseconds + nanoseconds)
+
+
+def recovered(rack: SimRack) -> list[RackEvent]:
+    return [event for event in rack.events if event.kind == "recovered"]
+
+
+def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
+    rack, made = make()
+    assert made[0].statistics()["writes_refused"] == 0
+    (session,) = [engine.read_clone_sessions() for engine in rack._engines]
+    assert session[SESSION]["replicas"] == [(510, 0)]
+    assert rack.take_sample().control_plane_bytes > 0
+    tables = rack._controllers[0]._tables
+    again = base.CloneSession(write=1, session=SESSION, port=3)
+    forward = "NetkvIngress.route.forward"
+    nowhere = base.ModifyEntry(2, ROUTE, {"dst": 1}, forward, {"port": 1})
+    assert "already" in tables.carry_out(again)
+    assert "no such entry" in tables.carry_out(nowhere)
+    assert all(tables.write_message_bytes(write) > 0 for write in (again, nowhere))
+
+
+def test_what_was_saved_outlives_switch_and_controller_and_recoveries_are_events() -> None:
+    rack, made = make()
+    assert made[0].found is None
+    perform(rack, "kill", "switch")
+    let(rack, SECOND)
+    perform(rack, "start_node", "switch")
+    began = rack.now
+    let(rack, SECOND)
+    (event,) = recovered(rack)
+    assert event.node == "switch"
+    assert event.recovered is not None
+    assert event.recovered.counts == {"records": 2}
+    assert event.time - began == pytest.approx(event.recovered.seconds)
+    assert 0.004 < event.recovered.seconds < 0.02
+    perform(rack, "kill", "switch")
+    perform(rack, "kill", "controller")
+    perform(rack, "start_node", "controller")
+    perform(rack, "start_node", "switch")
+    assert made[-1].found == b"2"
+
+
+def test_each_switch_of_several_has_a_controller_with_a_disk_of_its_own() -> None:
+    rack, made = make(TopologySpec(kind="spine-leaf", layers=2, switches=2))
+    perform(rack, "kill", rack.switches[1])
+    perform(rack, "start_node", rack.switches[1])
+    let(rack, SECOND)
+    assert [event.node for event in recovered(rack)] == [rack.switches[1]]
+    perform(rack, "kill", "controller")
+    perform(rack, "start_node", "controller")
+    switches = len(rack.switches)
+    assert [keeper.found for keeper in made[switches:]] == [
+        b"2" if number == 1 else b"1" for number in range(switches)
+    ]
+
+
+def test_a_save_under_way_when_the_switch_stops_is_answered_in_its_next_life() -> None:
+    rack, made = make()
+    perform(rack, "kill", "switch")
+    perform(rack, "start_node", "switch")
+    let(rack, MILLISECOND)
+    assert [answer.save for answer in made[0].answers] == [1]
+    perform(rack, "kill", "switch")
+    let(rack, SECOND)
+    assert [answer.save for answer in made[0].answers] == [1], "nothing is heard while it is away"
+    perform(rack, "start_node", "switch")
+    assert [answer.save for answer in made[0].answers] == [1, 2]
+    let(rack, SECOND)
+    assert [answer.save for answer in made[0].answers] == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("size", "dies_at", "survives"),
+    [
+        (0, 2.4, False),
+        (0, 2.6, True),
+        (0, 4.9, True),
+        (2**20, 12.4, False),
+        (2**20, 12.6, True),
+    ],
+)
+def test_a_save_is_there_before_it_is_answered_and_bytes_take_their_time(
+    size: int, dies_at: float, survives: bool
+) -> None:
+    disk = Disk(MODEL)
+    disk.save(0, base.Save(1, b"old"))
+    assert disk.advance(SECOND) == [base.Saved(1, ok=True)]
+    disk.save(SECOND, base.Save(2, bytes(size)))
+    dies = SECOND + round(dies_at * MILLISECOND)
+    assert disk.advance(dies) == []
+    disk.controller_dies(dies)
+    assert disk.saved == (bytes(size) if survives else b"old")
+    assert disk.deadline is None
+    assert disk.advance(2 * SECOND) == []
+
+
+def test_saves_are_carried_out_one_after_another() -> None:
+    disk = Disk(MODEL)
+    for number in (1, 2):
+        disk.save(0, base.Save(number, b""))
+    assert disk.deadline == 5 * MILLISECOND
+    assert [answer.save for answer in disk.advance(5 * MILLISECOND)] == [1]
+    assert disk.deadline == 10 * MILLISECOND
+    assert [answer.save for answer in disk.advance(10 * MILLISECOND)] == [2]
+
+
+def test_a_controller_dies_between_any_two_of_its_actions() -> None:
+    """Whatever the number, so many actions of a set-up have their effect and the next has none."""
+    rack, made = make()
+    steps = [
+        action
+        for action in Keeper(made[0].topology).handle(0, base.SwitchRestarted())
+        if not isinstance(action, base.Note)
+    ]
+    writes = [step for step in steps if not isinstance(step, base.Save)]
+    assert isinstance(steps[-1], base.Save)
+    arrived: list[base.TableWrite] = []
+    rack._controllers[0]._on_write = lambda write, _: arrived.append(write)
+    for actions in range(len(steps) + 1):
+        perform(rack, "kill", "switch")
+        saved = rack._controllers[0]._disk.saved
+        arrived.clear()
+        rack.kill_controller_after(actions)
+        perform(rack, "start_node", "switch")
+        assert rack.running["controller"] is (actions == len(steps))
+        let(rack, SECOND)
+        assert [write.table for write in arrived if not isinstance(write, base.CloneSession)] == [
+            write.table for write in writes[:actions] if not isinstance(write, base.CloneSession)
+        ]
+        assert len(arrived) == min(actions, len(writes))
+        assert (rack._controllers[0]._disk.saved != saved) is (actions == len(steps))
+        perform(rack, "start_node", "controller")
+        let(rack, SECOND)
+        assert rack.ready
+
+
+def test_a_death_that_is_waited_for_in_vain_happens_at_the_latest_before_the_next_life() -> None:
+    rack, made = make()
+    rack.kill_controller_after(5)
+    let(rack, SECOND)
+    assert rack.running["controller"]
+    perform(rack, "start_node", "controller")
+    assert len(made) == 2
+    assert [e.kind for e in rack.events if e.node == "controller"][-2:] == ["killed", "started"]
+    perform(rack, "kill", "controller")
+    with pytest.raises(NodeError, match="is not running"):
+        rack.kill_controller_after(1)
+    perform(rack, "start_node", "controller")
+    with pytest.raises(UsageError, match="running already"):
+        perform(rack, "start_node", "controller")

@@ -16,7 +16,12 @@ const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compil
 fn switch(name: &str, kind: ExecutorKind) -> Switch {
     let path = folder().join(format!("{name}.p4"));
     let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    netkv_compiled::switch(Arc::new(compiled.program), SwitchOptions { seed: 1 }, kind).unwrap()
+    netkv_compiled::switch(
+        Arc::new(compiled.program),
+        SwitchOptions { seed: 1, ..SwitchOptions::default() },
+        kind,
+    )
+    .unwrap()
 }
 
 fn text(name: &str) -> String {

@@ -57,7 +57,7 @@ impl Case {
             state.initial(&mut pool, &mut rng).into_iter().map(Step::Control).collect();
         let mut rng = Rng::new(seed, "packets");
         maker.walk(&program, &mut pool, &mut rng);
-        let options = SwitchOptions { seed };
+        let options = SwitchOptions { seed, ..SwitchOptions::default() };
         // A program that cannot be loaded fails when the case runs.
         if let Ok(mut switch) = Switch::new(program.clone(), options) {
             for step in &steps {

@@ -28,7 +28,11 @@ impl Sides {
     pub fn executors() -> Self {
         let load = |kind| {
             move |program: &Arc<Program>, seed| {
-                netkv_compiled::switch(program.clone(), SwitchOptions { seed }, kind)
+                netkv_compiled::switch(
+                    program.clone(),
+                    SwitchOptions { seed, ..SwitchOptions::default() },
+                    kind,
+                )
             }
         };
         Self {

@@ -94,7 +94,7 @@ impl Switch {
     #[new]
     #[pyo3(signature = (bundle, seed = 0, executor = "compiled"))]
     fn new(py: Python<'_>, bundle: &[u8], seed: u64, executor: &str) -> PyResult<Self> {
-        let options = SwitchOptions { seed };
+        let options = SwitchOptions { seed, ..SwitchOptions::default() };
         let kind = bundle::executor(executor)?;
         let engine = py.detach(|| engine_of(bundle, options, kind))?;
         Ok(Self::around(engine, options, kind))

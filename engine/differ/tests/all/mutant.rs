@@ -10,8 +10,12 @@ use netkv_ir::{BinaryOp, Block, Expr, Op, Program, Terminator, Value};
 pub fn against(wrong: Program) -> Sides {
     let wrong = Arc::new(wrong);
     Sides {
-        left: Box::new(|program, seed| Switch::new(program.clone(), SwitchOptions { seed })),
-        right: Box::new(move |_, seed| Switch::new(wrong.clone(), SwitchOptions { seed })),
+        left: Box::new(|program, seed| {
+            Switch::new(program.clone(), SwitchOptions { seed, ..SwitchOptions::default() })
+        }),
+        right: Box::new(move |_, seed| {
+            Switch::new(wrong.clone(), SwitchOptions { seed, ..SwitchOptions::default() })
+        }),
     }
 }
 

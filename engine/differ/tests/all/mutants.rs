@@ -119,13 +119,16 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;";
     // An executor that wraps where it should saturate.
     let wrap = |program: &Program| {
         let text = wrapping(program);
-        netkv_dataplane::Switch::new(Arc::new(text), netkv_dataplane::SwitchOptions { seed: 1 })
+        netkv_dataplane::Switch::new(
+            Arc::new(text),
+            netkv_dataplane::SwitchOptions { seed: 1, ..SwitchOptions::default() },
+        )
     };
     let sides = Sides {
         left: Box::new(|program, _| {
             netkv_dataplane::Switch::new(
                 program.clone(),
-                netkv_dataplane::SwitchOptions { seed: 1 },
+                netkv_dataplane::SwitchOptions { seed: 1, ..SwitchOptions::default() },
             )
         }),
         right: Box::new(move |program, _| wrap(program)),

@@ -281,7 +281,7 @@ fn profiles_and_value_sets_are_each_pipelines_own() {
     s.in_pipeline(0, |s| s.modify_group(PROFILE, 2, &[])).unwrap();
     assert_eq!((to(&mut s, 0), to(&mut s, 1)), (0, 8));
     let member = vec![(1, Match::Exact(v(16, 4)))];
-    s.in_pipeline(1, |s| s.set_value_set(0x0300_0001, &[member.clone()])).unwrap();
+    s.in_pipeline(1, |s| s.set_value_set(0x0300_0001, std::slice::from_ref(&member))).unwrap();
     assert_eq!(s.read_value_set(0x0300_0001), Ok(vec![]));
     assert_eq!(
         s.in_pipeline(1, |s| s.read_value_set(0x0300_0001)),

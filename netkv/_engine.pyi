@@ -12,7 +12,10 @@ Conventions of the control plane calls (`Switch`):
 - an action is `("action", action_id, params)` with the parameters' values in order of their ids,
   `("member", member_id)`, `("group", group_id)` or
   `("oneshot", [(action_id, params, weight), ...])`;
-- a refused call raises `ControlError` with the status that P4Runtime asks for.
+- a refused call raises `ControlError` with the status that P4Runtime asks for; it changes nothing;
+- a switch of several pipelines has all state once in each. What is written without a `pipeline` is
+  checked in all pipelines, then written in one after the other; what is read is the first's, but
+  counters are sums. With a `pipeline` (from 0) a call means that one alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -78,7 +81,7 @@ class TableEntry(TypedDict):
     controller_metadata: int
     is_const: bool
     counter: tuple[int, int] | None
-    """Packets and bytes of the direct counter, if the table has one."""
+    """Packets and bytes of the direct counter, if the table has one: summed up over pipelines."""
 
 @type_check_only
 class Member(TypedDict):
@@ -264,9 +267,17 @@ class Switch:
     The state lives here and survives `SwitchNode`s; `load` replaces program and state.
     """
 
-    def __init__(self, bundle: bytes, seed: int = 0, executor: str = "compiled") -> None:
+    def __init__(
+        self, bundle: bytes, seed: int = 0, executor: str = "compiled", pipelines: int = 1
+    ) -> None:
         """`seed` drives `random()` and the hash of action selectors. `executor` is "compiled" or
-        "interpreter"; both answer alike. A wrong bundle or executor: ValueError."""
+        "interpreter"; both answer alike. `pipelines` is 1, 2 or 4: tables, registers and the like
+        are those of the port's pipeline (`netkv.control.pipelines`) in ingress and in egress;
+        groups, sessions and digests are the switch's. ValueError for what cannot be."""
+
+    @property
+    def pipelines(self) -> int:
+        """How many there are."""
 
     def load(self, bundle: bytes) -> None:
         """Run another program from now on, with empty tables and state."""
@@ -287,6 +298,8 @@ class Switch:
         priority: int = 0,
         metadata: bytes = b"",
         controller_metadata: int = 0,
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
     def modify_entry(
         self,
@@ -296,38 +309,86 @@ class Switch:
         priority: int = 0,
         metadata: bytes = b"",
         controller_metadata: int = 0,
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
-    def delete_entry(self, table_id: int, matches: Sequence[Match], priority: int = 0) -> None: ...
-    def read_entries(self, table_id: int = 0) -> list[TableEntry]:
+    def delete_entry(
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        priority: int = 0,
+        *,
+        pipeline: int | None = None,
+    ) -> None: ...
+    def read_entries(self, table_id: int = 0, *, pipeline: int | None = None) -> list[TableEntry]:
         """Entries of a table, or of all tables (0), constant ones included; no default entries."""
 
-    def set_default(self, table_id: int, action_id: int, params: Sequence[bytes]) -> None: ...
-    def reset_default(self, table_id: int) -> None:
+    def set_default(
+        self,
+        table_id: int,
+        action_id: int,
+        params: Sequence[bytes],
+        *,
+        pipeline: int | None = None,
+    ) -> None: ...
+    def reset_default(self, table_id: int, *, pipeline: int | None = None) -> None:
         """Back to the default action that the program states."""
 
-    def get_default(self, table_id: int) -> tuple[int, list[bytes]]: ...
+    def get_default(
+        self, table_id: int, *, pipeline: int | None = None
+    ) -> tuple[int, list[bytes]]: ...
 
     # Registers, counters, meters (`index` None: all cells, in order)
 
-    def read_register(self, register_id: int, index: int | None = None) -> list[tuple[int, bytes]]:
+    def read_register(
+        self, register_id: int, index: int | None = None, *, pipeline: int | None = None
+    ) -> list[tuple[int, bytes]]:
         """(index, value) of each cell."""
 
-    def write_register(self, register_id: int, index: int | None, value: bytes) -> None: ...
-    def read_counter(self, counter_id: int, index: int | None = None) -> list[tuple[int, int, int]]:
+    def write_register(
+        self, register_id: int, index: int | None, value: bytes, *, pipeline: int | None = None
+    ) -> None: ...
+    def read_counter(
+        self, counter_id: int, index: int | None = None, *, pipeline: int | None = None
+    ) -> list[tuple[int, int, int]]:
         """(index, packets, bytes) of each cell."""
 
     def write_counter(
-        self, counter_id: int, index: int | None, packets: int, bytes: int
-    ) -> None: ...
+        self,
+        counter_id: int,
+        index: int | None,
+        packets: int,
+        bytes: int,
+        *,
+        pipeline: int | None = None,
+    ) -> None:
+        """Afterwards it reads as this: without a `pipeline` the first has it and the others 0."""
+
     def write_direct_counter(
-        self, table_id: int, matches: Sequence[Match], priority: int, packets: int, bytes: int
-    ) -> None: ...
+        self,
+        table_id: int,
+        matches: Sequence[Match],
+        priority: int,
+        packets: int,
+        bytes: int,
+        *,
+        pipeline: int | None = None,
+    ) -> None:
+        """As `write_counter`."""
+
     def read_meter(
-        self, meter_id: int, index: int | None = None
+        self, meter_id: int, index: int | None = None, *, pipeline: int | None = None
     ) -> list[tuple[int, MeterConfig | None]]:
         """(index, configuration) of each cell; None where none was written."""
 
-    def write_meter(self, meter_id: int, index: int | None, config: MeterConfig | None) -> None:
+    def write_meter(
+        self,
+        meter_id: int,
+        index: int | None,
+        config: MeterConfig | None,
+        *,
+        pipeline: int | None = None,
+    ) -> None:
         """None takes the configuration away: everything is green."""
 
     # Replication
@@ -356,19 +417,37 @@ class Switch:
     # Action profiles and selectors
 
     def insert_action_member(
-        self, profile_id: int, member_id: int, action_id: int, params: Sequence[bytes]
+        self,
+        profile_id: int,
+        member_id: int,
+        action_id: int,
+        params: Sequence[bytes],
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
     def modify_action_member(
-        self, profile_id: int, member_id: int, action_id: int, params: Sequence[bytes]
+        self,
+        profile_id: int,
+        member_id: int,
+        action_id: int,
+        params: Sequence[bytes],
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
-    def delete_action_member(self, profile_id: int, member_id: int) -> None: ...
-    def read_action_members(self, profile_id: int = 0) -> list[Member]: ...
+    def delete_action_member(
+        self, profile_id: int, member_id: int, *, pipeline: int | None = None
+    ) -> None: ...
+    def read_action_members(
+        self, profile_id: int = 0, *, pipeline: int | None = None
+    ) -> list[Member]: ...
     def insert_action_group(
         self,
         profile_id: int,
         group_id: int,
         members: Sequence[tuple[int, int]],
         max_size: int = 0,
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
     def modify_action_group(
         self,
@@ -376,16 +455,30 @@ class Switch:
         group_id: int,
         members: Sequence[tuple[int, int]],
         max_size: int = 0,
+        *,
+        pipeline: int | None = None,
     ) -> None: ...
-    def delete_action_group(self, profile_id: int, group_id: int) -> None: ...
-    def read_action_groups(self, profile_id: int = 0) -> list[Group]: ...
+    def delete_action_group(
+        self, profile_id: int, group_id: int, *, pipeline: int | None = None
+    ) -> None: ...
+    def read_action_groups(
+        self, profile_id: int = 0, *, pipeline: int | None = None
+    ) -> list[Group]: ...
 
     # Parser value sets
 
-    def set_value_set(self, value_set_id: int, members: Sequence[Sequence[Match]]) -> None:
+    def set_value_set(
+        self,
+        value_set_id: int,
+        members: Sequence[Sequence[Match]],
+        *,
+        pipeline: int | None = None,
+    ) -> None:
         """Replace all members; each is a match per field of the value set."""
 
-    def read_value_set(self, value_set_id: int) -> list[list[Match]]: ...
+    def read_value_set(
+        self, value_set_id: int, *, pipeline: int | None = None
+    ) -> list[list[Match]]: ...
 
     # What the program tells
 

@@ -59,7 +59,11 @@ class P4RuntimeServer:
         controller sends P4 source.
         """
         self.arbitration = Arbitration(device_id)
-        self.pipelines = Pipelines(switch, _engine.Switch, write.apply, include_dirs)
+
+        def idle(bundle: bytes) -> _engine.Switch:
+            return _engine.Switch(bundle, pipelines=switch.pipelines)
+
+        self.pipelines = Pipelines(switch, idle, write.apply, include_dirs)
         self.streams = Streams(self.arbitration, self.pipelines, port, time.monotonic_ns)
         if bundle is not None:
             self.pipelines.adopt(bundle)

@@ -1,7 +1,9 @@
 """Write: updates of every kind of entity (section 12), one error for each that fails.
 
 `apply` does one update on a pipeline and raises `RpcError`. Nothing is changed by an update that
-raises. Only CONTINUE_ON_ERROR is offered: the engine applies updates one by one between packets.
+raises. In a switch of several pipelines an update is done in one after the other (replicas.py);
+counters, whose sums are read, in all at once. Only CONTINUE_ON_ERROR is offered: the engine applies
+updates one by one between packets.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from netkv.p4rt import translate, values
 from netkv.p4rt.arbitration import Role
 from netkv.p4rt.errors import Code, RpcError, from_engine, invalid, not_found, unimplemented
 from netkv.p4rt.pipeline import Pipeline
+from netkv.p4rt.replicas import in_each_pipeline
 from netkv.p4rt.schema import Profile, Table
 
 INSERT, MODIFY, DELETE = p4r.Update.INSERT, p4r.Update.MODIFY, p4r.Update.DELETE
@@ -88,16 +91,23 @@ def _table_entry(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Ta
         )
     matches = translate.matches_of(f"table {table.name}", table.keys, entry.match)
     priority = translate.priority_of(table, entry)
+    switch = pipeline.switch
     if kind == DELETE:
-        pipeline.switch.delete_entry(table.id, matches, priority)
+        in_each_pipeline(
+            switch, lambda at: switch.delete_entry(table.id, matches, priority, pipeline=at)
+        )
         return
     _check_extras(table, entry)
     action = translate.action_of(pipeline.schema, table, entry.action)
-    write = pipeline.switch.insert_entry if kind == INSERT else pipeline.switch.modify_entry
-    write(table.id, matches, action, priority, entry.metadata, entry.controller_metadata)
+    write = switch.insert_entry if kind == INSERT else switch.modify_entry
+    metadata, number = entry.metadata, entry.controller_metadata
+    in_each_pipeline(
+        switch,
+        lambda at: write(table.id, matches, action, priority, metadata, number, pipeline=at),
+    )
     if entry.HasField("counter_data"):
         counts = entry.counter_data
-        pipeline.switch.write_direct_counter(
+        switch.write_direct_counter(
             table.id, matches, priority, counts.packet_count, counts.byte_count
         )
 
@@ -122,13 +132,14 @@ def _default_action(
     if table.constant_default:
         raise RpcError(Code.PERMISSION_DENIED, f"table {table.name} has a const default action")
     _check_extras(table, entry)
+    switch = pipeline.switch
     if not entry.HasField("action"):
-        pipeline.switch.reset_default(table.id)
+        in_each_pipeline(switch, lambda at: switch.reset_default(table.id, pipeline=at))
         return
     if entry.action.WhichOneof("type") != "action":
         raise invalid(f"the default entry of table {table.name} must hold an action")
     call = translate.table_call_of(pipeline.schema, table, entry.action.action, default=True)
-    pipeline.switch.set_default(table.id, *call)
+    in_each_pipeline(switch, lambda at: switch.set_default(table.id, *call, pipeline=at))
 
 
 def _counter(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.CounterEntry) -> None:
@@ -167,7 +178,11 @@ def _register(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Regis
     if entry.data.WhichOneof("data") != "bitstring":
         raise invalid(f"{what} holds bit<{register.width}>; give its value as a bitstring")
     values.decode(entry.data.bitstring, register.width, what)
-    pipeline.switch.write_register(register.id, index, entry.data.bitstring)
+    value = entry.data.bitstring
+    switch = pipeline.switch
+    in_each_pipeline(
+        switch, lambda at: switch.write_register(register.id, index, value, pipeline=at)
+    )
 
 
 def _meter(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.MeterEntry) -> None:
@@ -176,8 +191,9 @@ def _meter(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.MeterEnt
     role.check_object(meter.id, what)
     _only_modify(kind, what)
     index = translate.check_index(what, meter.size, translate.index_of(entry))
+    switch = pipeline.switch
     if not entry.HasField("config"):
-        pipeline.switch.write_meter(meter.id, index, None)
+        in_each_pipeline(switch, lambda at: switch.write_meter(meter.id, index, None, pipeline=at))
         return
     config = entry.config
     rates = (config.cir, config.cburst, config.pir, config.pburst)
@@ -185,7 +201,7 @@ def _meter(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.MeterEnt
         raise invalid(f"{what}: rates and bursts cannot be negative, they are {rates}")
     if config.eburst:
         raise invalid(f"{what} is a two-rate three-colour meter and has no eburst")
-    pipeline.switch.write_meter(meter.id, index, rates)
+    in_each_pipeline(switch, lambda at: switch.write_meter(meter.id, index, rates, pipeline=at))
 
 
 def _check_profile_action(
@@ -203,13 +219,15 @@ def _member(
 ) -> None:
     profile = pipeline.schema.profiles.get(member.action_profile_id)
     role.check_object(profile.id, f"action profile {profile.name}")
+    switch, number = pipeline.switch, member.member_id
     if kind == DELETE:
-        pipeline.switch.delete_action_member(profile.id, member.member_id)
+        in_each_pipeline(
+            switch, lambda at: switch.delete_action_member(profile.id, number, pipeline=at)
+        )
         return
     call = _check_profile_action(pipeline, profile, member.action)
-    switch = pipeline.switch
     write = switch.insert_action_member if kind == INSERT else switch.modify_action_member
-    write(profile.id, member.member_id, *call)
+    in_each_pipeline(switch, lambda at: write(profile.id, number, *call, pipeline=at))
 
 
 def _group(pipeline: Pipeline, role: Role, kind: UpdateType, group: p4r.ActionProfileGroup) -> None:
@@ -217,8 +235,11 @@ def _group(pipeline: Pipeline, role: Role, kind: UpdateType, group: p4r.ActionPr
     role.check_object(profile.id, f"action profile {profile.name}")
     if not profile.with_selector:
         raise invalid(f"action profile {profile.name} has no selector and takes no groups")
+    switch, number = pipeline.switch, group.group_id
     if kind == DELETE:
-        pipeline.switch.delete_action_group(profile.id, group.group_id)
+        in_each_pipeline(
+            switch, lambda at: switch.delete_action_group(profile.id, number, pipeline=at)
+        )
         return
     members: list[tuple[int, int]] = []
     for each in group.members:
@@ -235,9 +256,10 @@ def _group(pipeline: Pipeline, role: Role, kind: UpdateType, group: p4r.ActionPr
             f"group {group.group_id} of {profile.name} has {len(members)} members and max_size "
             f"{group.max_size}"
         )
-    switch = pipeline.switch
     write = switch.insert_action_group if kind == INSERT else switch.modify_action_group
-    write(profile.id, group.group_id, members, group.max_size)
+    in_each_pipeline(
+        switch, lambda at: write(profile.id, number, members, group.max_size, pipeline=at)
+    )
 
 
 def _replication(
@@ -295,7 +317,8 @@ def _value_set(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.Valu
             f"{what} holds {value_set.size} members, the update has {len(entry.members)}",
         )
     members = [translate.matches_of(what, value_set.keys, each.match) for each in entry.members]
-    pipeline.switch.set_value_set(value_set.id, members)
+    switch = pipeline.switch
+    in_each_pipeline(switch, lambda at: switch.set_value_set(value_set.id, members, pipeline=at))
 
 
 def _digest(pipeline: Pipeline, role: Role, kind: UpdateType, entry: p4r.DigestEntry) -> None:

@@ -16,6 +16,12 @@ from netkv.p4rt.errors import Code
 from .conftest import probe, result_of
 
 
+@pytest.fixture(params=[1, 4], ids=["1-pipeline", "4-pipelines"])
+def switch(bundle: bytes, request: pytest.FixtureRequest) -> _engine.Switch:
+    """However many pipelines a switch has, a controller sees one."""
+    return _engine.Switch(bundle, pipelines=request.param)
+
+
 async def read(controller: fy.Switch, entity: Any) -> list[Any]:
     entities: Any = controller.read(entity)  # its overloads are typed as coroutines
     return [each async for each in entities]

@@ -46,7 +46,7 @@ impl Contender {
                 );
             }
         };
-        let options = SwitchOptions { seed: 1 };
+        let options = SwitchOptions { seed: 1, ..SwitchOptions::default() };
         let mut switch = netkv_compiled::switch(Arc::clone(program), options, kind)?;
         subject.fill(case, &mut Control::new(&mut switch))?;
         Ok(Some(Self { executor, body: Body::Switch(Box::new(switch)) }))

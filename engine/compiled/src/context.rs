@@ -70,4 +70,5 @@ pub(crate) mod outcome {
     pub(crate) const DROPPED_IN_EGRESS: u64 = 2;
     pub(crate) const END_OF_INGRESS: u64 = 3;
     pub(crate) const END_OF_EGRESS: u64 = 4;
+    pub(crate) const OTHER_PIPELINE: u64 = 5;
 }

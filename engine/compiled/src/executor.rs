@@ -22,7 +22,7 @@ const NEAR: usize = 5;
 /// Entries from which on a table and what it leads to are not in the nearer caches.
 const FAR_ENTRIES: usize = 2_000;
 
-/// Runs compiled code over the objects of one switch.
+/// Runs compiled code over the objects of one pipeline of a switch.
 pub(crate) struct Compiled {
     code: Arc<Code>,
     program: Arc<Program>,
@@ -195,6 +195,10 @@ impl Compiled {
             outcome::END_OF_INGRESS => {
                 self.leave(packet);
                 Some(Stop::EndOfIngress)
+            }
+            outcome::OTHER_PIPELINE => {
+                self.leave(packet);
+                Some(Stop::OtherPipeline)
             }
             _ => {
                 self.leave(packet);

@@ -73,26 +73,31 @@ impl fmt::Display for CompileError {
     }
 }
 
-/// A program made ready once, for any number of switches that run it.
+/// A program made ready once, for any number of switches that run it in as many pipelines.
 #[derive(Clone)]
 pub struct Prepared {
     program: Arc<Program>,
+    pipelines: usize,
     /// Machine code, unless the interpreter runs it.
     code: Option<Arc<Code>>,
 }
 
 impl Prepared {
-    /// Makes what switches that run the program with `kind` need and may share.
+    /// Makes what switches of so many pipelines that run the program with `kind` need and may share.
     ///
     /// # Errors
     ///
     /// [`ProgramError`] as [`Switch::new`], and if no code can be made for it.
-    pub fn new(program: Arc<Program>, kind: ExecutorKind) -> Result<Self, ProgramError> {
-        let model = Switch::new(Arc::clone(&program), SwitchOptions::default())?;
+    pub fn new(
+        program: Arc<Program>,
+        kind: ExecutorKind,
+        pipelines: usize,
+    ) -> Result<Self, ProgramError> {
+        let model = Switch::new(Arc::clone(&program), SwitchOptions { seed: 0, pipelines })?;
         let code = match kind {
             ExecutorKind::Interpreter => None,
             ExecutorKind::Compiled => {
-                let code = Code::new(&program, model.objects()).map_err(|why| {
+                let code = Code::new(&program, model.objects(0), pipelines).map_err(|why| {
                     ProgramError::new(format!(
                         "{}: no machine code can be made of it ({why}); the interpreter can run it.",
                         program.name
@@ -101,19 +106,21 @@ impl Prepared {
                 Some(Arc::new(code))
             }
         };
-        Ok(Self { program, code })
+        Ok(Self { program, pipelines, code })
     }
 
-    /// A new switch that runs the program.
+    /// A new switch that runs the program; `seed` is that of everything random in it.
     ///
     /// # Errors
     ///
     /// [`ProgramError`] as [`Switch::new`].
-    pub fn switch(&self, options: SwitchOptions) -> Result<Switch, ProgramError> {
+    pub fn switch(&self, seed: u64) -> Result<Switch, ProgramError> {
+        let options = SwitchOptions { seed, pipelines: self.pipelines };
         let mut switch = Switch::new(Arc::clone(&self.program), options)?;
         if let Some(code) = &self.code {
-            let (code, program) = (Arc::clone(code), Arc::clone(&self.program));
-            switch.set_executor(Box::new(Compiled::new(code, program)));
+            switch.set_executors(|| {
+                Box::new(Compiled::new(Arc::clone(code), Arc::clone(&self.program)))
+            });
         }
         Ok(switch)
     }
@@ -129,5 +136,5 @@ pub fn switch(
     options: SwitchOptions,
     kind: ExecutorKind,
 ) -> Result<Switch, ProgramError> {
-    Prepared::new(program, kind)?.switch(options)
+    Prepared::new(program, kind, options.pipelines)?.switch(options.seed)
 }

@@ -14,9 +14,14 @@ fn folder() -> PathBuf {
 const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
 
 fn switch(name: &str, kind: ExecutorKind) -> Switch {
+    switch_of(1, name, kind)
+}
+
+fn switch_of(pipelines: usize, name: &str, kind: ExecutorKind) -> Switch {
     let path = folder().join(format!("{name}.p4"));
     let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    netkv_compiled::switch(Arc::new(compiled.program), SwitchOptions { seed: 1 }, kind).unwrap()
+    let options = SwitchOptions { seed: 1, pipelines };
+    netkv_compiled::switch(Arc::new(compiled.program), options, kind).unwrap()
 }
 
 fn text(name: &str) -> String {
@@ -119,6 +124,20 @@ fn hashes_agree(kind: ExecutorKind) {
 #[test]
 fn cache_reads_agree_with_bmv2() {
     agrees_with_bmv2("cache_read", 220, 220);
+}
+
+#[test]
+fn what_keeps_nothing_in_registers_agrees_with_bmv2_in_several_pipelines() {
+    for (name, pipelines) in
+        ["parse", "tables", "replicate", "calls"].iter().flat_map(|name| [(name, 2), (name, 4)])
+    {
+        for kind in BOTH {
+            let mut switch = switch_of(pipelines, name, kind);
+            let report = stf::run(&mut switch, &text(name), &format!("{name}.stf"))
+                .unwrap_or_else(|error| panic!("{error}"));
+            assert!(report.passed() && report.packets > 100, "{pipelines}, {kind:?}: {report}");
+        }
+    }
 }
 
 #[test]

@@ -17,7 +17,12 @@ const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compil
 fn switch(name: &str, kind: ExecutorKind) -> Switch {
     let path = repository().join(format!("p4/{name}.p4"));
     let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    netkv_compiled::switch(Arc::new(compiled.program), SwitchOptions { seed: 1 }, kind).unwrap()
+    netkv_compiled::switch(
+        Arc::new(compiled.program),
+        SwitchOptions { seed: 1, ..SwitchOptions::default() },
+        kind,
+    )
+    .unwrap()
 }
 
 fn text(name: &str) -> String {
@@ -58,10 +63,9 @@ fn switches_that_share_code_share_no_state() {
     let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
     let program = Arc::new(compiled.program);
     for kind in BOTH {
-        let prepared = Prepared::new(Arc::clone(&program), kind).unwrap();
+        let prepared = Prepared::new(Arc::clone(&program), kind, 1).unwrap();
         // What one switch learns would spoil the next one's packets.
-        let mut switches: Vec<_> =
-            (0..2).map(|seed| prepared.switch(SwitchOptions { seed }).unwrap()).collect();
+        let mut switches: Vec<_> = (0..2).map(|seed| prepared.switch(seed).unwrap()).collect();
         drop(prepared);
         for switch in &mut switches {
             let report = stf::run(switch, &text("netcache"), "netcache.stf").unwrap();

@@ -23,7 +23,7 @@ struct Pair {
 
 impl Pair {
     fn new() -> Self {
-        let options = SwitchOptions { seed: 1 };
+        let options = SwitchOptions { seed: 1, ..SwitchOptions::default() };
         let make = |kind| switch(program(), options, kind).unwrap();
         let mut pair = Self {
             compiled: make(ExecutorKind::Compiled),

@@ -350,7 +350,7 @@ fn main() {
         let index = program.tables.iter().position(|t| t.identity.name == table).expect("a table");
         let sizes = std::iter::successors(Some(100), |size| Some(10 * size));
         for size in sizes.take_while(|size| *size <= largest) {
-            let options = SwitchOptions { seed: 1 };
+            let options = SwitchOptions { seed: 1, ..SwitchOptions::default() };
             let mut switch = Switch::new(program.clone(), options).expect("the program runs");
             measure(name, index as u32, size, make, &mut switch);
         }

@@ -18,3 +18,12 @@ impl CounterData {
         self.bytes = self.bytes.wrapping_add(u64::from(bytes));
     }
 }
+
+impl std::iter::Sum for CounterData {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            packets: sum.packets.wrapping_add(part.packets),
+            bytes: sum.bytes.wrapping_add(part.bytes),
+        })
+    }
+}

@@ -1,7 +1,7 @@
 //! The seam between the order of a switch and what runs its graphs.
 //!
 //! [`crate::Switch`] knows what happens between the blocks of v1model (replication, drops, loops);
-//! an executor knows how a graph of the IR changes a packet and the shared objects. The
+//! an executor knows how a graph of the IR changes a packet and the objects of a pipeline. The
 //! interpreter is one executor; a compiled one takes the same packets and the same objects.
 
 use netkv_ir::{Cfg, Program};
@@ -101,6 +101,8 @@ pub enum Stop {
     Nowhere,
     /// The packet is at the end of ingress, and asks for more than to be sent to one port.
     EndOfIngress,
+    /// The packet is ready for egress, which is that of another pipeline.
+    OtherPipeline,
     /// The packet is at the end of the egress graph, and asks for more than to be sent.
     EndOfEgress,
 }
@@ -118,7 +120,7 @@ pub struct Tally {
     pub dropped_egress: u64,
 }
 
-/// Runs graphs of one program over packets and objects of a switch.
+/// Runs graphs of one program over packets and the objects of one pipeline.
 ///
 /// [`Executor::run`] is all that one has to do. One that can take the common packet (in on one
 /// port, out on one port) from frame to frame in one go says so by the other two.
@@ -128,7 +130,8 @@ pub trait Executor: Send {
 
     /// Takes the frames of a batch from place `from` on through ingress and egress, until one needs
     /// the switch. Returns the place of that one and why; none when all are done. `packet` may hold
-    /// anything before; at a stop at the end of a pipeline it is the packet.
+    /// anything before; at a stop at the end of ingress or egress it is the packet. In a switch of
+    /// several pipelines, egress of another one is not this executor's to run.
     ///
     /// The switch calls it for the places of one batch in order, and not for other batches in
     /// between.

@@ -5,7 +5,8 @@
 //! with each frame, randomness from a seed.
 //!
 //! ```text
-//!   switch, pipeline, replication   order of the blocks, copies, drops, loops
+//!   switch, pipe                    one program, and the pipelines that run it
+//!   pipeline, copies, replication   order of the blocks, copies, drops, loops
 //!   executor                        the seam: who runs one graph
 //!   interpreter, operations         the executor that is obviously right
 //!     prepare, lower, step, expr    the form that it runs
@@ -21,6 +22,7 @@ mod arithmetic;
 mod bits;
 mod check;
 mod control;
+mod copies;
 mod counters;
 mod digest;
 mod error;
@@ -36,6 +38,7 @@ mod objects;
 mod operations;
 mod output;
 mod packet;
+mod pipe;
 mod pipeline;
 mod prepare;
 mod random;
@@ -66,6 +69,7 @@ pub use meters::MeterConfig;
 pub use objects::{Applied, Counts, Objects};
 pub use output::Output;
 pub use packet::Packet;
+pub use pipe::{PIPELINES, pipeline_of};
 pub use pipeline::{PASS_LIMIT, WORK_LIMIT};
 pub use random::Random;
 pub use recorder::Recorder;

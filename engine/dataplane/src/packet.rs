@@ -35,7 +35,9 @@ pub struct Packet {
     pub port: u16,
     /// Port on which it leaves unless egress drops it; what egress itself writes there is too late.
     pub egress_port: u16,
-    /// Times that this packet or its ancestors went back to a pipeline.
+    /// Pipeline whose ingress it takes or has taken last.
+    pub(crate) pipeline: usize,
+    /// Times that this packet or its ancestors went back to ingress or egress.
     pub(crate) passes: u32,
 }
 
@@ -56,6 +58,7 @@ impl Packet {
         self.digest_values.clear();
         self.port = 0;
         self.egress_port = 0;
+        self.pipeline = 0;
         self.passes = 0;
     }
 
@@ -93,6 +96,7 @@ impl Packet {
         self.digest_values.clear();
         self.port = other.port;
         self.egress_port = other.egress_port;
+        self.pipeline = other.pipeline;
         self.passes = other.passes;
     }
 

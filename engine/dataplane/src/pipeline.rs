@@ -1,38 +1,38 @@
 //! What happens between the blocks of v1model: the order of a pass, and the ends of ingress and
 //! egress (clone, digest, resubmit, multicast, drop, recirculate, transmit), as bmv2 does it.
 
-use netkv_ir::{Place, Value};
+use netkv_ir::Value;
 
 use crate::digest::DigestMessage;
 use crate::executor::{Batch, Frame, Graph, Stop, Tally};
 use crate::operations::DROP_PORT;
 use crate::output::Output;
 use crate::packet::Packet;
+use crate::pipe::{Pipe, pipeline_of};
 use crate::recorder::Recorder;
-use crate::replication::Replica;
 use crate::switch::Switch;
 use crate::trace::EventKind;
 
-/// Times that one packet may go back to a pipeline (resubmit, recirculate, E2E clone).
+/// Times that one packet may go back to ingress or egress (resubmit, recirculate, E2E clone).
 pub const PASS_LIMIT: u32 = 1_000;
 
 /// Passes that one frame and all its copies may take together.
 pub const WORK_LIMIT: u32 = 65_536;
 
 /// Values of `standard_metadata.instance_type`.
-mod instance {
-    pub(super) const NORMAL: u64 = 0;
-    pub(super) const INGRESS_CLONE: u64 = 1;
-    pub(super) const EGRESS_CLONE: u64 = 2;
-    pub(super) const RECIRCULATED: u64 = 4;
-    pub(super) const REPLICATED: u64 = 5;
-    pub(super) const RESUBMITTED: u64 = 6;
+pub(crate) mod instance {
+    pub(crate) const NORMAL: u64 = 0;
+    pub(crate) const INGRESS_CLONE: u64 = 1;
+    pub(crate) const EGRESS_CLONE: u64 = 2;
+    pub(crate) const RECIRCULATED: u64 = 4;
+    pub(crate) const REPLICATED: u64 = 5;
+    pub(crate) const RESUBMITTED: u64 = 6;
 }
 
 /// Someone who watches, or nobody.
-type Watch<'a> = Option<&'a mut Recorder>;
+pub(crate) type Watch<'a> = Option<&'a mut Recorder>;
 
-fn note(watch: &mut Watch<'_>, event: impl FnOnce() -> EventKind) {
+pub(crate) fn note(watch: &mut Watch<'_>, event: impl FnOnce() -> EventKind) {
     if let Some(recorder) = watch {
         recorder.note(event());
     }
@@ -41,12 +41,13 @@ fn note(watch: &mut Watch<'_>, event: impl FnOnce() -> EventKind) {
 impl Switch {
     /// Takes frames through the switch with all their copies and passes.
     pub(crate) fn forward(&mut self, batch: Batch<'_>, out: &mut Output) {
+        let pipeline = self.pipeline_of(batch.port);
         let mut at = 0;
-        while let Some(executor) = &mut self.compiled {
+        while let Pipe { objects, executor: Some(executor) } = &mut self.pipes[pipeline] {
             let mut packet = self.pool.pop().unwrap_or_default();
             let mut tally = Tally::default();
-            let objects = &mut self.objects;
             let stop = executor.forward(batch, at, &mut packet, objects, out, &mut tally);
+            packet.pipeline = pipeline;
             self.count(tally);
             match stop {
                 None => {
@@ -61,6 +62,10 @@ impl Switch {
                 }
                 Some((place, Stop::EndOfIngress)) => {
                     self.end_of_ingress(packet, &mut None);
+                    at = place + 1;
+                }
+                Some((place, Stop::OtherPipeline)) => {
+                    self.egress(packet, out, &mut None);
                     at = place + 1;
                 }
                 Some((place, Stop::EndOfEgress)) => {
@@ -93,10 +98,19 @@ impl Switch {
     }
 
     fn end_of_frames(&mut self) {
-        let counts = self.objects.counts;
-        self.statistics.endless_graphs = counts.endless_graphs;
-        self.statistics.failed_assertions = counts.failed_assertions;
-        self.statistics.parser_errors = counts.parser_errors;
+        let counts = || self.pipes.iter().map(|pipe| pipe.objects.counts);
+        self.statistics.endless_graphs = counts().map(|counts| counts.endless_graphs).sum();
+        self.statistics.failed_assertions = counts().map(|counts| counts.failed_assertions).sum();
+        self.statistics.parser_errors = counts().map(|counts| counts.parser_errors).sum();
+    }
+
+    fn pipeline_of(&self, port: u16) -> usize {
+        pipeline_of(port, self.pipes.len())
+    }
+
+    /// The number of a pipeline for a trace: none where there is but one.
+    fn number(&self, pipeline: usize) -> Option<usize> {
+        (self.pipes.len() > 1).then_some(pipeline)
     }
 
     /// Takes one frame through the switch graph by graph.
@@ -107,6 +121,7 @@ impl Switch {
         note(watch, || EventKind::received(port, bytes));
         let mut packet = self.fresh(bytes, now_ns);
         packet.port = port;
+        packet.pipeline = self.pipeline_of(port);
         packet.set(self.standard.ingress_port, u64::from(port));
         packet.set(self.standard.packet_length, bytes.len() as u64);
         packet.set(self.standard.ingress_global_timestamp, now_ns / 1_000);
@@ -115,7 +130,7 @@ impl Switch {
         self.end_of_frames();
     }
 
-    /// Moves packets between the pipelines until none is left.
+    /// Moves packets between ingress and egress until none is left.
     fn work_off(&mut self, out: &mut Output, watch: &mut Watch<'_>) {
         let mut work = 0;
         loop {
@@ -141,38 +156,48 @@ impl Switch {
     }
 
     /// Drops a packet that goes round in circles.
-    fn cut(&mut self, packet: Box<Packet>, watch: &mut Watch<'_>) {
+    pub(crate) fn cut(&mut self, packet: Box<Packet>, watch: &mut Watch<'_>) {
         self.statistics.loops_cut += 1;
         note(watch, || EventKind::LoopCut { passes: packet.passes });
         self.pool.push(packet);
     }
 
     /// A packet with these bytes and all state 0.
-    fn fresh(&mut self, bytes: &[u8], now_ns: u64) -> Box<Packet> {
+    pub(crate) fn fresh(&mut self, bytes: &[u8], now_ns: u64) -> Box<Packet> {
         let mut packet = self.pool.pop().unwrap_or_default();
         packet.reset(self.program.state_words as usize, bytes, now_ns);
         packet
     }
 
-    fn run(&mut self, graph: Graph, packet: &mut Packet, watch: &mut Watch<'_>) {
-        match (watch, &mut self.compiled) {
-            (None, Some(compiled)) => compiled.run(graph, packet, &mut self.objects),
+    /// Runs a graph over the objects of a pipeline.
+    pub(crate) fn run(
+        &mut self,
+        graph: Graph,
+        pipeline: usize,
+        packet: &mut Packet,
+        watch: &mut Watch<'_>,
+    ) {
+        let Pipe { objects, executor } = &mut self.pipes[pipeline];
+        match (watch, executor) {
+            (None, Some(executor)) => executor.run(graph, packet, objects),
             (watch, _) => {
                 let recorder = watch.as_deref_mut();
-                self.interpreter.run_watched(graph, packet, &mut self.objects, recorder);
+                self.interpreter.run_watched(graph, packet, objects, recorder);
             }
         }
     }
 
     fn ingress(&mut self, mut packet: Box<Packet>, watch: &mut Watch<'_>) {
-        note(watch, || EventKind::Pass { pipeline: "ingress", port: packet.port });
-        self.run(Graph::Parser, &mut packet, watch);
+        let (port, pipeline) = (packet.port, packet.pipeline);
+        let number = self.number(pipeline);
+        note(watch, || EventKind::Pass { pipeline: "ingress", port, number });
+        self.run(Graph::Parser, pipeline, &mut packet, watch);
         let error = packet.get(self.standard.parser_error);
         if error != 0 {
-            self.objects.counts.parser_errors += 1;
+            self.pipes[pipeline].objects.counts.parser_errors += 1;
         }
-        self.run(Graph::VerifyChecksum, &mut packet, watch);
-        self.run(Graph::Ingress, &mut packet, watch);
+        self.run(Graph::VerifyChecksum, pipeline, &mut packet, watch);
+        self.run(Graph::Ingress, pipeline, &mut packet, watch);
         self.end_of_ingress(packet, watch);
     }
 
@@ -205,121 +230,8 @@ impl Switch {
         self.enqueue(packet, port);
     }
 
-    /// I2E: the original bytes parsed again; metadata 0 but for the field list, and the ingress
-    /// port, so that a parser that looks at it takes the same way.
-    fn clone_ingress(
-        &mut self,
-        original: &Packet,
-        session: u64,
-        list: Option<u32>,
-        watch: &mut Watch<'_>,
-    ) {
-        let Some(replicas) = self.clone_replicas(session, "ingress", watch) else { return };
-        let mut copy = self.fresh(&original.bytes, original.now_ns);
-        copy.port = original.port;
-        copy.passes = original.passes;
-        copy.set(self.standard.ingress_port, u64::from(original.port));
-        self.run(Graph::Parser, &mut copy, watch);
-        self.keep(list, original, &mut copy);
-        copy.set(self.standard.instance_type, instance::INGRESS_CLONE);
-        self.limit_clone(session, &mut copy);
-        self.replicate(copy, &replicas);
-        self.spare_replicas = replicas;
-    }
-
-    /// E2E: headers as they are at the end of egress, metadata 0 but for the field list.
-    fn clone_egress(
-        &mut self,
-        original: &Packet,
-        session: u64,
-        list: Option<u32>,
-        watch: &mut Watch<'_>,
-    ) {
-        let Some(replicas) = self.clone_replicas(session, "egress", watch) else { return };
-        let mut copy = self.fresh(&original.bytes, original.now_ns);
-        copy.cursor = original.cursor;
-        copy.port = original.port;
-        copy.ingress_length = original.ingress_length;
-        copy.length = original.length;
-        copy.passes = original.passes + 1;
-        for (word, words) in &self.header_words {
-            let place = *word as usize..(*word + *words) as usize;
-            copy.state.words[place.clone()].copy_from_slice(&original.state.words[place]);
-        }
-        self.keep(list, original, &mut copy);
-        copy.set(self.standard.instance_type, instance::EGRESS_CLONE);
-        self.limit_clone(session, &mut copy);
-        if copy.passes > PASS_LIMIT {
-            self.cut(copy, watch);
-        } else {
-            self.replicate(copy, &replicas);
-        }
-        self.spare_replicas = replicas;
-    }
-
-    /// Replicas of a clone session, in the spare list.
-    fn clone_replicas(
-        &mut self,
-        session: u64,
-        pipeline: &'static str,
-        watch: &mut Watch<'_>,
-    ) -> Option<Vec<Replica>> {
-        let found = u32::try_from(session).ok().and_then(|id| self.replication.sessions.get(&id));
-        let known = found.is_some();
-        note(watch, || EventKind::Clone { pipeline, session, known });
-        let Some(found) = found else {
-            self.statistics.unknown_clone_sessions += 1;
-            return None;
-        };
-        let mut replicas = std::mem::take(&mut self.spare_replicas);
-        replicas.clone_from(&found.replicas);
-        self.statistics.cloned += replicas.len() as u64;
-        Some(replicas)
-    }
-
-    fn limit_clone(&self, session: u64, copy: &mut Packet) {
-        let session = u32::try_from(session).ok().and_then(|id| self.replication.sessions.get(&id));
-        if let Some(bytes) = session.map(|s| s.packet_length_bytes).filter(|bytes| *bytes > 0) {
-            copy.requests.truncate = u64::from(bytes);
-        }
-    }
-
-    fn multicast(&mut self, mut packet: Box<Packet>, group: u64, watch: &mut Watch<'_>) {
-        let found = u32::try_from(group).ok().and_then(|id| self.replication.groups.get(&id));
-        let copies = found.map(Vec::len);
-        note(watch, || EventKind::Multicast { group, copies });
-        let mut replicas = std::mem::take(&mut self.spare_replicas);
-        replicas.clear();
-        match found {
-            Some(found) => replicas.extend_from_slice(found),
-            None => self.statistics.unknown_multicast_groups += 1,
-        }
-        self.statistics.replicated += replicas.len() as u64;
-        packet.set(self.standard.instance_type, instance::REPLICATED);
-        packet.requests.take_recirculate();
-        self.replicate(packet, &replicas);
-        self.spare_replicas = replicas;
-    }
-
-    /// Sends a copy to each replica; the packet itself is the last one.
-    fn replicate(&mut self, packet: Box<Packet>, replicas: &[Replica]) {
-        let Some(((last_port, last_instance), others)) = replicas.split_last() else {
-            self.pool.push(packet);
-            return;
-        };
-        for (port, instance) in others {
-            let mut copy = self.pool.pop().unwrap_or_default();
-            copy.copy_from(&packet);
-            copy.set(self.standard.egress_rid, u64::from(*instance));
-            self.enqueue(copy, u64::from(*port));
-        }
-        let mut packet = packet;
-        packet.set(self.standard.egress_rid, u64::from(*last_instance));
-        self.enqueue(packet, u64::from(*last_port));
-    }
-
     /// Hands a packet to egress.
-    fn enqueue(&mut self, mut packet: Box<Packet>, port: u64) {
+    pub(crate) fn enqueue(&mut self, mut packet: Box<Packet>, port: u64) {
         let (micros, length) = (packet.now_ns / 1_000, u64::from(packet.length));
         let standard = &self.standard;
         packet.egress_port = port as u16;
@@ -337,11 +249,12 @@ impl Switch {
 
     fn egress(&mut self, mut packet: Box<Packet>, out: &mut Output, watch: &mut Watch<'_>) {
         let port = packet.egress_port;
+        let pipeline = self.pipeline_of(port);
         if watch.is_none()
-            && let Some(executor) = &mut self.compiled
+            && let Pipe { objects, executor: Some(executor) } = &mut self.pipes[pipeline]
         {
             let mut tally = Tally::default();
-            let stop = executor.transmit(&mut packet, &mut self.objects, out, &mut tally);
+            let stop = executor.transmit(&mut packet, objects, out, &mut tally);
             self.count(tally);
             match stop {
                 None => {
@@ -354,13 +267,15 @@ impl Switch {
                 Some(_) => {}
             }
         }
-        note(watch, || EventKind::Pass { pipeline: "egress", port });
-        self.run(Graph::Egress, &mut packet, watch);
+        let number = self.number(pipeline);
+        note(watch, || EventKind::Pass { pipeline: "egress", port, number });
+        self.run(Graph::Egress, pipeline, &mut packet, watch);
         self.end_of_egress(packet, out, watch);
     }
 
     fn end_of_egress(&mut self, mut packet: Box<Packet>, out: &mut Output, watch: &mut Watch<'_>) {
         let port = packet.egress_port;
+        let pipeline = self.pipeline_of(port);
         if let Some((session, list)) = packet.requests.take_clone() {
             self.clone_egress(&packet, session, list, watch);
         }
@@ -370,9 +285,9 @@ impl Switch {
             self.pool.push(packet);
             return;
         }
-        self.run(Graph::ComputeChecksum, &mut packet, watch);
+        self.run(Graph::ComputeChecksum, pipeline, &mut packet, watch);
         packet.deparsed.clear();
-        self.run(Graph::Deparser, &mut packet, watch);
+        self.run(Graph::Deparser, pipeline, &mut packet, watch);
         let Packet { deparsed, bytes, cursor, requests, .. } = &mut *packet;
         deparsed.push_rest(bytes, *cursor);
         deparsed.truncate(usize::try_from(requests.truncate).unwrap_or(usize::MAX));
@@ -382,6 +297,8 @@ impl Switch {
             let Packet { deparsed, bytes, .. } = &mut *packet;
             bytes.clear();
             bytes.extend_from_slice(deparsed.bytes());
+            // It goes round within the pipeline that it leaves by.
+            packet.pipeline = pipeline;
             self.again(packet, list, instance::RECIRCULATED, watch);
             return;
         }
@@ -394,7 +311,8 @@ impl Switch {
         self.pool.push(packet);
     }
 
-    /// Sends a packet back to the parser with its present bytes: metadata 0 but for the list.
+    /// Sends a packet back to its pipeline's parser with its present bytes: metadata 0 but for the
+    /// list.
     fn again(
         &mut self,
         packet: Box<Packet>,
@@ -408,24 +326,13 @@ impl Switch {
         }
         let mut next = self.fresh(&packet.bytes, packet.now_ns);
         next.port = packet.port;
+        next.pipeline = packet.pipeline;
         next.passes = packet.passes + 1;
         self.keep(list, &packet, &mut next);
         next.set(self.standard.instance_type, instance_type);
         next.set(self.standard.packet_length, u64::from(next.ingress_length));
         self.pool.push(packet);
         self.to_ingress.push_back(next);
-    }
-
-    /// Copies what a field list preserves.
-    fn keep(&self, list: Option<u32>, from: &Packet, to: &mut Packet) {
-        let Some(id) = list else { return };
-        for list in self.program.field_lists.iter().filter(|list| list.id == id) {
-            let places = list.places.iter().map(|place: &Place| (place.word, place.words()));
-            for (word, words) in places.chain(list.regions.iter().copied()) {
-                let place = word as usize..(word + words) as usize;
-                to.state.words[place.clone()].copy_from_slice(&from.state.words[place]);
-            }
-        }
     }
 
     fn send_digest(&mut self, digest: u32, packet: &Packet, watch: &mut Watch<'_>) {

@@ -1,4 +1,4 @@
-//! The switch: one program, its objects, and the queues between its blocks.
+//! The switch: one program, its pipelines, and the queues between its blocks.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +13,7 @@ use crate::interpreter::Interpreter;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::packet::Packet;
+use crate::pipe::Pipe;
 use crate::recorder::Recorder;
 use crate::replication::Replication;
 use crate::statistics::Statistics;
@@ -22,20 +23,30 @@ use crate::trace::Trace;
 pub const BATCH: usize = 64;
 
 /// Choices at the start of a switch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchOptions {
     /// Seed of everything random in the data plane.
     pub seed: u64,
+    /// Pipelines, each with tables and registers of its own (see [`crate::PIPELINES`]).
+    pub pipelines: usize,
 }
 
-/// A v1model switch. Single-threaded; owns tables, registers and replication state.
+impl Default for SwitchOptions {
+    fn default() -> Self {
+        Self { seed: 0, pipelines: 1 }
+    }
+}
+
+/// A v1model switch. Single-threaded; owns its pipelines with their tables and registers, and the
+/// replication state that they share.
 pub struct Switch {
     pub(crate) program: Arc<Program>,
     pub(crate) standard: StandardMetadata,
     pub(crate) interpreter: Interpreter,
-    /// Runs instead of the interpreter while nobody watches.
-    pub(crate) compiled: Option<Box<dyn Executor>>,
-    pub(crate) objects: Objects,
+    /// At least one, and as many for as long as the switch lives.
+    pub(crate) pipes: Vec<Pipe>,
+    /// The pipeline that the control plane means at the moment; none for all.
+    pub(crate) only: Option<usize>,
     pub(crate) replication: Replication,
     pub(crate) digests: DigestQueue,
     pub(crate) statistics: Statistics,
@@ -57,7 +68,8 @@ impl Switch {
     /// # Errors
     ///
     /// [`ProgramError`] when the program is not well formed (a place outside of the state area,
-    /// a jump to nowhere, widths that do not fit) or asks for more memory than the switch gives.
+    /// a jump to nowhere, widths that do not fit) or asks for more memory than the switch gives, and
+    /// when there cannot be as many pipelines.
     pub fn new(program: Arc<Program>, options: SwitchOptions) -> Result<Self, ProgramError> {
         check::program(&program)?;
         let mut header_words = Vec::new();
@@ -69,8 +81,8 @@ impl Switch {
         Ok(Self {
             standard: program.standard_metadata.clone(),
             interpreter: Interpreter::new(&program),
-            compiled: None,
-            objects: Objects::new(&program, options.seed)?,
+            pipes: Pipe::several(&program, options.pipelines, options.seed)?,
+            only: None,
             replication: Replication::default(),
             digests: DigestQueue::default(),
             statistics: Statistics::default(),
@@ -89,15 +101,22 @@ impl Switch {
         &self.program
     }
 
-    /// What outlives packets: tables, registers and the like.
-    pub fn objects(&self) -> &Objects {
-        &self.objects
+    /// Number of pipelines.
+    pub fn pipelines(&self) -> usize {
+        self.pipes.len()
     }
 
-    /// Lets `executor` run the graphs from now on, over the same tables and registers.
-    /// Traced packets still go through the interpreter.
-    pub fn set_executor(&mut self, executor: Box<dyn Executor>) {
-        self.compiled = Some(executor);
+    /// What outlives packets in a pipeline: tables, registers and the like.
+    pub fn objects(&self, pipeline: usize) -> &Objects {
+        &self.pipes[pipeline].objects
+    }
+
+    /// Lets an executor in each pipeline run the graphs from now on, over the same tables and
+    /// registers. Traced packets still go through the interpreter.
+    pub fn set_executors(&mut self, mut make: impl FnMut() -> Box<dyn Executor>) {
+        for pipe in &mut self.pipes {
+            pipe.executor = Some(make());
+        }
     }
 
     /// Processes one frame that came in on `port` at `now_ns` (nanoseconds of the caller's clock;

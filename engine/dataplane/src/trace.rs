@@ -43,8 +43,14 @@ pub struct Named {
 pub enum EventKind {
     /// A frame came in.
     Received { port: u16, bytes: String },
-    /// A pipeline starts; the port is the ingress or egress port.
-    Pass { pipeline: &'static str, port: u16 },
+    /// Ingress or egress starts; the port is the ingress or egress port. The number is that of the
+    /// pipeline whose ingress or egress it is, where a switch has several.
+    Pass {
+        pipeline: &'static str,
+        port: u16,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        number: Option<usize>,
+    },
     /// A parser state or another named block.
     Enter { label: String },
     /// A header was read from the packet.
@@ -151,7 +157,12 @@ impl fmt::Display for EventKind {
             EventKind::Received { port, bytes } => {
                 write!(f, "received on port {port}, {} bytes: {bytes}", bytes.len() / 2)
             }
-            EventKind::Pass { pipeline, port } => write!(f, "  {pipeline}, port {port}"),
+            EventKind::Pass { pipeline, port, number: None } => {
+                write!(f, "  {pipeline}, port {port}")
+            }
+            EventKind::Pass { pipeline, port, number: Some(number) } => {
+                write!(f, "  {pipeline} of pipeline {number}, port {port}")
+            }
             EventKind::Enter { label } => write!(f, "{label}:"),
             EventKind::Extract { header, fields } => {
                 write!(f, "extract {header}: {}", list(fields))

@@ -41,11 +41,18 @@ pub struct Case {
     pub program: Arc<Program>,
     /// What the case was made from; also the seed of the switches.
     pub seed: u64,
+    /// Pipelines of the switches.
+    pub pipelines: usize,
     /// What happens, in order.
     pub steps: Vec<Step>,
 }
 
 impl Case {
+    /// What the switches of the case are given.
+    pub fn options(&self) -> SwitchOptions {
+        SwitchOptions { seed: self.seed, pipelines: self.pipelines }
+    }
+
     /// The case of a seed, with about `packets` packets.
     pub fn new(program: Arc<Program>, seed: u64, packets: usize, recorded: &[Recorded]) -> Self {
         let mut pool = Pool::new(&program);
@@ -57,9 +64,10 @@ impl Case {
             state.initial(&mut pool, &mut rng).into_iter().map(Step::Control).collect();
         let mut rng = Rng::new(seed, "packets");
         maker.walk(&program, &mut pool, &mut rng);
-        let options = SwitchOptions { seed };
+        let mut which = Rng::new(seed, "pipelines");
+        let pipelines = *which.pick(&[1, 1, 2, 4]);
         // A program that cannot be loaded fails when the case runs.
-        if let Ok(mut switch) = Switch::new(program.clone(), options) {
+        if let Ok(mut switch) = Switch::new(program.clone(), SwitchOptions { seed, pipelines }) {
             for step in &steps {
                 if let Step::Control(request) = step {
                     let _ = request.apply(&mut switch);
@@ -72,7 +80,15 @@ impl Case {
         let mut made = 0;
         while made < packets {
             if rng.chance(30) {
-                steps.extend(state.change(&mut pool, &mut rng).into_iter().map(Step::Control));
+                for request in state.change(&mut pool, &mut rng) {
+                    // Pipelines are written one after the other, so packets meet them unequal.
+                    let pipeline = which.below(pipelines);
+                    steps.push(Step::Control(if pipelines > 1 && which.chance(30) {
+                        Request::InPipeline { pipeline, request: Box::new(request) }
+                    } else {
+                        request
+                    }));
+                }
             }
             let together = rng.chance(50);
             let count = 1 + rng.below(MOST_FRAMES.min(packets - made));
@@ -88,6 +104,6 @@ impl Case {
                 _ => rng.between(0, 2_000_000),
             };
         }
-        Self { program, seed, steps }
+        Self { program, seed, pipelines, steps }
     }
 }

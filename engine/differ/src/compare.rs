@@ -12,8 +12,8 @@ use crate::case::{Case, Step};
 /// Cells that are compared after every step; larger objects are compared at the end.
 const CELLS_PER_STEP: u64 = 512;
 
-/// Loads a program into a switch, with a seed.
-pub type Load = dyn Fn(&Arc<Program>, u64) -> Result<Switch, ProgramError> + Send + Sync;
+/// Loads a program into a switch.
+pub type Load = dyn Fn(&Arc<Program>, SwitchOptions) -> Result<Switch, ProgramError> + Send + Sync;
 
 /// The two that are compared.
 pub struct Sides {
@@ -27,8 +27,8 @@ impl Sides {
     /// Interpreter and compiled executor.
     pub fn executors() -> Self {
         let load = |kind| {
-            move |program: &Arc<Program>, seed| {
-                netkv_compiled::switch(program.clone(), SwitchOptions { seed }, kind)
+            move |program: &Arc<Program>, options| {
+                netkv_compiled::switch(program.clone(), options, kind)
             }
         };
         Self {
@@ -104,8 +104,7 @@ impl fmt::Display for Failure {
 ///
 /// The first [`Failure`].
 pub fn run(case: &Case, sides: &Sides) -> Result<Work, Failure> {
-    let work =
-        std::panic::AssertUnwindSafe(|| run_steps(&case.program, case.seed, &case.steps, sides));
+    let work = std::panic::AssertUnwindSafe(|| run_steps(case, sides));
     std::panic::catch_unwind(work).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -118,20 +117,17 @@ pub fn run(case: &Case, sides: &Sides) -> Result<Work, Failure> {
 /// # Errors
 ///
 /// [`Failure::Load`].
-pub fn load(program: &Arc<Program>, seed: u64, sides: &Sides) -> Result<(Switch, Switch), Failure> {
+pub fn load(case: &Case, sides: &Sides) -> Result<(Switch, Switch), Failure> {
     let load = |side, load: &Load| {
-        load(program, seed).map_err(|error| Failure::Load { side, message: error.to_string() })
+        let loaded = load(&case.program, case.options());
+        loaded.map_err(|error| Failure::Load { side, message: error.to_string() })
     };
     Ok((load("interpreter", &*sides.left)?, load("compiled", &*sides.right)?))
 }
 
-fn run_steps(
-    program: &Arc<Program>,
-    seed: u64,
-    steps: &[Step],
-    sides: &Sides,
-) -> Result<Work, Failure> {
-    let (mut left, mut right) = load(program, seed, sides)?;
+fn run_steps(case: &Case, sides: &Sides) -> Result<Work, Failure> {
+    let Case { program, pipelines, steps, .. } = case;
+    let (mut left, mut right) = load(case, sides)?;
     let mut pair = Pair {
         program,
         left: &mut left,
@@ -141,6 +137,7 @@ fn run_steps(
     };
     let cells: u64 = program.registers.iter().map(|r| u64::from(r.size)).sum::<u64>()
         + program.counters.iter().map(|c| u64::from(c.size)).sum::<u64>();
+    let cells = cells * *pipelines as u64;
     let mut now = 0;
     for (at, step) in steps.iter().enumerate() {
         pair.step = at;
@@ -239,11 +236,29 @@ impl Pair<'_> {
         Err(self.differs(&what, frame_text(None), frame_text(others.next())))
     }
 
-    /// Registers and counters.
-    fn cells(&self) -> Result<(), Failure> {
+    /// Registers and counters of all pipelines.
+    fn cells(&mut self) -> Result<(), Failure> {
+        for pipeline in 0..self.left.pipelines() {
+            self.cells_of(pipeline).map_err(|failure| match failure {
+                Failure::Differs(Difference { step, what, left, right })
+                    if self.left.pipelines() > 1 =>
+                {
+                    let what = format!("{what} of pipeline {pipeline}");
+                    Failure::Differs(Difference { step, what, left, right })
+                }
+                other => other,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn cells_of(&mut self, pipeline: usize) -> Result<(), Failure> {
         for register in &self.program.registers {
             let id = register.identity.id;
-            let cells = (self.left.read_register(id, None), self.right.read_register(id, None));
+            let read = |switch: &mut Switch| {
+                switch.in_pipeline(pipeline, |switch| switch.read_register(id, None))
+            };
+            let cells = (read(self.left), read(self.right));
             if cells.0 == cells.1 {
                 continue;
             }
@@ -257,7 +272,10 @@ impl Pair<'_> {
         }
         for counter in self.program.counters.iter().filter(|c| c.direct.is_none()) {
             let id = counter.identity.id;
-            let cells = (self.left.read_counter(id, None), self.right.read_counter(id, None));
+            let read = |switch: &mut Switch| {
+                switch.in_pipeline(pipeline, |switch| switch.read_counter(id, None))
+            };
+            let cells = (read(self.left), read(self.right));
             if cells.0 == cells.1 {
                 continue;
             }

@@ -17,23 +17,88 @@ pub type Matches = Vec<(u32, Match)>;
 pub enum Request {
     Insert(TableEntry),
     Modify(TableEntry),
-    Delete { table: u32, matches: Matches, priority: u32 },
-    SetDefault { table: u32, action: u32, params: Vec<Value> },
-    ResetDefault { table: u32 },
-    WriteRegister { register: u32, index: Option<u32>, value: Value },
-    WriteMeter { meter: u32, index: Option<u32>, config: Option<MeterConfig> },
-    WriteDirectMeter { table: u32, matches: Matches, priority: u32, config: Option<MeterConfig> },
-    InsertMember { profile: u32, member: u32, action: u32, params: Vec<Value> },
-    ModifyMember { profile: u32, member: u32, action: u32, params: Vec<Value> },
-    InsertGroup { profile: u32, group: u32, members: Vec<GroupMember> },
-    ModifyGroup { profile: u32, group: u32, members: Vec<GroupMember> },
-    InsertMulticast { group: u32, replicas: Vec<(u16, u16)> },
-    ModifyMulticast { group: u32, replicas: Vec<(u16, u16)> },
-    DeleteMulticast { group: u32 },
-    InsertSession { session: u32, to: CloneSession },
-    ModifySession { session: u32, to: CloneSession },
-    DeleteSession { session: u32 },
-    SetValueSet { set: u32, members: Vec<Matches> },
+    Delete {
+        table: u32,
+        matches: Matches,
+        priority: u32,
+    },
+    SetDefault {
+        table: u32,
+        action: u32,
+        params: Vec<Value>,
+    },
+    ResetDefault {
+        table: u32,
+    },
+    WriteRegister {
+        register: u32,
+        index: Option<u32>,
+        value: Value,
+    },
+    WriteMeter {
+        meter: u32,
+        index: Option<u32>,
+        config: Option<MeterConfig>,
+    },
+    WriteDirectMeter {
+        table: u32,
+        matches: Matches,
+        priority: u32,
+        config: Option<MeterConfig>,
+    },
+    InsertMember {
+        profile: u32,
+        member: u32,
+        action: u32,
+        params: Vec<Value>,
+    },
+    ModifyMember {
+        profile: u32,
+        member: u32,
+        action: u32,
+        params: Vec<Value>,
+    },
+    InsertGroup {
+        profile: u32,
+        group: u32,
+        members: Vec<GroupMember>,
+    },
+    ModifyGroup {
+        profile: u32,
+        group: u32,
+        members: Vec<GroupMember>,
+    },
+    InsertMulticast {
+        group: u32,
+        replicas: Vec<(u16, u16)>,
+    },
+    ModifyMulticast {
+        group: u32,
+        replicas: Vec<(u16, u16)>,
+    },
+    DeleteMulticast {
+        group: u32,
+    },
+    InsertSession {
+        session: u32,
+        to: CloneSession,
+    },
+    ModifySession {
+        session: u32,
+        to: CloneSession,
+    },
+    DeleteSession {
+        session: u32,
+    },
+    SetValueSet {
+        set: u32,
+        members: Vec<Matches>,
+    },
+    /// Another request, in one pipeline only.
+    InPipeline {
+        pipeline: usize,
+        request: Box<Request>,
+    },
 }
 
 impl Request {
@@ -85,6 +150,9 @@ impl Request {
             Request::ModifySession { session, to } => switch.modify_clone_session(session, to),
             Request::DeleteSession { session } => switch.delete_clone_session(session),
             Request::SetValueSet { set, members } => switch.set_value_set(set, &members),
+            Request::InPipeline { pipeline, request } => {
+                switch.in_pipeline(pipeline, |switch| request.apply(switch))
+            }
         }
     }
 
@@ -118,6 +186,12 @@ impl Request {
                     let _ = write!(text, "\nmc_node_create {instance} {port}");
                 }
                 text
+            }
+            Request::InPipeline { pipeline, request } => {
+                let lines = request.to_stf(program);
+                let lines =
+                    lines.lines().map(|line| format!("# only in pipeline {pipeline}: {line}"));
+                lines.collect::<Vec<_>>().join("\n")
             }
             other => format!("# {other:?}"),
         }

@@ -44,6 +44,7 @@ pub fn reduce(
         return reducer.best;
     }
     reducer.cut();
+    reducer.pipelines();
     reducer.one_by_one();
     reducer.steps();
     reducer.frames();
@@ -74,9 +75,20 @@ impl Reducer<'_> {
     }
 
     fn try_steps(&mut self, steps: Vec<Step>) -> bool {
-        let Case { program, seed, .. } = &self.best.case;
-        let case = Case { program: program.clone(), seed: *seed, steps };
+        let case = Case { steps, ..self.best.case.clone() };
         self.try_case(case, self.best.source.clone())
+    }
+
+    /// As few pipelines as it takes.
+    fn pipelines(&mut self) {
+        for pipelines in [1, 2] {
+            if pipelines < self.best.case.pipelines {
+                let case = Case { pipelines, ..self.best.case.clone() };
+                if self.try_case(case, self.best.source.clone()) {
+                    return;
+                }
+            }
+        }
     }
 
     /// Drops what comes after the difference.
@@ -232,8 +244,7 @@ impl Reducer<'_> {
         else {
             return false;
         };
-        let Case { seed, steps, .. } = self.best.case.clone();
-        let case = Case { program: Arc::new(compiled.program), seed, steps };
+        let case = Case { program: Arc::new(compiled.program), ..self.best.case.clone() };
         self.try_case(case, Some(text))
     }
 }

@@ -32,7 +32,11 @@ fn step_text(program: &Program, step: &Step) -> String {
 /// The whole report. `origin` says how to make the case again.
 pub fn text(reduced: &Reduced, origin: &str, sides: &Sides) -> String {
     let Reduced { case, failure, source } = reduced;
-    let mut text = format!("DIFFERENCE in {origin}\n{failure}\n");
+    let pipelines = match case.pipelines {
+        1 => String::new(),
+        count => format!("; switches of {count} pipelines"),
+    };
+    let mut text = format!("DIFFERENCE in {origin}{pipelines}\n{failure}\n");
     if let Some(source) = source {
         let lines = source.lines().filter(|line| !line.trim().is_empty());
         let source: Vec<&str> = lines.collect();
@@ -50,7 +54,7 @@ pub fn text(reduced: &Reduced, origin: &str, sides: &Sides) -> String {
 
 /// Traces of the last step's frames, and where the results lie side by side.
 fn last_traces(case: &Case, sides: &Sides) -> String {
-    let Ok((mut left, mut right)) = compare::load(&case.program, case.seed, sides) else {
+    let Ok((mut left, mut right)) = compare::load(case, sides) else {
         return String::new();
     };
     let mut text = String::new();

@@ -18,7 +18,7 @@ const PORTS: u16 = 8;
 /// and `count` random frames that a network interface can send.
 pub fn sample(program: &Arc<Program>, seed: u64, count: usize) -> (String, Vec<Recorded>) {
     let case = Case::new(program.clone(), seed, count * 4 + 16, &[]);
-    let mut switch = Switch::new(program.clone(), SwitchOptions { seed: 0 }).ok();
+    let mut switch = Switch::new(program.clone(), SwitchOptions::default()).ok();
     let (mut setup, mut frames) = (String::new(), Vec::new());
     for step in &case.steps {
         match step {

@@ -224,9 +224,9 @@ fn load(number: usize) -> Loaded {
     };
     let compiled = compile_source("fuzz.p4", &text, &Options::default());
     let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
-    let mut switches = compare::load(&program, 1, &Sides::executors()).ok();
     // State that hits, the same in every run.
     let case = Case::new(program.clone(), number as u64, 1, &[]);
+    let mut switches = compare::load(&case, &Sides::executors()).ok();
     if let Some((left, right)) = &mut switches {
         for step in &case.steps {
             if let Step::Control(request) = step {

@@ -50,6 +50,7 @@ const MOST_READY: usize = 4;
 struct Ready {
     bundle: Box<[u8]>,
     kind: ExecutorKind,
+    pipelines: usize,
     prepared: Prepared,
 }
 
@@ -57,19 +58,20 @@ struct Ready {
 pub fn engine_of(bundle: &[u8], options: SwitchOptions, kind: ExecutorKind) -> PyResult<Switch> {
     let refused = |error| PyValueError::new_err(format!("The program cannot run: {error}"));
     let ready = || READY.lock().unwrap_or_else(PoisonError::into_inner);
-    let same = |it: &Ready| it.kind == kind && *it.bundle == *bundle;
+    let pipelines = options.pipelines;
+    let same = |it: &Ready| it.kind == kind && it.pipelines == pipelines && *it.bundle == *bundle;
     let known = ready().iter().find(|it| same(it)).map(|it| it.prepared.clone());
     if let Some(prepared) = known {
-        return prepared.switch(options).map_err(refused);
+        return prepared.switch(options.seed).map_err(refused);
     }
     // Nobody waits while code is made; two who make the same both keep it.
-    let prepared = Prepared::new(program_of(bundle)?, kind).map_err(refused)?;
-    let switch = prepared.switch(options).map_err(refused)?;
+    let prepared = Prepared::new(program_of(bundle)?, kind, pipelines).map_err(refused)?;
+    let switch = prepared.switch(options.seed).map_err(refused)?;
     let mut ready = ready();
     if ready.len() == MOST_READY {
         ready.remove(0);
     }
-    ready.push(Ready { bundle: bundle.into(), kind, prepared });
+    ready.push(Ready { bundle: bundle.into(), kind, pipelines, prepared });
     Ok(switch)
 }
 

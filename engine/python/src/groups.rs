@@ -48,6 +48,7 @@ impl Switch {
 
 #[pymethods]
 impl Switch {
+    #[pyo3(signature = (profile_id, member_id, action_id, params, *, pipeline = None))]
     fn insert_action_member(
         &self,
         py: Python<'_>,
@@ -55,11 +56,15 @@ impl Switch {
         member_id: u32,
         action_id: u32,
         params: Params,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let params = params_of(py, &self.program(py), action_id, &params)?;
-        self.control(py, |engine| engine.insert_member(profile_id, member_id, action_id, &params))
+        self.control_in(py, pipeline, |engine| {
+            engine.insert_member(profile_id, member_id, action_id, &params)
+        })
     }
 
+    #[pyo3(signature = (profile_id, member_id, action_id, params, *, pipeline = None))]
     fn modify_action_member(
         &self,
         py: Python<'_>,
@@ -67,29 +72,35 @@ impl Switch {
         member_id: u32,
         action_id: u32,
         params: Params,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let params = params_of(py, &self.program(py), action_id, &params)?;
-        self.control(py, |engine| engine.modify_member(profile_id, member_id, action_id, &params))
+        self.control_in(py, pipeline, |engine| {
+            engine.modify_member(profile_id, member_id, action_id, &params)
+        })
     }
 
+    #[pyo3(signature = (profile_id, member_id, *, pipeline = None))]
     fn delete_action_member(
         &self,
         py: Python<'_>,
         profile_id: u32,
         member_id: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
-        self.control(py, |engine| engine.delete_member(profile_id, member_id))
+        self.control_in(py, pipeline, |engine| engine.delete_member(profile_id, member_id))
     }
 
-    #[pyo3(signature = (profile_id = 0))]
+    #[pyo3(signature = (profile_id = 0, *, pipeline = None))]
     fn read_action_members<'py>(
         &self,
         py: Python<'py>,
         profile_id: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for profile in self.profiles(py, profile_id) {
-            let members = self.control(py, |engine| engine.read_members(profile))?;
+            let members = self.control_in(py, pipeline, |engine| engine.read_members(profile))?;
             for (member_id, action_id, params) in &members {
                 let dict = PyDict::new(py);
                 dict.set_item("profile_id", profile)?;
@@ -102,7 +113,7 @@ impl Switch {
         Ok(list)
     }
 
-    #[pyo3(signature = (profile_id, group_id, members, max_size = 0))]
+    #[pyo3(signature = (profile_id, group_id, members, max_size = 0, *, pipeline = None))]
     fn insert_action_group(
         &self,
         py: Python<'_>,
@@ -110,14 +121,17 @@ impl Switch {
         group_id: u32,
         members: Vec<GroupMember>,
         max_size: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         check_size(py, group_id, &members, max_size)?;
-        self.control(py, |engine| engine.insert_group(profile_id, group_id, &members))?;
+        self.control_in(py, pipeline, |engine| {
+            engine.insert_group(profile_id, group_id, &members)
+        })?;
         self.sizes().insert((profile_id, group_id), max_size);
         Ok(())
     }
 
-    #[pyo3(signature = (profile_id, group_id, members, max_size = 0))]
+    #[pyo3(signature = (profile_id, group_id, members, max_size = 0, *, pipeline = None))]
     fn modify_action_group(
         &self,
         py: Python<'_>,
@@ -125,6 +139,7 @@ impl Switch {
         group_id: u32,
         members: Vec<GroupMember>,
         max_size: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let known = self.sizes().get(&(profile_id, group_id)).copied();
         if let Some(known) = known
@@ -138,24 +153,32 @@ impl Switch {
             return Err(control_error(py, "INVALID_ARGUMENT", text));
         }
         check_size(py, group_id, &members, known.unwrap_or(0))?;
-        self.control(py, |engine| engine.modify_group(profile_id, group_id, &members))
+        self.control_in(py, pipeline, |engine| engine.modify_group(profile_id, group_id, &members))
     }
 
-    fn delete_action_group(&self, py: Python<'_>, profile_id: u32, group_id: u32) -> PyResult<()> {
-        self.control(py, |engine| engine.delete_group(profile_id, group_id))?;
+    #[pyo3(signature = (profile_id, group_id, *, pipeline = None))]
+    fn delete_action_group(
+        &self,
+        py: Python<'_>,
+        profile_id: u32,
+        group_id: u32,
+        pipeline: Option<usize>,
+    ) -> PyResult<()> {
+        self.control_in(py, pipeline, |engine| engine.delete_group(profile_id, group_id))?;
         self.sizes().remove(&(profile_id, group_id));
         Ok(())
     }
 
-    #[pyo3(signature = (profile_id = 0))]
+    #[pyo3(signature = (profile_id = 0, *, pipeline = None))]
     fn read_action_groups<'py>(
         &self,
         py: Python<'py>,
         profile_id: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
         let list = PyList::empty(py);
         for profile in self.profiles(py, profile_id) {
-            let groups = self.control(py, |engine| engine.read_groups(profile))?;
+            let groups = self.control_in(py, pipeline, |engine| engine.read_groups(profile))?;
             for (group_id, members) in groups {
                 let dict = PyDict::new(py);
                 dict.set_item("profile_id", profile)?;

@@ -45,7 +45,7 @@ pub fn filled_switch<'py>(
     dict.set_item("frames", frames)?;
     dict.set_item("leave_at", *traffic.leave_at.start())?;
     dict.set_item("leave_bytes", traffic.leave_bytes)?;
-    Ok((Switch::around(switch, SwitchOptions { seed: 1 }, kind), dict))
+    Ok((Switch::around(switch, SwitchOptions { seed: 1, pipelines: 1 }, kind), dict))
 }
 
 /// A node that echoes; see `_engine.pyi`.

@@ -17,24 +17,28 @@ fn session_of(replicas: Vec<Replica>, class_of_service: u32, packet_length: u32)
 
 #[pymethods]
 impl Switch {
-    #[pyo3(signature = (register_id, index = None))]
+    #[pyo3(signature = (register_id, index = None, *, pipeline = None))]
     fn read_register<'py>(
         &self,
         py: Python<'py>,
         register_id: u32,
         index: Option<u32>,
+        pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let cells = self.control(py, |engine| engine.read_register(register_id, index))?;
+        let cells =
+            self.control_in(py, pipeline, |engine| engine.read_register(register_id, index))?;
         let cells = cells.iter().map(|(at, value)| (*at, PyBytes::new(py, &bytes_of(value))));
         PyList::new(py, cells.collect::<Vec<_>>())
     }
 
+    #[pyo3(signature = (register_id, index, value, *, pipeline = None))]
     fn write_register(
         &self,
         py: Python<'_>,
         register_id: u32,
         index: Option<u32>,
         value: &[u8],
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let program = self.program(py);
         let register = program.registers.iter().find(|r| r.identity.id == register_id);
@@ -45,20 +49,23 @@ impl Switch {
             // The switch refuses the register by its id; the width does not matter.
             None => Value::from_bytes(value.len() as u32 * 8, value),
         };
-        self.control(py, |engine| engine.write_register(register_id, index, &value))
+        self.control_in(py, pipeline, |engine| engine.write_register(register_id, index, &value))
     }
 
-    #[pyo3(signature = (counter_id, index = None))]
+    #[pyo3(signature = (counter_id, index = None, *, pipeline = None))]
     fn read_counter(
         &self,
         py: Python<'_>,
         counter_id: u32,
         index: Option<u32>,
+        pipeline: Option<usize>,
     ) -> PyResult<Vec<(u32, u64, u64)>> {
-        let cells = self.control(py, |engine| engine.read_counter(counter_id, index))?;
+        let cells =
+            self.control_in(py, pipeline, |engine| engine.read_counter(counter_id, index))?;
         Ok(cells.into_iter().map(|(at, data)| (at, data.packets, data.bytes)).collect())
     }
 
+    #[pyo3(signature = (counter_id, index, packets, bytes, *, pipeline = None))]
     fn write_counter(
         &self,
         py: Python<'_>,
@@ -66,11 +73,14 @@ impl Switch {
         index: Option<u32>,
         packets: u64,
         bytes: u64,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let data = CounterData { packets, bytes };
-        self.control(py, |engine| engine.write_counter(counter_id, index, data))
+        self.control_in(py, pipeline, |engine| engine.write_counter(counter_id, index, data))
     }
 
+    #[pyo3(signature = (table_id, matches, priority, packets, bytes, *, pipeline = None))]
+    #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
     fn write_direct_counter(
         &self,
         py: Python<'_>,
@@ -79,35 +89,41 @@ impl Switch {
         priority: u32,
         packets: u64,
         bytes: u64,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let keys = keys_of_table(&self.program(py), table_id);
         let matches = matches_of(py, &keys, &matches)?;
         let data = CounterData { packets, bytes };
-        self.control(py, |engine| engine.write_direct_counter(table_id, &matches, priority, data))
+        self.control_in(py, pipeline, |engine| {
+            engine.write_direct_counter(table_id, &matches, priority, data)
+        })
     }
 
-    #[pyo3(signature = (meter_id, index = None))]
+    #[pyo3(signature = (meter_id, index = None, *, pipeline = None))]
     fn read_meter(
         &self,
         py: Python<'_>,
         meter_id: u32,
         index: Option<u32>,
+        pipeline: Option<usize>,
     ) -> PyResult<Vec<(u32, Option<Rates>)>> {
-        let cells = self.control(py, |engine| engine.read_meter(meter_id, index))?;
+        let cells = self.control_in(py, pipeline, |engine| engine.read_meter(meter_id, index))?;
         let rates = |config: MeterConfig| (config.cir, config.cburst, config.pir, config.pburst);
         Ok(cells.into_iter().map(|(at, config)| (at, config.map(rates))).collect())
     }
 
+    #[pyo3(signature = (meter_id, index, config, *, pipeline = None))]
     fn write_meter(
         &self,
         py: Python<'_>,
         meter_id: u32,
         index: Option<u32>,
         config: Option<Rates>,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let config =
             config.map(|(cir, cburst, pir, pburst)| MeterConfig { cir, cburst, pir, pburst });
-        self.control(py, |engine| engine.write_meter(meter_id, index, config))
+        self.control_in(py, pipeline, |engine| engine.write_meter(meter_id, index, config))
     }
 
     fn insert_multicast_group(

@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::{ControlError, Output, SwitchOptions};
+use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions};
 use netkv_ir::Program;
 use netkv_rack::clock;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
 use serde_json::Value;
@@ -75,6 +76,19 @@ impl Switch {
         self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
     }
 
+    /// As [`Switch::control`], in one pipeline if one is named.
+    pub fn control_in<T: Send>(
+        &self,
+        py: Python<'_>,
+        pipeline: Option<usize>,
+        work: impl FnOnce(&mut Engine) -> Result<T, ControlError> + Send,
+    ) -> PyResult<T> {
+        self.control(py, |engine| match pipeline {
+            None => work(engine),
+            Some(pipeline) => engine.in_pipeline(pipeline, work),
+        })
+    }
+
     /// The program that runs.
     pub fn program(&self, py: Python<'_>) -> Arc<Program> {
         self.with(py, |engine| Arc::clone(engine.program()))
@@ -92,12 +106,27 @@ fn frames_out<'py>(py: Python<'py>, output: &Output) -> PyResult<Bound<'py, PyLi
 #[pymethods]
 impl Switch {
     #[new]
-    #[pyo3(signature = (bundle, seed = 0, executor = "compiled"))]
-    fn new(py: Python<'_>, bundle: &[u8], seed: u64, executor: &str) -> PyResult<Self> {
-        let options = SwitchOptions { seed };
+    #[pyo3(signature = (bundle, seed = 0, executor = "compiled", pipelines = 1))]
+    fn new(
+        py: Python<'_>,
+        bundle: &[u8],
+        seed: u64,
+        executor: &str,
+        pipelines: usize,
+    ) -> PyResult<Self> {
+        if !PIPELINES.contains(&pipelines) {
+            let text = format!("A switch has 1, 2 or 4 pipelines, not {pipelines}.");
+            return Err(PyValueError::new_err(text));
+        }
+        let options = SwitchOptions { seed, pipelines };
         let kind = bundle::executor(executor)?;
         let engine = py.detach(|| engine_of(bundle, options, kind))?;
         Ok(Self::around(engine, options, kind))
+    }
+
+    #[getter]
+    fn pipelines(&self) -> usize {
+        self.options.pipelines
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {

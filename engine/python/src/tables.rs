@@ -35,7 +35,8 @@ fn entry_of(
 #[pymethods]
 impl Switch {
     #[pyo3(signature = (
-        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0
+        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0,
+        *, pipeline = None
     ))]
     #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
     fn insert_entry(
@@ -47,14 +48,16 @@ impl Switch {
         priority: u32,
         metadata: Vec<u8>,
         controller_metadata: u64,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let rest = (priority, metadata, controller_metadata);
         let entry = entry_of(self, py, table_id, &matches, action, rest)?;
-        self.control(py, |engine| engine.insert_entry(entry))
+        self.control_in(py, pipeline, |engine| engine.insert_entry(entry))
     }
 
     #[pyo3(signature = (
-        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0
+        table_id, matches, action, priority = 0, metadata = Vec::new(), controller_metadata = 0,
+        *, pipeline = None
     ))]
     #[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
     fn modify_entry(
@@ -66,37 +69,44 @@ impl Switch {
         priority: u32,
         metadata: Vec<u8>,
         controller_metadata: u64,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let rest = (priority, metadata, controller_metadata);
         let entry = entry_of(self, py, table_id, &matches, action, rest)?;
-        self.control(py, |engine| engine.modify_entry(entry))
+        self.control_in(py, pipeline, |engine| engine.modify_entry(entry))
     }
 
-    #[pyo3(signature = (table_id, matches, priority = 0))]
+    #[pyo3(signature = (table_id, matches, priority = 0, *, pipeline = None))]
     fn delete_entry(
         &self,
         py: Python<'_>,
         table_id: u32,
         matches: Vec<Bound<'_, PyAny>>,
         priority: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let keys = keys_of_table(&self.program(py), table_id);
         let matches = matches_of(py, &keys, &matches)?;
-        self.control(py, |engine| engine.delete_entry(table_id, &matches, priority))
+        self.control_in(py, pipeline, |engine| engine.delete_entry(table_id, &matches, priority))
     }
 
-    #[pyo3(signature = (table_id = 0))]
-    fn read_entries<'py>(&self, py: Python<'py>, table_id: u32) -> PyResult<Bound<'py, PyList>> {
+    #[pyo3(signature = (table_id = 0, *, pipeline = None))]
+    fn read_entries<'py>(
+        &self,
+        py: Python<'py>,
+        table_id: u32,
+        pipeline: Option<usize>,
+    ) -> PyResult<Bound<'py, PyList>> {
         let program = self.program(py);
-        let entries = self.with(py, |engine| {
+        let entries = self.control_in(py, pipeline, |engine| {
             let entries = engine.read_entries((table_id != 0).then_some(table_id));
             let counted = entries.into_iter().map(|entry| {
                 let counter =
                     engine.read_direct_counter(entry.table_id, &entry.matches, entry.priority);
                 (entry, counter.ok())
             });
-            counted.collect::<Vec<_>>()
-        });
+            Ok(counted.collect::<Vec<_>>())
+        })?;
         let list = PyList::empty(py);
         for (entry, counter) in &entries {
             let table = program.tables.iter().find(|table| table.identity.id == entry.table_id);
@@ -114,35 +124,48 @@ impl Switch {
         Ok(list)
     }
 
+    #[pyo3(signature = (table_id, action_id, params, *, pipeline = None))]
     fn set_default(
         &self,
         py: Python<'_>,
         table_id: u32,
         action_id: u32,
         params: Params,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let params = params_of(py, &self.program(py), action_id, &params)?;
-        self.control(py, |engine| engine.set_default(table_id, action_id, &params))
+        self.control_in(py, pipeline, |engine| engine.set_default(table_id, action_id, &params))
     }
 
-    fn reset_default(&self, py: Python<'_>, table_id: u32) -> PyResult<()> {
-        self.control(py, |engine| engine.reset_default(table_id))
+    #[pyo3(signature = (table_id, *, pipeline = None))]
+    fn reset_default(
+        &self,
+        py: Python<'_>,
+        table_id: u32,
+        pipeline: Option<usize>,
+    ) -> PyResult<()> {
+        self.control_in(py, pipeline, |engine| engine.reset_default(table_id))
     }
 
+    #[pyo3(signature = (table_id, *, pipeline = None))]
     fn get_default<'py>(
         &self,
         py: Python<'py>,
         table_id: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<(u32, Bound<'py, PyList>)> {
-        let (action_id, params) = self.control(py, |engine| engine.get_default(table_id))?;
+        let (action_id, params) =
+            self.control_in(py, pipeline, |engine| engine.get_default(table_id))?;
         Ok((action_id, params_out(py, &params)?))
     }
 
+    #[pyo3(signature = (value_set_id, members, *, pipeline = None))]
     fn set_value_set(
         &self,
         py: Python<'_>,
         value_set_id: u32,
         members: Vec<Vec<Bound<'_, PyAny>>>,
+        pipeline: Option<usize>,
     ) -> PyResult<()> {
         let program = self.program(py);
         let set = program.value_sets.iter().find(|set| set.identity.id == value_set_id);
@@ -153,15 +176,18 @@ impl Switch {
             .iter()
             .map(|member| matches_of(py, &keys, member))
             .collect::<PyResult<Vec<_>>>()?;
-        self.control(py, |engine| engine.set_value_set(value_set_id, &members))
+        self.control_in(py, pipeline, |engine| engine.set_value_set(value_set_id, &members))
     }
 
+    #[pyo3(signature = (value_set_id, *, pipeline = None))]
     fn read_value_set<'py>(
         &self,
         py: Python<'py>,
         value_set_id: u32,
+        pipeline: Option<usize>,
     ) -> PyResult<Bound<'py, PyList>> {
-        let members = self.control(py, |engine| engine.read_value_set(value_set_id))?;
+        let members =
+            self.control_in(py, pipeline, |engine| engine.read_value_set(value_set_id))?;
         let list = PyList::empty(py);
         for member in &members {
             list.append(matches_out(py, member)?)?;

@@ -5,8 +5,8 @@
 //! start cost nothing. Only words that code reaches by a run-time index stay in the packet's memory
 //! (see [`crate::plan`]).
 //!
-//! Made are: `forward`, from a frame to the frame that leaves, with all six graphs in one function;
-//! `transmit`, the same from egress on for a packet that lies in memory; and each graph by itself,
+//! Made are: `forward`, from a frame to the frame that leaves, with all six graphs in one function
+//! (where the egress port is another pipeline's, only to the end of ingress); `transmit`, the same from egress on for a packet that lies in memory; and each graph by itself,
 //! for the packets that are cloned, resubmitted or multicast.
 
 mod builder;
@@ -44,8 +44,12 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Compiles a program; `objects` are those of a switch that runs it.
-    pub(crate) fn new(program: &Program, objects: &Objects) -> Result<Self, CompileError> {
+    /// Compiles a program for switches of so many pipelines; `objects` are those of one of them.
+    pub(crate) fn new(
+        program: &Program,
+        objects: &Objects,
+        pipelines: usize,
+    ) -> Result<Self, CompileError> {
         let plan = Plan::new(program);
         let shapes = Shapes {
             registers: objects.registers.layouts().to_vec(),
@@ -55,7 +59,7 @@ impl Code {
         };
         let mut assembler = Assembler::new()?;
         let mut unit = |kind| unit::compile(&mut assembler, program, &plan, &shapes, kind);
-        let forward = unit(unit::Kind::Forward)?;
+        let forward = unit(unit::Kind::Forward { pipelines })?;
         let transmit = unit(unit::Kind::Transmit)?;
         let mut graphs = [0; 6];
         for graph in Graph::ALL {

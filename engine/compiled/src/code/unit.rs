@@ -22,8 +22,8 @@ const NORMAL: u64 = 0;
 /// A kind of function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind<'a> {
-    /// From a frame to the frame that leaves.
-    Forward,
+    /// From a frame to the frame that leaves, in a switch of so many pipelines.
+    Forward { pipelines: usize },
     /// From a packet in memory at the start of egress to the frame that leaves.
     Transmit,
     /// One graph over a packet in memory.
@@ -44,7 +44,7 @@ pub(super) fn compile(
     let b = FunctionBuilder::new(&mut function, &mut assembler.builder_context);
     let mut builder = Builder::new(b, program, plan, shapes);
     match kind {
-        Kind::Forward => builder.forward(),
+        Kind::Forward { pipelines } => builder.forward(pipelines),
         Kind::Transmit => builder.transmit(),
         Kind::Graph(graph) => builder.single(graph),
         Kind::Slot(apply) => builder.slot(apply),
@@ -130,8 +130,8 @@ impl Builder<'_> {
         ]
     }
 
-    /// The whole way of a frame.
-    fn forward(&mut self) {
+    /// The whole way of a frame, or as far as its pipeline goes.
+    fn forward(&mut self, pipelines: usize) {
         self.fresh_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
@@ -139,7 +139,25 @@ impl Builder<'_> {
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
         self.end_of_ingress();
+        if pipelines > 1 {
+            self.leave_for_other_pipeline(pipelines);
+        }
         self.egress_and_out();
+    }
+
+    /// Leaves a packet that is ready for egress if its egress port is not of the pipeline that it
+    /// came in by: [`netkv_dataplane::pipeline_of`], in code.
+    fn leave_for_other_pipeline(&mut self, pipelines: usize) {
+        let kept = self.plan.kept();
+        let ports = [self.context_constant(field!(port)), self.context_load(field!(egress_port))];
+        let [here, there] = ports.map(|port| self.b.ins().urem_imm(port, pipelines as i64));
+        let other = self.b.ins().icmp(IntCC::NotEqual, here, there);
+        let (leave, stay) = (self.new_block(), self.new_block());
+        self.b.ins().brif(other, leave, &[], stay, &[]);
+        self.enter(leave);
+        self.leave_packet(&kept);
+        self.answer(outcome::OTHER_PIPELINE);
+        self.enter(stay);
     }
 
     /// Leaves to the switch what asks for more than one port, drops what is dropped, and readies

@@ -2,9 +2,9 @@
 
 use netkv_ir::{Program, Table as IrTable, Value};
 
+use super::view::View;
 use super::{EntryAction, WeightedAction};
 use crate::error::ControlError;
-use crate::switch::Switch;
 use crate::tables::{EntryKind, Resolved};
 
 /// Where an action stands: `@tableonly` and `@defaultonly` make a difference.
@@ -84,14 +84,14 @@ pub(super) fn resolve_in(
     Ok(resolved)
 }
 
-impl Switch {
+impl View<'_> {
     /// What an entry of a table runs, checked.
     pub(super) fn entry_kind(
         &self,
         table: usize,
         action: &EntryAction,
     ) -> Result<EntryKind, ControlError> {
-        let program = &*self.program;
+        let program = self.program;
         let ir = &program.tables[table];
         let name = &ir.identity.name;
         let profile = ir.action_profile.map(|index| index as usize);
@@ -153,7 +153,7 @@ impl Switch {
     fn check_in_table(&self, table: usize, member: &Resolved) -> Result<(), ControlError> {
         let ir = &self.program.tables[table];
         let id = self.program.actions[member.action as usize].identity.id;
-        resolve_in(&self.program, ir, Role::Entry, id, &member.params(&self.program)).map(|_| ())
+        resolve_in(self.program, ir, Role::Entry, id, &member.params(self.program)).map(|_| ())
     }
 
     /// An entry's action as the control plane sees it.
@@ -161,7 +161,7 @@ impl Switch {
         let id = |action: &Resolved| self.program.actions[action.action as usize].identity.id;
         match kind {
             EntryKind::Direct(action) => {
-                EntryAction::Direct { action_id: id(action), params: action.params(&self.program) }
+                EntryAction::Direct { action_id: id(action), params: action.params(self.program) }
             }
             EntryKind::Member(member) => EntryAction::Member(*member),
             EntryKind::Group(group) => EntryAction::Group(*group),
@@ -170,7 +170,7 @@ impl Switch {
                     .iter()
                     .map(|(action, weight)| WeightedAction {
                         action_id: id(action),
-                        params: action.params(&self.program),
+                        params: action.params(self.program),
                         weight: *weight,
                     })
                     .collect(),

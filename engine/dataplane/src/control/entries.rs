@@ -3,12 +3,13 @@
 use netkv_ir::{Match, MatchKind, TableId, Value};
 
 use super::actions::{self, Role};
+use super::view::View;
 use super::{TableEntry, matches};
 use crate::error::{ControlCode, ControlError};
 use crate::switch::Switch;
 use crate::tables::{Entry, EntryKind, Resolved, TableKind};
 
-impl Switch {
+impl View<'_> {
     /// Index of a table by its P4Info id.
     pub(super) fn table_index(&self, id: u32) -> Result<usize, ControlError> {
         self.program.tables.iter().position(|table| table.identity.id == id).ok_or_else(|| {
@@ -68,6 +69,60 @@ impl Switch {
         })
     }
 
+    /// The entry that a request adds, and its table.
+    fn new_entry(&self, e: &TableEntry, now_ns: u64) -> Result<(usize, Entry), ControlError> {
+        let table = self.table_index(e.table_id)?;
+        self.writable(table)?;
+        let name = self.entry_name(table, &e.matches, e.priority)?;
+        let kind = self.entry_kind(table, &e.action)?;
+        let label = || self.table_label(table);
+        if e.idle_timeout_ns > 0 && !self.program.tables[table].idle_timeout {
+            let text = format!("{} does not support idle timeouts.", label());
+            return Err(ControlError::invalid(text));
+        }
+        let size = self.program.tables[table].size;
+        let state = &self.objects.tables()[table];
+        if state.find(&name, e.priority).is_some() {
+            let text = format!("{} has an entry with these matches already.", label());
+            return Err(ControlError::new(ControlCode::AlreadyExists, text));
+        }
+        if state.len() as u64 >= size {
+            let text = format!("{} is full: it has room for {size} entries.", label());
+            return Err(ControlError::new(ControlCode::ResourceExhausted, text));
+        }
+        let mut entry = Entry::new(name, e.priority, kind);
+        describe(&mut entry, e);
+        entry.last_hit_ns = now_ns;
+        Ok((table, entry))
+    }
+
+    fn entry_out(&self, table: usize, entry: &Entry) -> TableEntry {
+        TableEntry {
+            table_id: self.program.tables[table].identity.id,
+            matches: matches::fields(&self.objects.tables()[table].keys, &entry.matches),
+            action: self.action_of(&entry.kind),
+            priority: entry.priority,
+            metadata: entry.metadata.clone(),
+            controller_metadata: entry.controller_metadata,
+            idle_timeout_ns: entry.idle_timeout_ns,
+        }
+    }
+
+    /// Whether an entry of any table of a profile satisfies `uses`.
+    pub(super) fn any_entry(&self, profile: usize, uses: impl Fn(&EntryKind) -> bool) -> bool {
+        let tables = self.objects.tables().iter().filter(|table| table.profile == Some(profile));
+        tables.flat_map(|table| table.entries()).any(|entry| uses(&entry.kind))
+    }
+}
+
+/// What the control plane keeps with an entry.
+fn describe(entry: &mut Entry, e: &TableEntry) {
+    entry.metadata.clone_from(&e.metadata);
+    entry.controller_metadata = e.controller_metadata;
+    entry.idle_timeout_ns = e.idle_timeout_ns;
+}
+
+impl Switch {
     /// Adds an entry.
     ///
     /// # Errors
@@ -75,35 +130,11 @@ impl Switch {
     /// `AlreadyExists`, `ResourceExhausted` (the table is full), `PermissionDenied` (const
     /// entries), `NotFound` (table, action, member, group), `InvalidArgument`.
     pub fn insert_entry(&mut self, e: TableEntry) -> Result<(), ControlError> {
-        let table = self.table_index(e.table_id)?;
-        self.writable(table)?;
-        let name = self.entry_name(table, &e.matches, e.priority)?;
-        let kind = self.entry_kind(table, &e.action)?;
-        let timeouts = self.program.tables[table].idle_timeout;
-        if e.idle_timeout_ns > 0 && !timeouts {
-            return Err(ControlError::invalid(format!(
-                "{} does not support idle timeouts.",
-                self.table_label(table)
-            )));
-        }
-        let size = self.program.tables[table].size;
-        let label = self.table_label(table);
-        let state = &mut self.objects.tables_mut()[table];
-        if state.find(&name, e.priority).is_some() {
-            let text = format!("{label} has an entry with these matches already.");
-            return Err(ControlError::new(ControlCode::AlreadyExists, text));
-        }
-        if state.len() as u64 >= size {
-            let text = format!("{label} is full: it has room for {size} entries.");
-            return Err(ControlError::new(ControlCode::ResourceExhausted, text));
-        }
-        let mut entry = Entry::new(name, e.priority, kind);
-        entry.metadata = e.metadata;
-        entry.controller_metadata = e.controller_metadata;
-        entry.idle_timeout_ns = e.idle_timeout_ns;
-        entry.last_hit_ns = self.now_ns;
-        state.insert(entry);
-        Ok(())
+        let now_ns = self.now_ns;
+        self.write(
+            |view| view.new_entry(&e, now_ns),
+            |objects, (table, entry)| objects.tables_mut()[table].insert(entry),
+        )
     }
 
     /// Changes what an entry runs; its counter and meter stay.
@@ -112,17 +143,19 @@ impl Switch {
     ///
     /// As [`Switch::insert_entry`], and `NotFound` when there is no such entry.
     pub fn modify_entry(&mut self, e: TableEntry) -> Result<(), ControlError> {
-        let table = self.table_index(e.table_id)?;
-        self.writable(table)?;
-        let id = self.existing(table, &e.matches, e.priority)?;
-        let kind = self.entry_kind(table, &e.action)?;
-        let table = &mut self.objects.tables_mut()[table];
-        table.set_kind(id, kind);
-        let entry = table.entry_mut(id);
-        entry.metadata = e.metadata;
-        entry.controller_metadata = e.controller_metadata;
-        entry.idle_timeout_ns = e.idle_timeout_ns;
-        Ok(())
+        self.write(
+            |view| {
+                let table = view.table_index(e.table_id)?;
+                view.writable(table)?;
+                let id = view.existing(table, &e.matches, e.priority)?;
+                Ok((table, id, view.entry_kind(table, &e.action)?))
+            },
+            |objects, (table, id, kind)| {
+                let table = &mut objects.tables_mut()[table];
+                table.set_kind(id, kind);
+                describe(table.entry_mut(id), &e);
+            },
+        )
     }
 
     /// Removes an entry.
@@ -136,63 +169,59 @@ impl Switch {
         matches: &[(u32, Match)],
         priority: u32,
     ) -> Result<(), ControlError> {
-        let table = self.table_index(table_id)?;
-        self.writable(table)?;
-        let id = self.existing(table, matches, priority)?;
-        self.objects.tables_mut()[table].remove(id);
-        Ok(())
+        self.write(
+            |view| {
+                let table = view.table_index(table_id)?;
+                view.writable(table)?;
+                Ok((table, view.existing(table, matches, priority)?))
+            },
+            |objects, (table, id)| objects.tables_mut()[table].remove(id),
+        )
     }
 
     /// Number of the entry that a key finds in a table (its index in the program), without running
     /// a packet or counting a hit; for measurements. Entries get the lowest number that is free.
     pub fn find_entry(&self, table: TableId, key: &[u64]) -> Option<u32> {
-        self.objects.tables()[table as usize].lookup(key)
+        self.view().objects.tables()[table as usize].lookup(key)
     }
 
     /// The entries of one table, or of all; none of a table that does not exist.
     pub fn read_entries(&self, table_id: Option<u32>) -> Vec<TableEntry> {
-        let mut found = Vec::new();
-        for (ir, table) in self.program.tables.iter().zip(self.objects.tables()) {
-            if table_id.is_some_and(|id| id != ir.identity.id) {
-                continue;
-            }
-            found.extend(table.entries().map(|entry| self.entry_out(ir.identity.id, table, entry)));
-        }
-        found
+        let view = self.view();
+        let wanted =
+            |table: usize| table_id.is_none_or(|id| id == self.program.tables[table].identity.id);
+        let tables = view.objects.tables().iter().enumerate().filter(|(table, _)| wanted(*table));
+        tables
+            .flat_map(|(at, table)| table.entries().map(move |entry| view.entry_out(at, entry)))
+            .collect()
     }
 
-    fn entry_out(&self, table_id: u32, table: &crate::tables::Table, entry: &Entry) -> TableEntry {
-        TableEntry {
-            table_id,
-            matches: matches::fields(&table.keys, &entry.matches),
-            action: self.action_of(&entry.kind),
-            priority: entry.priority,
-            metadata: entry.metadata.clone(),
-            controller_metadata: entry.controller_metadata,
-            idle_timeout_ns: entry.idle_timeout_ns,
-        }
-    }
-
-    /// Entries that nothing has hit for longer than their idle timeout, at `now_ns`.
-    /// Each is told once per timeout.
+    /// Entries that nothing has hit in any pipeline for longer than their idle timeout, at
+    /// `now_ns`. Each is told once per timeout.
     pub fn idle_entries(&mut self, now_ns: u64) -> Vec<TableEntry> {
         let mut idle = Vec::new();
-        for table in 0..self.objects.tables().len() {
-            if !self.program.tables[table].idle_timeout {
-                continue;
-            }
-            let table_id = self.program.tables[table].identity.id;
-            let state = &self.objects.tables()[table];
+        for table in (0..self.program.tables.len()).filter(|t| self.program.tables[*t].idle_timeout)
+        {
+            let view = self.view();
             let late = |entry: &&Entry| {
+                let hits = self.views().filter_map(|view| {
+                    let table = &view.objects.tables()[table];
+                    Some(table.entry(table.find(&entry.matches, entry.priority)?).last_hit_ns)
+                });
                 entry.idle_timeout_ns > 0
-                    && now_ns.saturating_sub(entry.last_hit_ns) >= entry.idle_timeout_ns
+                    && now_ns.saturating_sub(hits.max().unwrap_or(0)) >= entry.idle_timeout_ns
             };
-            idle.extend(
-                state.entries().filter(late).map(|entry| self.entry_out(table_id, state, entry)),
-            );
-            for entry in self.objects.tables_mut()[table].entries_mut() {
-                if late(&&*entry) {
-                    entry.last_hit_ns = now_ns;
+            let late: Vec<&Entry> = view.objects.tables()[table].entries().filter(late).collect();
+            idle.extend(late.iter().map(|entry| view.entry_out(table, entry)));
+            let late: Vec<(Vec<Match>, u32)> =
+                late.into_iter().map(|entry| (entry.matches.clone(), entry.priority)).collect();
+            let meant = self.meant();
+            for pipe in &mut self.pipes[meant] {
+                let table = &mut pipe.objects.tables_mut()[table];
+                for (matches, priority) in &late {
+                    if let Some(id) = table.find(matches, *priority) {
+                        table.entry_mut(id).last_hit_ns = now_ns;
+                    }
                 }
             }
         }
@@ -210,17 +239,21 @@ impl Switch {
         action_id: u32,
         params: &[Value],
     ) -> Result<(), ControlError> {
-        let table = self.table_index(table_id)?;
-        let ir = &self.program.tables[table];
-        let action = actions::resolve_in(&self.program, ir, Role::Default, action_id, params)?;
-        let state = &mut self.objects.tables_mut()[table];
-        if ir.const_default && action != state.default {
-            let name = &ir.identity.name;
-            let text = format!("Table '{name}' has a const default action; it cannot be changed.");
-            return Err(ControlError::new(ControlCode::PermissionDenied, text));
-        }
-        state.default = action;
-        Ok(())
+        self.write(
+            |view| {
+                let table = view.table_index(table_id)?;
+                let ir = &view.program.tables[table];
+                let action =
+                    actions::resolve_in(view.program, ir, Role::Default, action_id, params)?;
+                if ir.const_default && action != view.objects.tables()[table].default {
+                    let label = view.table_label(table);
+                    let text = format!("{label} has a const default action; it cannot be changed.");
+                    return Err(ControlError::new(ControlCode::PermissionDenied, text));
+                }
+                Ok((table, action))
+            },
+            |objects, (table, action)| objects.tables_mut()[table].default = action,
+        )
     }
 
     /// The default action of a table: P4Info id and parameters.
@@ -229,7 +262,8 @@ impl Switch {
     ///
     /// `NotFound` when there is no such table.
     pub fn get_default(&self, table_id: u32) -> Result<(u32, Vec<Value>), ControlError> {
-        let default = &self.objects.tables()[self.table_index(table_id)?].default;
+        let view = self.view();
+        let default = &view.objects.tables()[view.table_index(table_id)?].default;
         let id = self.program.actions[default.action as usize].identity.id;
         Ok((id, default.params(&self.program)))
     }
@@ -240,18 +274,16 @@ impl Switch {
     ///
     /// `NotFound` when there is no such table.
     pub fn reset_default(&mut self, table_id: u32) -> Result<(), ControlError> {
-        let table = self.table_index(table_id)?;
-        let ir = &self.program.tables[table];
-        let call = &ir.default_action;
-        let action = ir.actions[call.action as usize].action;
-        self.objects.tables_mut()[table].default = Resolved::new(action, &call.data);
-        Ok(())
-    }
-
-    /// Whether an entry of any table of a profile satisfies `uses`.
-    pub(super) fn any_entry(&self, profile: usize, uses: impl Fn(&EntryKind) -> bool) -> bool {
-        let tables = self.objects.tables().iter().filter(|table| table.profile == Some(profile));
-        tables.flat_map(|table| table.entries()).any(|entry| uses(&entry.kind))
+        self.write(
+            |view| {
+                let table = view.table_index(table_id)?;
+                let ir = &view.program.tables[table];
+                let call = &ir.default_action;
+                let action = ir.actions[call.action as usize].action;
+                Ok((table, Resolved::new(action, &call.data)))
+            },
+            |objects, (table, action)| objects.tables_mut()[table].default = action,
+        )
     }
 
     /// Keys of a table that entries match on, in order of their ids.

@@ -2,6 +2,10 @@
 //!
 //! Objects are named by P4Info ids. A refused request changes nothing and says why in a sentence
 //! that uses the program's names.
+//!
+//! A switch of several pipelines has each object several times. Writes go to all of them; entries,
+//! registers and meters are read from the first, counters are added up. [`crate::Switch::in_pipeline`]
+//! means one pipeline instead, so that whoever writes can let time pass between two.
 
 mod actions;
 mod entries;
@@ -10,6 +14,7 @@ mod objects;
 mod profiles;
 mod replication;
 mod value_sets;
+mod view;
 
 use netkv_ir::{Match, Value};
 

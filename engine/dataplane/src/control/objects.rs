@@ -2,6 +2,7 @@
 
 use netkv_ir::{Identity, Match, Value};
 
+use super::view::View;
 use crate::counters::CounterData;
 use crate::error::{ControlCode, ControlError};
 use crate::meters::MeterConfig;
@@ -34,58 +35,9 @@ fn cells(
     }
 }
 
-impl Switch {
+impl View<'_> {
     fn register_index(&self, id: u32) -> Result<usize, ControlError> {
         find("register", id, self.program.registers.iter().map(|r| &r.identity))
-    }
-
-    /// One cell of a register, or all.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `OutOfRange`.
-    pub fn read_register(
-        &self,
-        id: u32,
-        index: Option<u32>,
-    ) -> Result<Vec<(u32, Value)>, ControlError> {
-        let at = self.register_index(id)?;
-        let registers = &self.objects.registers;
-        let range = cells(
-            &self.program.registers[at].identity,
-            registers.layouts()[at].size as usize,
-            index,
-        )?;
-        Ok(range.filter_map(|i| Some((i as u32, registers.value(at, i as u32)?))).collect())
-    }
-
-    /// Writes one cell of a register, or all.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `OutOfRange`, `InvalidArgument` (width).
-    pub fn write_register(
-        &mut self,
-        id: u32,
-        index: Option<u32>,
-        value: &Value,
-    ) -> Result<(), ControlError> {
-        let at = self.register_index(id)?;
-        let identity = &self.program.registers[at].identity;
-        let registers = &mut self.objects.registers;
-        let layout = registers.layouts()[at];
-        let range = cells(identity, layout.size as usize, index)?;
-        let canonical = Value::from_words(value.width, value.words.clone());
-        if value.width != layout.width || canonical != *value {
-            return Err(ControlError::invalid(format!(
-                "Register '{}' has cells of {} bits, but the value has {}.",
-                identity.name, layout.width, value.width
-            )));
-        }
-        for index in range {
-            registers.write(at, index as u64, &value.words);
-        }
-        Ok(())
     }
 
     fn counter_index(&self, id: u32) -> Result<usize, ControlError> {
@@ -97,40 +49,6 @@ impl Switch {
             )));
         }
         Ok(at)
-    }
-
-    /// One cell of a counter, or all.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `OutOfRange`, `InvalidArgument` (a direct counter).
-    pub fn read_counter(
-        &self,
-        id: u32,
-        index: Option<u32>,
-    ) -> Result<Vec<(u32, CounterData)>, ControlError> {
-        let at = self.counter_index(id)?;
-        let data = &self.objects.counters[at];
-        let range = cells(&self.program.counters[at].identity, data.len(), index)?;
-        Ok(range.map(|i| (i as u32, data[i])).collect())
-    }
-
-    /// Sets one cell of a counter, or all.
-    ///
-    /// # Errors
-    ///
-    /// As [`Switch::read_counter`].
-    pub fn write_counter(
-        &mut self,
-        id: u32,
-        index: Option<u32>,
-        data: CounterData,
-    ) -> Result<(), ControlError> {
-        let at = self.counter_index(id)?;
-        let cells_of = &mut self.objects.counters[at];
-        let range = cells(&self.program.counters[at].identity, cells_of.len(), index)?;
-        cells_of[range].fill(data);
-        Ok(())
     }
 
     /// An entry of a table that has the direct object `what`.
@@ -151,7 +69,115 @@ impl Switch {
         Ok((table, self.existing(table, matches, priority)?))
     }
 
-    /// The direct counter of an entry.
+    fn meter_index(&self, id: u32) -> Result<usize, ControlError> {
+        let at = find("meter", id, self.program.meters.iter().map(|m| &m.identity))?;
+        if self.program.meters[at].direct.is_some() {
+            let name = &self.program.meters[at].identity.name;
+            return Err(ControlError::invalid(format!(
+                "Meter '{name}' belongs to the entries of a table: name the entry."
+            )));
+        }
+        Ok(at)
+    }
+}
+
+impl Switch {
+    /// One cell of a register, or all.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `OutOfRange`.
+    pub fn read_register(
+        &self,
+        id: u32,
+        index: Option<u32>,
+    ) -> Result<Vec<(u32, Value)>, ControlError> {
+        let view = self.view();
+        let at = view.register_index(id)?;
+        let registers = &view.objects.registers;
+        let range = cells(
+            &self.program.registers[at].identity,
+            registers.layouts()[at].size as usize,
+            index,
+        )?;
+        Ok(range.filter_map(|i| Some((i as u32, registers.value(at, i as u32)?))).collect())
+    }
+
+    /// Writes one cell of a register, or all.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `OutOfRange`, `InvalidArgument` (width).
+    pub fn write_register(
+        &mut self,
+        id: u32,
+        index: Option<u32>,
+        value: &Value,
+    ) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.register_index(id)?;
+                let identity = &view.program.registers[at].identity;
+                let layout = view.objects.registers.layouts()[at];
+                let range = cells(identity, layout.size as usize, index)?;
+                let canonical = Value::from_words(value.width, value.words.clone());
+                if value.width != layout.width || canonical != *value {
+                    return Err(ControlError::invalid(format!(
+                        "Register '{}' has cells of {} bits, but the value has {}.",
+                        identity.name, layout.width, value.width
+                    )));
+                }
+                Ok((at, range))
+            },
+            |objects, (at, range)| {
+                for index in range {
+                    objects.registers.write(at, index as u64, &value.words);
+                }
+            },
+        )
+    }
+
+    /// One cell of a counter, or all; the sums over pipelines.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `OutOfRange`, `InvalidArgument` (a direct counter).
+    pub fn read_counter(
+        &self,
+        id: u32,
+        index: Option<u32>,
+    ) -> Result<Vec<(u32, CounterData)>, ControlError> {
+        let view = self.view();
+        let at = view.counter_index(id)?;
+        let size = view.objects.counters[at].len();
+        let range = cells(&self.program.counters[at].identity, size, index)?;
+        let sum = |i: usize| self.views().map(|view| view.objects.counters[at][i]).sum();
+        Ok(range.map(|i| (i as u32, sum(i))).collect())
+    }
+
+    /// Sets one cell of a counter, or all, so that this is what they read.
+    ///
+    /// # Errors
+    ///
+    /// As [`Switch::read_counter`].
+    pub fn write_counter(
+        &mut self,
+        id: u32,
+        index: Option<u32>,
+        mut data: CounterData,
+    ) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.counter_index(id)?;
+                let identity = &view.program.counters[at].identity;
+                Ok((at, cells(identity, view.objects.counters[at].len(), index)?))
+            },
+            // The first pipeline has all of it, the others nothing: it is their sum.
+            |objects, (at, range)| objects.counters[at][range].fill(std::mem::take(&mut data)),
+        )
+    }
+
+    /// The direct counter of an entry; the sum over pipelines.
     ///
     /// # Errors
     ///
@@ -162,11 +188,16 @@ impl Switch {
         matches: &[(u32, Match)],
         priority: u32,
     ) -> Result<CounterData, ControlError> {
-        let (table, entry) = self.direct(table_id, matches, priority, "counter")?;
-        Ok(self.objects.tables()[table].entry(entry).counter)
+        self.view().direct(table_id, matches, priority, "counter")?;
+        // Where the entry is not yet, it counts nothing.
+        let counters = self.views().filter_map(|view| {
+            let (table, entry) = view.direct(table_id, matches, priority, "counter").ok()?;
+            Some(view.objects.tables()[table].entry(entry).counter)
+        });
+        Ok(counters.sum())
     }
 
-    /// Sets the direct counter of an entry.
+    /// Sets the direct counter of an entry, so that this is what it reads.
     ///
     /// # Errors
     ///
@@ -176,22 +207,15 @@ impl Switch {
         table_id: u32,
         matches: &[(u32, Match)],
         priority: u32,
-        data: CounterData,
+        mut data: CounterData,
     ) -> Result<(), ControlError> {
-        let (table, entry) = self.direct(table_id, matches, priority, "counter")?;
-        self.objects.tables_mut()[table].entry_mut(entry).counter = data;
-        Ok(())
-    }
-
-    fn meter_index(&self, id: u32) -> Result<usize, ControlError> {
-        let at = find("meter", id, self.program.meters.iter().map(|m| &m.identity))?;
-        if self.program.meters[at].direct.is_some() {
-            let name = &self.program.meters[at].identity.name;
-            return Err(ControlError::invalid(format!(
-                "Meter '{name}' belongs to the entries of a table: name the entry."
-            )));
-        }
-        Ok(at)
+        self.write(
+            |view| view.direct(table_id, matches, priority, "counter"),
+            |objects, (table, entry)| {
+                let counter = &mut objects.tables_mut()[table].entry_mut(entry).counter;
+                *counter = std::mem::take(&mut data);
+            },
+        )
     }
 
     /// The configuration of one cell of a meter, or of all; none is always green.
@@ -204,8 +228,9 @@ impl Switch {
         id: u32,
         index: Option<u32>,
     ) -> Result<Vec<(u32, Option<MeterConfig>)>, ControlError> {
-        let at = self.meter_index(id)?;
-        let meter = &self.objects.meters[at].cells;
+        let view = self.view();
+        let at = view.meter_index(id)?;
+        let meter = &view.objects.meters[at].cells;
         let range = cells(&self.program.meters[at].identity, meter.len(), index)?;
         Ok(range.map(|i| (i as u32, meter[i].config())).collect())
     }
@@ -221,11 +246,17 @@ impl Switch {
         index: Option<u32>,
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
-        let at = self.meter_index(id)?;
-        let meter = &mut self.objects.meters[at].cells;
-        let range = cells(&self.program.meters[at].identity, meter.len(), index)?;
-        meter[range].iter_mut().for_each(|cell| cell.configure(config));
-        Ok(())
+        self.write(
+            |view| {
+                let at = view.meter_index(id)?;
+                let identity = &view.program.meters[at].identity;
+                Ok((at, cells(identity, view.objects.meters[at].cells.len(), index)?))
+            },
+            |objects, (at, range)| {
+                let cells = &mut objects.meters[at].cells[range];
+                cells.iter_mut().for_each(|cell| cell.configure(config));
+            },
+        )
     }
 
     /// The configuration of an entry's direct meter.
@@ -239,8 +270,9 @@ impl Switch {
         matches: &[(u32, Match)],
         priority: u32,
     ) -> Result<Option<MeterConfig>, ControlError> {
-        let (table, entry) = self.direct(table_id, matches, priority, "meter")?;
-        Ok(self.objects.tables()[table].entry(entry).meter.config())
+        let view = self.view();
+        let (table, entry) = view.direct(table_id, matches, priority, "meter")?;
+        Ok(view.objects.tables()[table].entry(entry).meter.config())
     }
 
     /// Configures an entry's direct meter.
@@ -255,8 +287,11 @@ impl Switch {
         priority: u32,
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
-        let (table, entry) = self.direct(table_id, matches, priority, "meter")?;
-        self.objects.tables_mut()[table].entry_mut(entry).meter.configure(config);
-        Ok(())
+        self.write(
+            |view| view.direct(table_id, matches, priority, "meter"),
+            |objects, (table, entry)| {
+                objects.tables_mut()[table].entry_mut(entry).meter.configure(config);
+            },
+        )
     }
 }

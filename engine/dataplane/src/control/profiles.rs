@@ -3,14 +3,16 @@
 use netkv_ir::{ActionProfile, Value};
 
 use super::actions;
+use super::view::View;
 use crate::error::{ControlCode, ControlError};
+use crate::objects::Objects;
 use crate::switch::Switch;
 use crate::tables::{EntryKind, Resolved};
 
 /// A member of a group: its id and its weight (at least 1).
 pub type GroupMember = (u32, u32);
 
-impl Switch {
+impl View<'_> {
     fn profile_index(&self, id: u32) -> Result<usize, ControlError> {
         let profiles = &self.program.action_profiles;
         profiles.iter().position(|profile| profile.identity.id == id).ok_or_else(|| {
@@ -31,7 +33,7 @@ impl Switch {
         action_id: u32,
         params: &[Value],
     ) -> Result<Resolved, ControlError> {
-        let resolved = actions::resolve(&self.program, action_id, params)?;
+        let resolved = actions::resolve(self.program, action_id, params)?;
         let mut tables = self.profile_of(at).tables.iter();
         let known = tables.any(|table| {
             let actions = &self.program.tables[*table as usize].actions;
@@ -50,91 +52,6 @@ impl Switch {
     fn missing(&self, at: usize, what: &str, id: u32) -> ControlError {
         let name = &self.profile_of(at).identity.name;
         ControlError::not_found(format!("'{name}' has no {what} {id}."))
-    }
-
-    /// Adds a member to an action profile.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `AlreadyExists`, `ResourceExhausted`, `InvalidArgument`.
-    pub fn insert_member(
-        &mut self,
-        profile_id: u32,
-        member_id: u32,
-        action_id: u32,
-        params: &[Value],
-    ) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        let action = self.member_action(at, action_id, params)?;
-        let ActionProfile { size, identity, .. } = self.profile_of(at);
-        let (size, name) = (*size, identity.name.clone());
-        let members = &mut self.objects.profiles[at].members;
-        if members.contains_key(&member_id) {
-            let text = format!("'{name}' has a member {member_id} already.");
-            return Err(ControlError::new(ControlCode::AlreadyExists, text));
-        }
-        if size > 0 && members.len() as u64 >= size {
-            let text = format!("'{name}' is full: it has room for {size} members.");
-            return Err(ControlError::new(ControlCode::ResourceExhausted, text));
-        }
-        members.insert(member_id, action);
-        Ok(())
-    }
-
-    /// Changes the action of a member, for all entries that use it.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `InvalidArgument`.
-    pub fn modify_member(
-        &mut self,
-        profile_id: u32,
-        member_id: u32,
-        action_id: u32,
-        params: &[Value],
-    ) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        let action = self.member_action(at, action_id, params)?;
-        let missing = self.missing(at, "member", member_id);
-        let member = self.objects.profiles[at].members.get_mut(&member_id);
-        *member.ok_or(missing)? = action;
-        Ok(())
-    }
-
-    /// Removes a member that no group and no entry uses.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `FailedPrecondition` (in use).
-    pub fn delete_member(&mut self, profile_id: u32, member_id: u32) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        let profile = &self.objects.profiles[at];
-        if !profile.members.contains_key(&member_id) {
-            return Err(self.missing(at, "member", member_id));
-        }
-        let in_group = profile.groups.values().flatten().any(|(id, _)| *id == member_id);
-        let uses = |kind: &EntryKind| *kind == EntryKind::Member(member_id);
-        if in_group || self.any_entry(at, uses) {
-            let name = &self.profile_of(at).identity.name;
-            let text = format!("Member {member_id} of '{name}' is in use by a group or an entry.");
-            return Err(ControlError::new(ControlCode::FailedPrecondition, text));
-        }
-        self.objects.profiles[at].members.remove(&member_id);
-        Ok(())
-    }
-
-    /// The members of a profile: id, action id, parameters.
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`.
-    pub fn read_members(
-        &self,
-        profile_id: u32,
-    ) -> Result<Vec<(u32, u32, Vec<Value>)>, ControlError> {
-        let members = &self.objects.profiles[self.profile_index(profile_id)?].members;
-        let id = |action: &Resolved| self.program.actions[action.action as usize].identity.id;
-        Ok(members.iter().map(|(at, a)| (*at, id(a), a.params(&self.program))).collect())
     }
 
     fn check_group(&self, at: usize, members: &[GroupMember]) -> Result<(), ControlError> {
@@ -159,6 +76,118 @@ impl Switch {
         }
         Ok(())
     }
+}
+
+fn set_member(objects: &mut Objects, at: usize, member_id: u32, action: Resolved) {
+    objects.profiles[at].members.insert(member_id, action);
+}
+
+fn set_group(objects: &mut Objects, at: usize, group_id: u32, members: &[GroupMember]) {
+    let mut members = members.to_vec();
+    members.sort_unstable();
+    objects.profiles[at].groups.insert(group_id, members);
+}
+
+impl Switch {
+    /// Adds a member to an action profile.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `AlreadyExists`, `ResourceExhausted`, `InvalidArgument`.
+    pub fn insert_member(
+        &mut self,
+        profile_id: u32,
+        member_id: u32,
+        action_id: u32,
+        params: &[Value],
+    ) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                let action = view.member_action(at, action_id, params)?;
+                let ActionProfile { size, identity, .. } = view.profile_of(at);
+                let name = &identity.name;
+                let members = &view.objects.profiles[at].members;
+                if members.contains_key(&member_id) {
+                    let text = format!("'{name}' has a member {member_id} already.");
+                    return Err(ControlError::new(ControlCode::AlreadyExists, text));
+                }
+                if *size > 0 && members.len() as u64 >= *size {
+                    let text = format!("'{name}' is full: it has room for {size} members.");
+                    return Err(ControlError::new(ControlCode::ResourceExhausted, text));
+                }
+                Ok((at, action))
+            },
+            |objects, (at, action)| set_member(objects, at, member_id, action),
+        )
+    }
+
+    /// Changes the action of a member, for all entries that use it.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `InvalidArgument`.
+    pub fn modify_member(
+        &mut self,
+        profile_id: u32,
+        member_id: u32,
+        action_id: u32,
+        params: &[Value],
+    ) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                let action = view.member_action(at, action_id, params)?;
+                if !view.objects.profiles[at].members.contains_key(&member_id) {
+                    return Err(view.missing(at, "member", member_id));
+                }
+                Ok((at, action))
+            },
+            |objects, (at, action)| set_member(objects, at, member_id, action),
+        )
+    }
+
+    /// Removes a member that no group and no entry uses.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `FailedPrecondition` (in use).
+    pub fn delete_member(&mut self, profile_id: u32, member_id: u32) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                let profile = &view.objects.profiles[at];
+                if !profile.members.contains_key(&member_id) {
+                    return Err(view.missing(at, "member", member_id));
+                }
+                let in_group = profile.groups.values().flatten().any(|(id, _)| *id == member_id);
+                let uses = |kind: &EntryKind| *kind == EntryKind::Member(member_id);
+                if in_group || view.any_entry(at, uses) {
+                    let name = &view.profile_of(at).identity.name;
+                    let text =
+                        format!("Member {member_id} of '{name}' is in use by a group or an entry.");
+                    return Err(ControlError::new(ControlCode::FailedPrecondition, text));
+                }
+                Ok(at)
+            },
+            |objects, at| drop(objects.profiles[at].members.remove(&member_id)),
+        )
+    }
+
+    /// The members of a profile: id, action id, parameters.
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`.
+    pub fn read_members(
+        &self,
+        profile_id: u32,
+    ) -> Result<Vec<(u32, u32, Vec<Value>)>, ControlError> {
+        let view = self.view();
+        let members = &view.objects.profiles[view.profile_index(profile_id)?].members;
+        let id = |action: &Resolved| self.program.actions[action.action as usize].identity.id;
+        Ok(members.iter().map(|(at, a)| (*at, id(a), a.params(&self.program))).collect())
+    }
 
     /// Adds a group to an action selector.
     ///
@@ -171,15 +200,19 @@ impl Switch {
         group_id: u32,
         members: &[GroupMember],
     ) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        self.check_group(at, members)?;
-        if self.objects.profiles[at].groups.contains_key(&group_id) {
-            let name = &self.profile_of(at).identity.name;
-            let text = format!("'{name}' has a group {group_id} already.");
-            return Err(ControlError::new(ControlCode::AlreadyExists, text));
-        }
-        self.set_group(at, group_id, members);
-        Ok(())
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                view.check_group(at, members)?;
+                if view.objects.profiles[at].groups.contains_key(&group_id) {
+                    let name = &view.profile_of(at).identity.name;
+                    let text = format!("'{name}' has a group {group_id} already.");
+                    return Err(ControlError::new(ControlCode::AlreadyExists, text));
+                }
+                Ok(at)
+            },
+            |objects, at| set_group(objects, at, group_id, members),
+        )
     }
 
     /// Replaces the members of a group.
@@ -193,19 +226,17 @@ impl Switch {
         group_id: u32,
         members: &[GroupMember],
     ) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        self.check_group(at, members)?;
-        if !self.objects.profiles[at].groups.contains_key(&group_id) {
-            return Err(self.missing(at, "group", group_id));
-        }
-        self.set_group(at, group_id, members);
-        Ok(())
-    }
-
-    fn set_group(&mut self, at: usize, group_id: u32, members: &[GroupMember]) {
-        let mut members = members.to_vec();
-        members.sort_unstable();
-        self.objects.profiles[at].groups.insert(group_id, members);
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                view.check_group(at, members)?;
+                if !view.objects.profiles[at].groups.contains_key(&group_id) {
+                    return Err(view.missing(at, "group", group_id));
+                }
+                Ok(at)
+            },
+            |objects, at| set_group(objects, at, group_id, members),
+        )
     }
 
     /// Removes a group that no entry uses.
@@ -214,17 +245,21 @@ impl Switch {
     ///
     /// `NotFound`, `FailedPrecondition` (in use).
     pub fn delete_group(&mut self, profile_id: u32, group_id: u32) -> Result<(), ControlError> {
-        let at = self.profile_index(profile_id)?;
-        if !self.objects.profiles[at].groups.contains_key(&group_id) {
-            return Err(self.missing(at, "group", group_id));
-        }
-        if self.any_entry(at, |kind| *kind == EntryKind::Group(group_id)) {
-            let name = &self.profile_of(at).identity.name;
-            let text = format!("Group {group_id} of '{name}' is in use by an entry.");
-            return Err(ControlError::new(ControlCode::FailedPrecondition, text));
-        }
-        self.objects.profiles[at].groups.remove(&group_id);
-        Ok(())
+        self.write(
+            |view| {
+                let at = view.profile_index(profile_id)?;
+                if !view.objects.profiles[at].groups.contains_key(&group_id) {
+                    return Err(view.missing(at, "group", group_id));
+                }
+                if view.any_entry(at, |kind| *kind == EntryKind::Group(group_id)) {
+                    let name = &view.profile_of(at).identity.name;
+                    let text = format!("Group {group_id} of '{name}' is in use by an entry.");
+                    return Err(ControlError::new(ControlCode::FailedPrecondition, text));
+                }
+                Ok(at)
+            },
+            |objects, at| drop(objects.profiles[at].groups.remove(&group_id)),
+        )
     }
 
     /// The groups of a profile with their members.
@@ -236,7 +271,8 @@ impl Switch {
         &self,
         profile_id: u32,
     ) -> Result<Vec<(u32, Vec<GroupMember>)>, ControlError> {
-        let groups = &self.objects.profiles[self.profile_index(profile_id)?].groups;
+        let view = self.view();
+        let groups = &view.objects.profiles[view.profile_index(profile_id)?].groups;
         Ok(groups.iter().map(|(id, members)| (*id, members.clone())).collect())
     }
 }

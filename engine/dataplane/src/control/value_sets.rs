@@ -3,10 +3,11 @@
 use netkv_ir::{Match, Value};
 
 use super::matches;
+use super::view::View;
 use crate::error::{ControlCode, ControlError};
 use crate::switch::Switch;
 
-impl Switch {
+impl View<'_> {
     fn value_set_index(&self, id: u32) -> Result<usize, ControlError> {
         let sets = &self.program.value_sets;
         sets.iter().position(|set| set.identity.id == id).ok_or_else(|| {
@@ -14,17 +15,12 @@ impl Switch {
         })
     }
 
-    /// Replaces the members of a value set; each is a list of match fields by id (from 1).
-    ///
-    /// # Errors
-    ///
-    /// `NotFound`, `ResourceExhausted`, `InvalidArgument`.
-    pub fn set_value_set(
-        &mut self,
-        id: u32,
+    /// Members of a value set with don't cares spelt out.
+    fn value_set_members(
+        &self,
+        at: usize,
         members: &[Vec<(u32, Match)>],
-    ) -> Result<(), ControlError> {
-        let at = self.value_set_index(id)?;
+    ) -> Result<Vec<Vec<Match>>, ControlError> {
         let set = &self.program.value_sets[at];
         let label = format!("Value set '{}'", set.identity.name);
         if members.len() as u64 > set.size {
@@ -33,7 +29,7 @@ impl Switch {
                 format!("{label} has room for {} members, not {}.", set.size, members.len()),
             ));
         }
-        let complete = members
+        members
             .iter()
             .map(|member| {
                 let all = matches::complete(&label, &set.keys, member)?;
@@ -47,9 +43,28 @@ impl Switch {
                 });
                 Ok(spelt_out.collect())
             })
-            .collect::<Result<_, ControlError>>()?;
-        self.objects.value_sets[at] = complete;
-        Ok(())
+            .collect()
+    }
+}
+
+impl Switch {
+    /// Replaces the members of a value set; each is a list of match fields by id (from 1).
+    ///
+    /// # Errors
+    ///
+    /// `NotFound`, `ResourceExhausted`, `InvalidArgument`.
+    pub fn set_value_set(
+        &mut self,
+        id: u32,
+        members: &[Vec<(u32, Match)>],
+    ) -> Result<(), ControlError> {
+        self.write(
+            |view| {
+                let at = view.value_set_index(id)?;
+                Ok((at, view.value_set_members(at, members)?))
+            },
+            |objects, (at, members)| objects.value_sets[at] = members,
+        )
     }
 
     /// The members of a value set.
@@ -58,7 +73,8 @@ impl Switch {
     ///
     /// `NotFound`.
     pub fn read_value_set(&self, id: u32) -> Result<Vec<Vec<(u32, Match)>>, ControlError> {
-        let at = self.value_set_index(id)?;
+        let view = self.view();
+        let at = view.value_set_index(id)?;
         let says_something = |one: &Match| match one {
             Match::Ternary(_, mask) => mask.words.iter().any(|word| *word != 0),
             Match::Lpm(_, length) => *length > 0,
@@ -67,7 +83,7 @@ impl Switch {
             }
             Match::Exact(_) | Match::Optional(_) => true,
         };
-        let members = self.objects.value_sets[at].iter().map(|member| {
+        let members = view.objects.value_sets[at].iter().map(|member| {
             let fields = (1..).zip(member).filter(|(_, one)| says_something(one));
             fields.map(|(id, one)| (id, one.clone())).collect()
         });

@@ -120,11 +120,6 @@ impl Table {
         self.entries.iter().flatten()
     }
 
-    /// All entries.
-    pub(crate) fn entries_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        self.entries.iter_mut().flatten()
-    }
-
     /// The entry with exactly these matches and this priority.
     pub(crate) fn find(&self, matches: &[Match], priority: u32) -> Option<u32> {
         self.names.get(&(matches.into(), priority)).copied()

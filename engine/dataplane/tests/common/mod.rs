@@ -266,7 +266,8 @@ impl Build {
     }
 
     pub fn switch(self) -> Switch {
-        Switch::new(Arc::new(self.program), SwitchOptions { seed: 1 }).expect("a program that runs")
+        Switch::new(Arc::new(self.program), SwitchOptions { seed: 1, ..SwitchOptions::default() })
+            .expect("a program that runs")
     }
 }
 

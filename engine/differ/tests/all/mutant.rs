@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netkv_dataplane::{Switch, SwitchOptions};
+use netkv_dataplane::Switch;
 use netkv_differ::{Rng, Sides};
 use netkv_ir::{BinaryOp, Block, Expr, Op, Program, Terminator, Value};
 
@@ -10,8 +10,8 @@ use netkv_ir::{BinaryOp, Block, Expr, Op, Program, Terminator, Value};
 pub fn against(wrong: Program) -> Sides {
     let wrong = Arc::new(wrong);
     Sides {
-        left: Box::new(|program, seed| Switch::new(program.clone(), SwitchOptions { seed })),
-        right: Box::new(move |_, seed| Switch::new(wrong.clone(), SwitchOptions { seed })),
+        left: Box::new(|program, options| Switch::new(program.clone(), options)),
+        right: Box::new(move |_, options| Switch::new(wrong.clone(), options)),
     }
 }
 

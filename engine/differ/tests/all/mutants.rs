@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use netkv_dataplane::Switch;
 use netkv_differ::{Case, Failure, Sides, generated, reduce, report, run};
 use netkv_ir::Program;
 
@@ -117,18 +118,9 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;";
         compiled.unwrap_or_else(|errors| panic!("{errors}")).program
     };
     // An executor that wraps where it should saturate.
-    let wrap = |program: &Program| {
-        let text = wrapping(program);
-        netkv_dataplane::Switch::new(Arc::new(text), netkv_dataplane::SwitchOptions { seed: 1 })
-    };
     let sides = Sides {
-        left: Box::new(|program, _| {
-            netkv_dataplane::Switch::new(
-                program.clone(),
-                netkv_dataplane::SwitchOptions { seed: 1 },
-            )
-        }),
-        right: Box::new(move |program, _| wrap(program)),
+        left: Box::new(|program, options| Switch::new(program.clone(), options)),
+        right: Box::new(|program, options| Switch::new(Arc::new(wrapping(program)), options)),
     };
     let case = Case::new(Arc::new(compile(source)), 3, 2_000, &[]);
     let failure = run(&case, &sides).expect_err("a difference");

@@ -26,8 +26,9 @@ FULL = bytes(range(128))
 ZERO = Stamp()
 
 TAKING_7, TAKING_8, REDIRECTED, TAKING_9 = (11, 12), (21, 22), (31, 32), (41, 42)
-"""Ports whose ingress pipeline takes a snapshot, or redirects. Where a server's port must be one of
-them, it is the one whose parity is that of the owner's: they are in one pipeline of two."""
+"""Ports whose ingress pipeline takes a snapshot, or redirects. A reply that comes in by one of them
+must be in the pipeline of its server's port, of however many: modulo 4, 11 and 31 are like server
+0's, 12 and 32 like the others'."""
 
 TOPOLOGY = Topology.of_ports([1, 2], SERVER_PORTS)
 

@@ -41,8 +41,8 @@ def first_write(
 
 
 def beside(port: int, ports: tuple[int, int]) -> int:
-    """That of the two ports which is in the same pipeline of two as `port`."""
-    return next(other for other in ports if other % 2 == port % 2)
+    """That of the two ports which is in the same pipeline as `port`."""
+    return next(other for other in ports if other % 4 == port % 4)
 
 
 def originals(stf: WriteBackStf) -> None:

@@ -14,15 +14,11 @@ fn repository() -> PathBuf {
 
 const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
 
-fn switch(name: &str, kind: ExecutorKind) -> Switch {
+fn switch(name: &str, pipelines: usize, kind: ExecutorKind) -> Switch {
     let path = repository().join(format!("p4/{name}.p4"));
     let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
-    netkv_compiled::switch(
-        Arc::new(compiled.program),
-        SwitchOptions { seed: 1, ..SwitchOptions::default() },
-        kind,
-    )
-    .unwrap()
+    let options = SwitchOptions { seed: 1, pipelines };
+    netkv_compiled::switch(Arc::new(compiled.program), options, kind).unwrap()
 }
 
 fn text(name: &str) -> String {
@@ -38,28 +34,31 @@ fn frame_of(line: &str) -> Option<(u16, Vec<u8>)> {
     Some((port, (0..digits.len()).step_by(2).map(byte).collect()))
 }
 
-fn does_as_documented(name: &str) {
+fn does_as_documented(name: &str, pipelines: usize) {
     for kind in BOTH {
-        let report = stf::run(&mut switch(name, kind), &text(name), &format!("{name}.stf"))
+        let mut switch = switch(name, pipelines, kind);
+        let report = stf::run(&mut switch, &text(name), &format!("{name}.stf"))
             .unwrap_or_else(|error| panic!("{error}"));
         assert!(report.expectations > 40, "{report}");
-        assert!(report.passed(), "{kind:?}: {report}");
+        assert!(report.passed(), "{kind:?}, {pipelines} pipelines: {report}");
     }
 }
 
 #[test]
 fn nocache_does_as_documented() {
-    does_as_documented("nocache");
+    does_as_documented("nocache", 1);
 }
 
 #[test]
 fn netcache_does_as_documented() {
-    does_as_documented("netcache");
+    does_as_documented("netcache", 1);
 }
 
 #[test]
 fn farreach_does_as_documented() {
-    does_as_documented("farreach");
+    for pipelines in [1, 2, 4] {
+        does_as_documented("farreach", pipelines);
+    }
 }
 
 #[test]
@@ -85,7 +84,7 @@ fn a_hot_key_is_reported_once_an_epoch_with_its_count() {
 }
 
 fn reports_a_hot_key(kind: ExecutorKind) {
-    let mut switch = switch("netcache", kind);
+    let mut switch = switch("netcache", 1, kind);
     stf::run(&mut switch, &text("netcache"), "netcache.stf").unwrap();
     // In epoch 1 the file reads one uncached key 12 times; 4 reads make it hot.
     let key = 0x5264_4f0a;
@@ -98,8 +97,9 @@ fn reports_a_hot_key(kind: ExecutorKind) {
 #[test]
 fn no_frame_however_broken_stops_the_switch() {
     for kind in BOTH {
-        survives("netcache", 1, kind);
-        survives("farreach", ORIGINALS + 1, kind);
+        survives("netcache", 1, 1, kind);
+        survives("farreach", 1, ORIGINALS + 1, kind);
+        survives("farreach", 2, ORIGINALS + 1, kind);
     }
 }
 
@@ -107,9 +107,9 @@ fn no_frame_however_broken_stops_the_switch() {
 const ORIGINALS: usize = 3;
 
 /// The switch lives through frames that are nearly right, each of which brings forth `most` at most.
-fn survives(name: &str, most: usize, kind: ExecutorKind) {
+fn survives(name: &str, pipelines: usize, most: usize, kind: ExecutorKind) {
     let seeds: Vec<_> = text(name).lines().filter_map(frame_of).collect();
-    let mut switch = switch(name, kind);
+    let mut switch = switch(name, pipelines, kind);
     stf::run(&mut switch, &text(name), name).unwrap();
     let (mut random, mut out) = (Random::new(7), Output::default());
     for _ in 0..100_000 {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use netkv_dataplane::{EntryAction, Output, Switch, TableEntry};
+use netkv_dataplane::{CloneSession, EntryAction, Output, Switch, TableEntry};
 use netkv_ir::{Identity, Match, Program, Value};
 
 use crate::error::BenchError;
@@ -78,6 +78,12 @@ impl<'a> Control<'a> {
         let (action_id, params) = self.call(action, params)?;
         let table = self.table(table)?;
         Ok(self.switch.set_default(table, action_id, &params)?)
+    }
+
+    /// Makes a clone session that leads to a port.
+    pub fn clone_session(&mut self, session: u32, port: u16) -> Result<(), BenchError> {
+        let value = CloneSession { replicas: vec![(port, 0)], ..CloneSession::default() };
+        Ok(self.switch.insert_clone_session(session, value)?)
     }
 
     fn register(&self, name: &str) -> Result<u32, BenchError> {

@@ -96,8 +96,56 @@ fn nocache_requests_reach_their_owner() {
 }
 
 #[test]
+fn farreach_answers_reads_and_writes_of_cached_keys() {
+    for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
+        let (contender, replies) = run(&case("farreach", path));
+        for (port, reply) in &replies {
+            let reply = FrameView::parse(reply).unwrap();
+            assert!(reply.cache_hit() && *port == 1 && reply.value().len() == 128);
+        }
+        let switch = contender.into_switch().unwrap();
+        let counts = cells(&switch, "NetkvEgress.frequency.cells");
+        let counted: u64 = counts.iter().map(|cell| cell & 0xffff).sum();
+        assert_eq!(counted, if sampled { replies.len() as u64 } else { 0 }, "{path}");
+    }
+    // Twice round: no write is taken for a copy of one that was applied.
+    let (mut contender, replies) = run(&case("farreach", "write-cached"));
+    let traffic = subject("farreach").unwrap().traffic(&case("farreach", "write-cached")).unwrap();
+    let mut out = Output::new();
+    contender.process(0, traffic.port, &traffic.frames.slices(), &mut out);
+    assert_eq!(out.frames().count(), replies.len());
+    let mut last = std::collections::HashMap::new();
+    let again = out.frames().map(|(port, frame)| (port, frame.to_vec()));
+    for (port, reply) in replies.into_iter().chain(again) {
+        let reply = FrameView::parse(&reply).unwrap();
+        assert!(reply.cache_hit() && port == 1 && reply.op() == Op::PutReply);
+        let number = reply.stamp().unwrap().sequence.number;
+        assert!(number > last.insert(reply.key(), number).unwrap_or(0), "a write is a new one");
+    }
+}
+
+#[test]
+fn farreach_lets_the_rest_through() {
+    for (path, op) in [("read-miss", Op::Get), ("count-min", Op::Get), ("write-uncached", Op::Put)]
+    {
+        let (_, forwarded) = run(&case("farreach", path));
+        for (port, frame) in &forwarded {
+            let request = FrameView::parse(frame).unwrap();
+            assert!(request.op() == op && *port == 100 && request.destination()[..2] == [10, 2]);
+        }
+    }
+    for path in ["reply-cached", "reply-uncached"] {
+        let (_, replies) = run(&case("farreach", path));
+        for (port, reply) in &replies {
+            let reply = FrameView::parse(reply).unwrap();
+            assert!(!reply.cache_hit() && reply.op() == Op::GetReply && *port == 1, "{path}");
+        }
+    }
+}
+
+#[test]
 fn every_path_is_measured_with_the_same_answers_from_every_executor() {
-    for program in ["netcache", "nocache"] {
+    for program in ["farreach", "netcache", "nocache"] {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));

@@ -3,6 +3,7 @@
 //! A program that is new gets a module here with its [`Subject`], and a line in [`subjects`].
 
 mod cache_read;
+mod farreach;
 mod netcache;
 mod nocache;
 mod rack;
@@ -68,7 +69,7 @@ pub trait Subject: Sync {
 
 /// All programs that the benchmark knows.
 pub fn subjects() -> &'static [&'static dyn Subject] {
-    &[&cache_read::CacheRead, &netcache::NetCache, &nocache::NoCache]
+    &[&cache_read::CacheRead, &farreach::FarReach, &netcache::NetCache, &nocache::NoCache]
 }
 
 /// The program of this name (without ending).

@@ -24,8 +24,9 @@ pub(super) const CPU_PORT: u16 = 510;
 /// Bytes of a frame without mark and value.
 pub(super) const BARE: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
 
-const SERVERS: u16 = 8;
-const CLIENT: u16 = 1;
+pub(super) const SERVERS: u16 = 8;
+/// Who asks.
+pub(super) const CLIENT: u16 = 1;
 
 /// The key with this number.
 pub(super) fn key(number: u32) -> Key {
@@ -75,13 +76,21 @@ fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
-fn frame(message: &Message<'_>) -> Vec<u8> {
+/// The whole frame.
+pub(super) fn frame(message: &Message<'_>) -> Vec<u8> {
     let mut frame = Vec::new();
     write_frame(&mut frame, message);
     frame
 }
 
-fn to_service(source: Ip, op: Op, sender: u16, request: u32, key: Key) -> Message<'static> {
+/// A request for the service.
+pub(super) fn to_service(
+    source: Ip,
+    op: Op,
+    sender: u16,
+    request: u32,
+    key: Key,
+) -> Message<'static> {
     Message::request(source, SERVICE_IP, op, sender, request, key)
 }
 

@@ -66,6 +66,11 @@ def _join(bucket: list[RunSample]) -> RunSample:
         cached=last.cached,
         control_plane_bytes_per_s=_mean(bucket, [s.control_plane_bytes_per_s for s in bucket])
         or 0.0,
+        control_plane_mib_per_s_by_switch={
+            switch: _mean(bucket, [s.control_plane_mib_per_s_by_switch.get(switch) for s in bucket])
+            or 0.0
+            for switch in last.control_plane_mib_per_s_by_switch
+        },
     )
 
 

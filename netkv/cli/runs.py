@@ -56,10 +56,13 @@ def show(
     if json:
         print_json(record.model_dump(mode="json"))
         return
-    from netkv.report import tables, violations
+    from netkv.report import recoveries, tables, violations
 
     out = stdout()
     out.print(tables.run_details(record))
+    for table in recoveries.details(record):
+        out.print()
+        out.print(table)
     for table in violations.tables(record, most=len(record.violations)):
         out.print()
         out.print(table)
@@ -82,10 +85,13 @@ def compare(ids: Ids, json: Json = False) -> None:
     if json:
         print_json(compared.model_dump(mode="json"))
         return
-    from netkv.report import tables
+    from netkv.report import recoveries, tables
 
     out = stdout()
     out.print(tables.comparison(compared, narrow=out.width < tables.WIDE))
+    if (recovered := recoveries.overview(compared)) is not None:
+        out.print()
+        out.print(recovered)
 
 
 @app.command()

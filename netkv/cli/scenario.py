@@ -163,7 +163,7 @@ def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
 
 
 def _report(result: ScenarioResult, group: str) -> None:
-    from netkv.report import tables, violations
+    from netkv.report import recoveries, tables, violations
     from netkv.runs.compare import compare
 
     records = _records(result)
@@ -171,6 +171,9 @@ def _report(result: ScenarioResult, group: str) -> None:
     out = stdout()
     narrow = out.width < tables.WIDE
     out.print(tables.comparison(compared, title=result.title, narrow=narrow))
+    if (recovered := recoveries.overview(compared)) is not None:
+        out.print()
+        out.print(recovered)
     if result.thresholds:
         out.print()
         out.print(tables.verdicts(result.thresholds))

@@ -83,6 +83,9 @@ class Rack:
         self._conditions = Conditions()
         self._server_counts = ServerCounts(spec.lab.servers)
         self._control_bytes = 0
+        """Between all controllers and the switch, up to the last sample."""
+        self._bytes_of_the_dead = 0
+        """The same of controllers that have ended."""
         self._sampled_at = time.monotonic()
 
     @property
@@ -234,6 +237,7 @@ class Rack:
         interval, self._sampled_at = now - self._sampled_at, now
         load, dropped, statistics = self._server_counts.take(servers, interval)
         bytes_before, self._control_bytes = self._control_bytes, self._controller_bytes()
+        control_bytes = self._control_bytes - bytes_before
         return RackSample(
             time=time.time(),
             client=client_sample(client),
@@ -241,7 +245,8 @@ class Rack:
             server_load=load,
             server_dropped=dropped,
             switch={key: value for key, value in switch.items() if isinstance(value, int)},
-            control_plane_bytes=max(self._control_bytes - bytes_before, 0),
+            control_plane_bytes=control_bytes,
+            control_plane_bytes_by_switch={"switch": control_bytes},
             cached=self._controller.cached if self._controller is not None else 0,
             server_statistics=statistics,
             client_statistics=client,
@@ -301,6 +306,7 @@ class Rack:
 
     async def _launch_controller(self, preload: Sequence[bytes]) -> Controller:
         assert self._cabling is not None
+        await self._stop_controller()
         self._controller = Controller(
             self.scheme,
             self.spec,
@@ -313,7 +319,6 @@ class Rack:
             on_recovered=self._recovered,
             on_failure=self._controller_failed,
         )
-        self._control_bytes = 0
         self._set_up = True
         await self._controller.start()
         return self._controller
@@ -321,6 +326,7 @@ class Rack:
     async def _stop_controller(self) -> None:
         if self._controller is not None:
             controller, self._controller = self._controller, None
+            self._bytes_of_the_dead += controller.bytes
             with contextlib.suppress(Exception):
                 await controller.stop()
 
@@ -431,4 +437,5 @@ class Rack:
             return {}
 
     def _controller_bytes(self) -> int:
-        return 0 if self._controller is None else self._controller.bytes
+        now = 0 if self._controller is None else self._controller.bytes
+        return self._bytes_of_the_dead + now

@@ -89,7 +89,8 @@ class RackSample:
     switch: dict[str, int] = field(default_factory=dict)
     """Packet statistics of the switch since it started."""
     control_plane_bytes: int = 0
-    """Bytes between controller and switch in the interval, both directions."""
+    """Bytes between controllers and switches in the interval, both directions."""
+    control_plane_bytes_by_switch: dict[str, int] = field(default_factory=dict)
     cached: int = 0
     """Records that the controller believes cached."""
     server_statistics: tuple[dict[str, Any], ...] = ()

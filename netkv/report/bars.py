@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from netkv.report import metrics
@@ -10,6 +11,7 @@ from netkv.report.figure import Axis, Figure, Series, plain
 from netkv.report.rows import Key, Relation, Row, Value, label, places, title
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
+from netkv.scenarios.recovery import longest
 from netkv.scenarios.results import Interval
 
 
@@ -84,22 +86,68 @@ def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figur
 
 def stacked(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """What the servers answered and, on top of it, what the cache did."""
-    if plot.x == "scheme":
-        x = Axis("", categories=tuple(row.label() for row in found))
-        bars: dict[Key, list[tuple[int, Row]]] = {("", ""): list(enumerate(found))}
-        place = {("", ""): 0}
-    else:
-        values = _values(plot.x, found)
-        x = _option_axis(plot.x, values)
-        place = places([row.key(plot.x) for row in found])
-        bars = {
-            key: [(values.index(str(r.at(plot.x))), r) for r in found if r.key(plot.x) == key]
-            for key in place
-        }
+    x, bars = _positions(plot, found)
+    place = places(list(bars)) if plot.x != "scheme" else dict.fromkeys(bars, 0)
     series: list[Series] = []
     for slot, (key, own) in enumerate(bars.items()):
         series += _stack(label(key), own, relation, place[key], slot)
     return Figure("", plot.title, x, y, tuple(series))
+
+
+def phases(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
+    """The phases of recoveries on top of each other; rows without a recovery have no bar."""
+    found = [row for row in found if row.mean(_recovery) is not None]
+    x, bars = _positions(plot, found)
+    names = dict.fromkeys(name for row in found for name in _phase_names(row))
+    series: list[Series] = []
+    for slot, (key, own) in enumerate(bars.items()):
+        whose = f"{label(key)}: " if len(bars) > 1 else ""
+        at = tuple(float(position) for position, _ in own)
+        whole = [_half(relation.of(row, _recovery)) for _, row in own]
+        base = [0.0] * len(own)
+        parts: list[Series] = []
+        for number, name in enumerate(names):
+            heights = [_mean(relation.of(row, _phase(name), _recovery)) for _, row in own]
+            place = slot * len(names) + number
+            parts.append(
+                Series(
+                    f"{whose}{plain(name, 40)}",
+                    at,
+                    tuple(heights),
+                    "bars",
+                    place,
+                    base=tuple(base),
+                    slot=slot,
+                )
+            )
+            base = [below + (height or 0.0) for below, height in zip(base, heights, strict=True)]
+        series += _with_interval(parts, whole)
+    return Figure("", plot.title, x, y, tuple(series))
+
+
+def _with_interval(parts: Sequence[Series], whole: Sequence[float | None]) -> Iterator[Series]:
+    """The interval of whole bars, at the end of the uppermost part of each."""
+    left = list(whole)
+    ended = []
+    for part in reversed(parts):
+        spread = []
+        for at, height in enumerate(part.y):
+            spread.append(None if height is None else left[at])
+            left[at] = None if height is not None else left[at]
+        ended.append(replace(part, spread=tuple(spread)))
+    yield from reversed(ended)
+
+
+def _positions(plot: Plot, found: Sequence[Row]) -> tuple[Axis, dict[Key, list[tuple[int, Row]]]]:
+    """The axis of stacked bars, and the rows of each slot with their positions on it."""
+    if plot.x == "scheme":
+        x = Axis("", categories=tuple(row.label() for row in found))
+        return x, {("", ""): list(enumerate(found))}
+    values = _values(plot.x, found)
+    bars: dict[Key, list[tuple[int, Row]]] = {}
+    for row in found:
+        bars.setdefault(row.key(plot.x), []).append((values.index(str(row.at(plot.x))), row))
+    return _option_axis(plot.x, values), bars
 
 
 def _stack(
@@ -193,6 +241,20 @@ def _throughput(run: RunRecord) -> float | None:
 
 def _servers(run: RunRecord) -> float | None:
     return metrics.served(run)[0]
+
+
+def _recovery(run: RunRecord) -> float | None:
+    return run.recovery_time
+
+
+def _phase(name: str) -> Value:
+    return lambda run: metrics.phase(run, name)
+
+
+def _phase_names(row: Row) -> Iterator[str]:
+    for run in row.runs:
+        found = longest(run.recoveries)
+        yield from (phase.name for phase in found.phases) if found else ()
 
 
 def _cache(run: RunRecord) -> float | None:

@@ -34,7 +34,11 @@ _PASSES = 2
 """Other lengths of the axes may have other ticks, with other labels."""
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _TEXT = "#333333"
-_BANDS = {"warmup": ("#808080", 0.14), "down": ("#d55e00", 0.16)}
+_BANDS = {
+    "warmup": ("#808080", 0.14),
+    "down": ("#d55e00", 0.16),
+    "recovering": ("#e69f00", 0.18),
+}
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": layout.FONT,

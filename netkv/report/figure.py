@@ -104,7 +104,7 @@ class Band:
     start: float
     end: float
     text: str
-    kind: Literal["warmup", "down"]
+    kind: Literal["warmup", "down", "recovering"]
 
 
 @dataclass(frozen=True)

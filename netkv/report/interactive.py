@@ -12,7 +12,7 @@ from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, number, percent
 
 _SOFT = "#808080"
-_BANDS = {"warmup": (_SOFT, 0.12), "down": ("#d55e00", 0.15)}
+_BANDS = {"warmup": (_SOFT, 0.12), "down": ("#d55e00", 0.15), "recovering": ("#e69f00", 0.17)}
 _SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 _STRIP_ROW = 13
 _LEGEND_ROW = 20

@@ -12,6 +12,8 @@ from typing import Any
 from netkv import schemes
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Metric
+from netkv.scenarios.recovery import longest
+from netkv.scenarios.results import MIB
 from netkv.scenarios.thresholds import imbalance
 
 
@@ -40,6 +42,8 @@ MEASURES: dict[Metric, Measure] = {
     "lost_ops": Measure("Lost operations"),
     "cached": Measure("Cached records"),
     "control_plane_bytes_per_s": Measure("Control plane", "bytes/s"),
+    "control_plane_mib_per_s": Measure("Control plane", "MiB/s"),
+    "recovery_time": Measure("Recovery", "s"),
 }
 PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 """Of `latency_us`: field → what figures call it."""
@@ -95,10 +99,19 @@ def served(run: RunRecord) -> tuple[float | None, float | None]:
     return servers, run.throughput_ops - servers
 
 
+def phase(run: RunRecord, name: str) -> float | None:
+    """Seconds of a phase of the longest recovery; None if that has no such phase."""
+    found = longest(run.recoveries)
+    spent = [each.seconds for each in found.phases if each.name == name] if found else []
+    return sum(spent) if spent else None
+
+
 def over_time(run: RunRecord, metric: Metric) -> list[float | None]:
     """A value for each interval of a run; empty if the run does not have the metric over time."""
     if metric == "load_imbalance":
         return [imbalance(load) for load in run.series.get("server_load", [])]
+    if metric == "control_plane_mib_per_s":
+        return [value / MIB for value in run.series.get("control_plane_bytes_per_s", [])]
     column: Sequence[Any] = run.series.get(metric, [])
     return [_number(value) for value in column]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import pairwise
 from statistics import median
+from typing import Literal, TypeAlias
 
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
 from netkv.report.metrics import of_run, over_time
@@ -14,6 +15,9 @@ from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Metric, Plot
 from netkv.scenarios.results import Interval
 from netkv.scenarios.statistics import interval
+
+Stretch: TypeAlias = tuple[str, float, float]
+"""A node, and from when to when something was so."""
 
 MAX_POINTS = 1200
 _DOWN = frozenset({"killed", "failed", "stopped"})
@@ -49,7 +53,11 @@ def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figu
         x=Axis("Virtual time" if modes == {"sim"} else "Time", "s"),
         y=y,
         series=tuple(series),
-        bands=(*_warmup(runs), *_outages(runs)),
+        bands=(
+            *_warmup(runs),
+            *_stretches(runs, _down, "down"),
+            *_stretches(runs, _recovering, "recovering"),
+        ),
         marks=tuple(_marks(runs)),
         references=tuple(references),
     )
@@ -125,13 +133,17 @@ def _warmup(runs: Iterable[RunRecord]) -> Iterator[Band]:
         yield Band(-seconds, 0.0, "warm-up", "warmup")
 
 
-def _outages(runs: Iterable[RunRecord]) -> Iterator[Band]:
-    """When nodes were down, joined over runs that were disturbed at the same times."""
-    down: dict[str, list[tuple[float, float]]] = {}
+def _stretches(
+    runs: Iterable[RunRecord],
+    of_run: Callable[[RunRecord], Iterator[Stretch]],
+    kind: Literal["down", "recovering"],
+) -> Iterator[Band]:
+    """When nodes were like that, joined over runs that were disturbed at the same times."""
+    found: dict[str, list[tuple[float, float]]] = {}
     for run in runs:
-        for node, start, end in _down(run):
-            down.setdefault(node, []).append((start, end))
-    for node, stretches in down.items():
+        for node, start, end in of_run(run):
+            found.setdefault(node, []).append((start, end))
+    for node, stretches in found.items():
         joined: list[tuple[float, float]] = []
         for start, end in sorted(stretches):
             if joined and start <= joined[-1][1]:
@@ -139,10 +151,10 @@ def _outages(runs: Iterable[RunRecord]) -> Iterator[Band]:
             else:
                 joined.append((start, end))
         for start, end in joined:
-            yield Band(start, end, plain(f"{node} down", 40), "down")
+            yield Band(start, end, plain(f"{node} {kind}", 40), kind)
 
 
-def _down(run: RunRecord) -> Iterator[tuple[str, float, float]]:
+def _down(run: RunRecord) -> Iterator[Stretch]:
     since: dict[str, float] = {}
     for event in run.events:
         # At its end every rack is taken down; that is no disturbance.
@@ -155,6 +167,24 @@ def _down(run: RunRecord) -> Iterator[tuple[str, float, float]]:
     end = max([0.0, *_times(run)])
     for node, start in since.items():
         yield node, start, max(start, end)
+
+
+def _recovering(run: RunRecord) -> Iterator[Stretch]:
+    """From the moment a switch was there again to the one at which it was as before.
+
+    A switch that was never away recovers because its controller was: as long as that took.
+    """
+    outages = list(_down(run))
+    whole: dict[str, float] = {}
+    """When each switch was as before."""
+    last = max([0.0, *_times(run)])
+    for found in run.recoveries:
+        since = whole.get(found.switch, -math.inf)
+        back = [end for node, _, end in outages if node == found.switch and since < end <= found.at]
+        start = min(back, default=found.at - found.seconds)
+        whole[found.switch] = found.at
+        if 0 < start < last:
+            yield found.switch, start, min(found.at, last)
 
 
 def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from netkv import resources
-from netkv.report import text
+from netkv.report import recoveries, text
 from netkv.report.figure import Figure
 from netkv.report.interactive import plotly
 from netkv.report.plots import everything
@@ -31,6 +31,7 @@ def render(records: Sequence[RunRecord]) -> str:
     drawn = everything(records).figures
     title = ", ".join(dict.fromkeys(run.title or run.scenario for run in records))
     body = f"""{_comparison(compared)}
+{_recoveries(compared)}
 {_verdicts(records)}
 {plots(drawn)}
 <h2>Where these runs come from</h2>
@@ -73,9 +74,22 @@ def document(title: str, body: str) -> str:
 def _comparison(compared: Comparison) -> str:
     header = (
         *("scheme", "sweep point", "runs", "ops/s", "ratio", "mean latency", "p99"),
-        *("hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"),
+        *(
+            "hit ratio",
+            "predicted",
+            "load max/mean",
+            "control plane",
+            "lost",
+            "stale",
+            "writes lost",
+        ),
     )
     return table(header, [_row(row) for row in compared.rows])
+
+
+def _recoveries(compared: Comparison) -> str:
+    cells = recoveries.rows(compared)
+    return table(recoveries.header(compared), cells) if cells else ""
 
 
 def _row(row: ComparedRow) -> list[str]:
@@ -90,6 +104,7 @@ def _row(row: ComparedRow) -> list[str]:
         text.spread(row.hit_ratio, text.share),
         text.spread(row.predicted_hit_ratio, text.share),
         text.spread(row.load_imbalance, text.number),
+        text.spread(row.control_plane_mib_per_s, text.bandwidth),
         text.count(row.lost_ops),
         text.count(row.stale_reads + row.phantom_reads),
         text.count(row.acked_writes_lost),

@@ -55,12 +55,16 @@ def everything(records: Sequence[RunRecord]) -> Drawn:
 def usual(records: Sequence[RunRecord]) -> list[Plot]:
     """Figures that say something of any runs."""
     swept = next((path for run in records for path in run.params), "scheme")
+    recovered = any(run.recoveries for run in records)
+    told = any(run.control_plane_bytes_per_s for run in records)
     return [
         Plot(y="throughput_ops", x=swept, title="Mean throughput"),
         Plot(y="throughput_ops", x="time", title="Throughput over time"),
         Plot(y="hit_ratio", x="time", title="Hit ratio over time"),
         Plot(y="server_load", title="Load per server"),
         Plot(y="latency_us", kind="distribution", title="Latency"),
+        *([Plot(y="control_plane_mib_per_s", x="time", title="Control plane")] if told else []),
+        *([Plot(y="recovery_time", x=swept, title="Recovery")] if recovered else []),
     ]
 
 
@@ -83,6 +87,8 @@ def draw(plot: Plot, records: Sequence[RunRecord]) -> Figure:
         figure = over_time.figure(plot, found, relation, y)
     elif plot.y == "served_by":
         figure = bars.stacked(plot, found, relation, y)
+    elif plot.y == "recovery_time":
+        figure = bars.phases(plot, found, relation, y)
     elif plot.y in ("server_load", "latency_us"):
         figure = bars.many(plot, found, relation, y)
     elif plot.x == "scheme":

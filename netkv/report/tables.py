@@ -133,7 +133,8 @@ def run_details(run: RunRecord) -> Table:
             f"{run.stale_reads:,} stale reads, {run.phantom_reads:,} phantom reads",
         ),
         ("history", Text(violations.summary(run), style="bold red" if wrong else "")),
-        ("control plane", f"{text.rate(run.control_plane_bytes_per_s)} bytes/s"),
+        ("control plane", _control_plane(run)),
+        ("recovery", ", ".join(text.seconds(each.seconds) for each in run.recoveries)),
         ("program", f"{run.provenance.program} {run.provenance.program_hash[:12]}"),
         ("netkv", f"{run.provenance.netkv_version} {run.provenance.source_revision or ''}"),
     ]
@@ -151,13 +152,20 @@ def events(run: RunRecord) -> Table:
     table.add_column("node")
     table.add_column("")
     for event in run.events:
-        style = "red" if event.kind in ("failed", "killed") else ""
+        style = {"failed": "red", "killed": "red", "recovered": "green"}.get(event.kind, "")
         table.add_row(f"{event.time:.1f} s", Text(event.kind, style=style), event.node, event.text)
     return table
 
 
 def _table(title: str) -> Table:
     return Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+
+
+def _control_plane(run: RunRecord) -> str:
+    by_switch = run.control_plane_mib_per_s_by_switch
+    each = ", ".join(f"{name} {text.bandwidth(rate)}" for name, rate in by_switch.items())
+    whole = text.bandwidth(run.control_plane_mib_per_s)
+    return f"{whole} ({each})" if len(by_switch) > 1 else whole
 
 
 def _status(head: RunHead) -> Text:

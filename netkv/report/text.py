@@ -25,6 +25,16 @@ def latency(value: float | None) -> str:
     return f"{value / 1000:.2f} ms" if value < 1_000_000 else f"{value / 1_000_000:.2f} s"
 
 
+def seconds(value: float | None) -> str:
+    """`812 µs`, `3.41 ms` or `1.20 s`, of seconds."""
+    return latency(None if value is None else value * 1e6)
+
+
+def bandwidth(mib_per_s: float | None) -> str:
+    """`0.125 MiB/s`."""
+    return NOTHING if mib_per_s is None else f"{mib_per_s:.3g} MiB/s"
+
+
 def share(value: float | None) -> str:
     """`48.1%`."""
     return NOTHING if value is None else f"{100 * value:.1f}%"

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import Field
 
 from netkv.runs.records import RunRecord
+from netkv.scenarios.recovery import longest
 from netkv.scenarios.results import Interval, Result
 from netkv.scenarios.statistics import all_of, interval
 
@@ -46,6 +47,11 @@ class ComparedRow(Result):
     predicted_hit_ratio: Interval | None
     load_imbalance: Interval | None
     """Load of the busiest server over the mean; 1 is even."""
+    control_plane_mib_per_s: Interval | None
+    recovery_time: Interval | None
+    """Seconds of the longest recovery of each run; None if there were none."""
+    recovery_phases: dict[str, Interval] = Field(default_factory=dict)
+    """Seconds of its phases, in their order."""
     lost_ops: int
     stale_reads: int
     phantom_reads: int
@@ -173,6 +179,9 @@ def _row(
         hit_ratio=_mean(record.hit_ratio for record in done),
         predicted_hit_ratio=_mean(record.predicted_hit_ratio for record in done),
         load_imbalance=_mean(record.load_imbalance for record in done),
+        control_plane_mib_per_s=_mean(record.control_plane_mib_per_s for record in done),
+        recovery_time=_mean(record.recovery_time for record in done),
+        recovery_phases=_phases(done),
         lost_ops=sum(record.lost_ops for record in group),
         stale_reads=sum(record.stale_reads for record in group),
         phantom_reads=sum(record.phantom_reads for record in group),
@@ -181,6 +190,16 @@ def _row(
         else sum(lost for lost in lost_writes if lost is not None),
         linearizable=all_of(record.linearizable for record in group),
     )
+
+
+def _phases(done: Sequence[RunRecord]) -> dict[str, Interval]:
+    """Mean seconds of each phase of the runs' longest recoveries."""
+    spent: dict[str, list[float]] = {}
+    for record in done:
+        found = longest(record.recoveries)
+        for phase in found.phases if found is not None else ():
+            spent.setdefault(phase.name, []).append(phase.seconds)
+    return {name: mean for name, values in spent.items() if (mean := interval(values)) is not None}
 
 
 def _mean(values: Iterable[float | None]) -> Interval | None:

@@ -7,13 +7,23 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, func, insert, inspect, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    create_engine,
+    event,
+    func,
+    insert,
+    inspect,
+    select,
+    update,
+)
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.runs.schema import VERSION, Base, StoreInfo
+from netkv.runs.schema import UPGRADES, VERSION, Base, StoreInfo
 
 WRITES = {"netkv_writes": True}
 """Execution options of a connection that is going to write."""
@@ -49,7 +59,10 @@ def connect(url: str) -> Engine:
 
 
 def prepare(engine: Engine, url: str) -> None:
-    """Make the tables if there are none; raises `NetkvError` for a store of a newer netkv."""
+    """Make the tables if there are none, and bring those of an older netkv up to date.
+
+    Raises `NetkvError` for a store of a newer netkv.
+    """
     if not inspect(engine).has_table(StoreInfo.__tablename__):
         # Two processes may get here at once: the second waits for the first and finds all made.
         with engine.execution_options(**WRITES).begin() as connection:
@@ -63,6 +76,18 @@ def prepare(engine: Engine, url: str) -> None:
             f"The run store {url} was written by a newer netkv (its version is {version}, this "
             f"netkv reads up to {VERSION}). Update netkv, or name another store with NETKV_STORE."
         )
+    if version < VERSION:
+        _upgrade(engine)
+
+
+def _upgrade(engine: Engine) -> None:
+    """Brings a store up to date, all at once or not at all; another process may do the same."""
+    with engine.execution_options(**WRITES).begin() as connection:
+        version = connection.scalar(select(StoreInfo.version).with_for_update()) or 0
+        for step in range(version + 1, VERSION + 1):
+            for statement in UPGRADES[step]:
+                connection.exec_driver_sql(statement)
+        connection.execute(update(StoreInfo).values(version=VERSION))
 
 
 def _server_engine(url: str) -> Engine:

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from netkv.runs.records import SERIES_COLUMNS, RunRecord
 
+_BY_SWITCH = "control_plane_mib_per_s_by_switch"
+
 
 def to_json(records: Sequence[RunRecord]) -> str:
     """`{"runs": [...]}`: everything that is stored of the runs."""
@@ -16,7 +18,7 @@ def to_json(records: Sequence[RunRecord]) -> str:
 
 
 def to_csv(records: Sequence[RunRecord]) -> str:
-    """The series in long form: a line per run and interval, the load of each server in a column.
+    """The series in long form: a line per run and interval, each server and switch in a column.
 
     Sweep parameters are columns of their own, named `param:PATH`. What is not known is empty.
     """
@@ -25,7 +27,15 @@ def to_csv(records: Sequence[RunRecord]) -> str:
         (len(load) for record in records for load in record.series.get("server_load", [])),
         default=0,
     )
-    plain = [name for name in SERIES_COLUMNS if name != "server_load"]
+    plain = [name for name in SERIES_COLUMNS if name not in ("server_load", _BY_SWITCH)]
+    switches = sorted(
+        {
+            switch
+            for record in records
+            for rates in record.series.get(_BY_SWITCH, [])
+            for switch in rates
+        }
+    )
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(
@@ -33,6 +43,7 @@ def to_csv(records: Sequence[RunRecord]) -> str:
         + [f"param:{path}" for path in params]
         + plain
         + [f"server_load_{index}" for index in range(servers)]
+        + [f"control_plane_mib_per_s:{switch}" for switch in switches]
     )
     for record in records:
         about = [record.id, record.group, record.scenario, record.scheme, record.repeat]
@@ -43,5 +54,6 @@ def to_csv(records: Sequence[RunRecord]) -> str:
                 about
                 + [record.series[name][index] for name in plain]
                 + [load[i] if i < len(load) else None for i in range(servers)]
+                + [record.series[_BY_SWITCH][index].get(switch) for switch in switches]
             )
     return out.getvalue()

@@ -9,7 +9,16 @@ from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, columns
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
-from netkv.scenarios.results import Latency, Provenance, RunEvent, RunSample, Threshold
+from netkv.scenarios.results import (
+    MIB,
+    Latency,
+    Provenance,
+    Recovery,
+    RecoveryDetails,
+    RunEvent,
+    RunSample,
+    Threshold,
+)
 
 
 def head(row: RunRow) -> RunHead:
@@ -45,12 +54,14 @@ def sample(row: SampleRow) -> RunSample:
         stale_reads=row.stale_reads,
         cached=row.cached,
         control_plane_bytes_per_s=row.control_plane_bytes_per_s,
+        control_plane_mib_per_s_by_switch=row.control_plane_mib_per_s_by_switch,
     )
 
 
 def event(row: EventRow) -> RunEvent:
     """Something that happened in a run."""
-    return RunEvent(time=row.time, kind=row.kind, node=row.node, text=row.text)
+    recovery = None if row.recovery is None else RecoveryDetails.model_validate(row.recovery)
+    return RunEvent(time=row.time, kind=row.kind, node=row.node, text=row.text, recovery=recovery)
 
 
 def threshold(row: VerdictRow) -> Threshold:
@@ -65,7 +76,7 @@ def owner(row: GroupRow) -> Owner:
 
 
 def figures_so_far(row: RunRow) -> dict[str, Any]:
-    """What the series of an unfinished run tell: rates and losses of its measured part."""
+    """What series and events of an unfinished run tell: rates and losses of its measured part."""
     measured = [each for each in row.samples if each.phase == "measure"]
     seconds = math.fsum(each.interval for each in measured)
     if not seconds:
@@ -77,6 +88,7 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
         if all(len(each.server_load) == servers for each in measured)
     ]
     completed = math.fsum(each.throughput_ops * each.interval for each in measured)
+    control = math.fsum(each.control_plane_bytes_per_s * each.interval for each in measured)
     return {
         "throughput_ops": completed / seconds,
         "completed_ops": round(completed),
@@ -84,10 +96,29 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
         "lost_ops": sum(each.lost_ops for each in measured),
         "retries": sum(each.retries for each in measured),
         "stale_reads": sum(each.stale_reads for each in measured),
+        "control_plane_bytes_per_s": control / seconds,
+        "control_plane_mib_per_s_by_switch": {
+            switch: math.fsum(
+                each.control_plane_mib_per_s_by_switch.get(switch, 0.0) * each.interval
+                for each in measured
+            )
+            / seconds
+            for switch in sorted({s for e in measured for s in e.control_plane_mib_per_s_by_switch})
+        },
+        "recoveries": [
+            found.model_dump(mode="json")
+            for each in row.events
+            if (found := Recovery.of(event(each))) is not None
+        ],
     }
 
 
 def _head_fields(row: RunRow) -> dict[str, Any]:
+    figures = dict(row.figures)
+    # Runs of earlier versions, and unfinished ones, have it in bytes only.
+    figures.setdefault(
+        "control_plane_mib_per_s", figures.get("control_plane_bytes_per_s", 0.0) / MIB
+    )
     return {
         "id": row.id,
         "group": row.group_id,
@@ -105,5 +136,5 @@ def _head_fields(row: RunRow) -> dict[str, Any]:
         "finished_at": row.finished_at,
         "duration": row.duration,
         "warmup": row.warmup,
-        **row.figures,
+        **figures,
     }

@@ -10,9 +10,11 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from netkv.scenarios import recovery
 from netkv.scenarios.results import (
     Latency,
     Provenance,
+    Recovery,
     Result,
     RunEvent,
     RunResult,
@@ -63,12 +65,20 @@ class RunHead(Result):
     violation_count: int = 0
     violations: list[Violation] = Field(default_factory=list)
     control_plane_bytes_per_s: float = 0.0
+    control_plane_mib_per_s: float = 0.0
+    control_plane_mib_per_s_by_switch: dict[str, float] = Field(default_factory=dict)
+    recoveries: list[Recovery] = Field(default_factory=list)
 
     @property
     def load_imbalance(self) -> float | None:
         """Load of the busiest server over the mean; 1 is even, None without load."""
         mean = sum(self.server_load) / len(self.server_load) if self.server_load else 0.0
         return max(self.server_load) / mean if mean > 0 else None
+
+    @property
+    def recovery_time(self) -> float | None:
+        """Seconds of the longest recovery; None if there was none."""
+        return recovery.seconds(self.recoveries)
 
 
 class RunRecord(RunHead):
@@ -109,6 +119,8 @@ SERIES_COLUMNS = (
     "stale_reads",
     "cached",
     "control_plane_bytes_per_s",
+    "control_plane_mib_per_s",
+    "control_plane_mib_per_s_by_switch",
 )
 
 

@@ -11,8 +11,18 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-VERSION = 1
-"""Of the tables below. A store of a newer version is refused, see `netkv.runs.store`."""
+VERSION = 2
+"""Of the tables below. A store of a newer version is refused, one of an older version is brought up
+to it (`UPGRADES`), see `netkv.runs.database`."""
+UPGRADES: dict[int, tuple[str, ...]] = {
+    # Control-plane bandwidth of each switch, and the phases of recoveries.
+    2: (
+        "ALTER TABLE samples ADD COLUMN control_plane_mib_per_s_by_switch "
+        "JSON NOT NULL DEFAULT '{}'",
+        "ALTER TABLE events ADD COLUMN recovery JSON",
+    ),
+}
+"""Statements that make a store of the version before into one of this."""
 
 
 class Base(DeclarativeBase):
@@ -20,6 +30,7 @@ class Base(DeclarativeBase):
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {
         dict[str, Any]: JSON,
+        dict[str, float]: JSON,
         list[float]: JSON,
         list[str]: JSON,
     }
@@ -111,6 +122,7 @@ class SampleRow(Base):
     stale_reads: Mapped[int]
     cached: Mapped[int]
     control_plane_bytes_per_s: Mapped[float]
+    control_plane_mib_per_s_by_switch: Mapped[dict[str, float]]
 
     __table_args__ = (Index("samples_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
 
@@ -125,6 +137,7 @@ class EventRow(Base):
     kind: Mapped[str]
     node: Mapped[str]
     text: Mapped[str]
+    recovery: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
 
     __table_args__ = (Index("events_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
 

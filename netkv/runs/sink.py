@@ -38,6 +38,9 @@ FIGURES = frozenset(
         "violation_count",
         "violations",
         "control_plane_bytes_per_s",
+        "control_plane_mib_per_s",
+        "control_plane_mib_per_s_by_switch",
+        "recoveries",
     }
 )
 """Fields of a result that the store keeps together."""

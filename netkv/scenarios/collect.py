@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
+from collections.abc import Mapping
 from typing import Any
 
 from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios.histogram import Histogram
-from netkv.scenarios.results import Latency, Phase, RunEvent, RunResult, RunSample, RunStart
+from netkv.scenarios.results import (
+    MIB,
+    Latency,
+    Phase,
+    Recovery,
+    RecoveryDetails,
+    RecoveryPhase,
+    RunEvent,
+    RunResult,
+    RunSample,
+    RunStart,
+)
 
 _COLUMNS = (
     "phase",
@@ -19,6 +32,8 @@ _COLUMNS = (
     "stale_reads",
     "cached",
     "control_plane_bytes_per_s",
+    "control_plane_mib_per_s",
+    "control_plane_mib_per_s_by_switch",
 )
 
 _HISTORY = ("linearizable", "checked_ops", "unchecked_keys", "violation_count", "violations")
@@ -36,7 +51,8 @@ class Collector:
         self._counts = {"completed": 0, "reads": 0, "hits": 0}
         self._loss = {"lost": 0, "retries": 0, "stale_reads": 0, "phantom_reads": 0}
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
-        self._control_bytes = 0
+        self._control_bytes: Counter[str] = Counter()
+        """By switch."""
         self._samples: list[tuple[float, RunSample]] = []
         """With the time on the rack's clock: what is told in the warm-up has forecast times."""
         self._events: list[tuple[float, RunEvent]] = []
@@ -50,7 +66,11 @@ class Collector:
     def event(self, event: RackEvent) -> RunEvent:
         """Takes an event of the rack."""
         told = RunEvent(
-            time=event.time - self.epoch, kind=event.kind, node=event.node, text=event.text
+            time=event.time - self.epoch,
+            kind=event.kind,
+            node=event.node,
+            text=event.text,
+            recovery=_details(event),
         )
         self._events.append((event.time, told))
         return told
@@ -74,9 +94,10 @@ class Collector:
             for name in self._counts:
                 self._counts[name] += int(getattr(client, name))
             self._histogram.add(client.latency)
-            self._control_bytes += sample.control_plane_bytes
+            self._control_bytes.update(sample.control_plane_bytes_by_switch)
             for server, load in enumerate(sample.server_load):
                 self._served[server] += load * client.interval
+        by_switch = sample.control_plane_bytes_by_switch
         told = RunSample(
             time=sample.time - self.epoch,
             phase=phase,
@@ -92,6 +113,7 @@ class Collector:
             control_plane_bytes_per_s=(
                 sample.control_plane_bytes / client.interval if client.interval > 0 else 0.0
             ),
+            control_plane_mib_per_s_by_switch=_rates(by_switch, client.interval),
         )
         if phase in ("warmup", "measure"):
             self._samples.append((sample.time, told))
@@ -101,6 +123,10 @@ class Collector:
         """The run's figures; `reason` says why it failed, None that it did not."""
         seconds = self._measured
         reads = self._counts["reads"]
+        bytes_per_s = self._control_bytes.total() / seconds if seconds else 0.0
+        events = [
+            event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
+        ]
         return RunResult(
             id=self._run.id,
             scheme=self._run.scheme,
@@ -121,12 +147,13 @@ class Collector:
             stale_reads=self._loss["stale_reads"],
             phantom_reads=self._loss["phantom_reads"],
             **self._history,
-            control_plane_bytes_per_s=self._control_bytes / seconds if seconds else 0.0,
+            control_plane_bytes_per_s=bytes_per_s,
+            control_plane_mib_per_s=bytes_per_s / MIB,
+            control_plane_mib_per_s_by_switch=_rates(self._control_bytes, seconds),
+            recoveries=[found for event in events if (found := Recovery.of(event)) is not None],
             latency_histogram=self._histogram.encode(),
             series=self._series(),
-            events=[
-                event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
-            ],
+            events=events,
             finished_at=time.time() if self._run.mode == "live" else None,
         )
 
@@ -139,6 +166,19 @@ class Collector:
         columns["latency_mean_us"] = [sample.latency_us.mean for sample in samples]
         columns["latency_p99_us"] = [sample.latency_us.p99 for sample in samples]
         return columns
+
+
+def _details(event: RackEvent) -> RecoveryDetails | None:
+    found = event.recovered
+    if found is None:
+        return None
+    phases = [RecoveryPhase(name=name, seconds=seconds) for name, seconds in found.phases]
+    return RecoveryDetails(phases=phases, counts=dict(found.counts))
+
+
+def _rates(count: Mapping[str, int], seconds: float) -> dict[str, float]:
+    """MiB per second, of bytes by switch."""
+    return {name: n / MIB / seconds if seconds > 0 else 0.0 for name, n in sorted(count.items())}
 
 
 def _latency(statistics: dict[str, Any]) -> Latency:

@@ -26,7 +26,11 @@ Metric = Literal[
     "lost_ops",
     "cached",
     "control_plane_bytes_per_s",
+    "control_plane_mib_per_s",
+    "recovery_time",
 ]
+STACKED: tuple[Metric, ...] = ("served_by", "recovery_time")
+"""Metrics of parts that are stacked: cache and servers, phases."""
 Kind = Literal["bars", "lines", "stacked", "distribution"]
 
 
@@ -49,11 +53,12 @@ class Plot(Spec):
     """One figure of the report."""
 
     y: Metric = "throughput_ops"
-    """`latency_us` is all percentiles, `served_by` the throughput of cache and servers apart."""
+    """`latency_us` is all percentiles, `served_by` the throughput of cache and servers apart,
+    `recovery_time` the phases of the longest recovery."""
     x: str = "scheme"
     """`scheme`, `time`, or a path of the sweep."""
     kind: Kind | None = None
-    """None: lines over time and over numbers, bars otherwise, stacked ones for `served_by`."""
+    """None: lines over time and over numbers, bars otherwise, stacked ones for what has parts."""
     relative_to: Baseline | None = None
     """Show ratios to this instead of values."""
     log: list[Literal["x", "y"]] | None = None
@@ -70,8 +75,8 @@ class Plot(Spec):
 def _contradiction(plot: Plot) -> str | None:
     """What of a plot does not go together, as a sentence without its full stop."""
     y, x, kind = plot.y, plot.x, plot.kind
-    if (kind == "stacked") != (y == "served_by") and kind is not None:
-        return f"'served_by' and kind 'stacked' go together; this is '{y}' as '{kind}'"
+    if (kind == "stacked") != (y in STACKED) and kind is not None:
+        return f"'served_by' and 'recovery_time' go with kind 'stacked'; this is '{y}' as '{kind}'"
     if kind == "distribution" and y != "latency_us":
         return f"a distribution is one of 'latency_us', not of '{y}'"
     if y in ("latency_us", "server_load") and x != "scheme":
@@ -79,7 +84,7 @@ def _contradiction(plot: Plot) -> str | None:
         return f"'{y}' is many values for each run, so x is 'scheme'; over '{x}' take '{instead}'"
     if y in ("latency_us", "server_load") and kind == "lines":
         return f"'{y}' is drawn as bars, not as lines"
-    if y in ("served_by", "predicted_hit_ratio") and x == "time":
+    if y in (*STACKED, "predicted_hit_ratio") and x == "time":
         return f"'{y}' is known of whole runs only, not over time"
     if (x, kind) == ("time", "bars"):
         return "over time there are lines, not bars"
@@ -91,7 +96,7 @@ def _contradiction(plot: Plot) -> str | None:
         return "a logarithmic x axis needs lines over the numbers of a sweep"
     if plot.log and "x" in plot.log and x == "scheme" and kind != "distribution":
         return "a logarithmic x axis needs lines over the numbers of a sweep"
-    if plot.log and "y" in plot.log and y == "served_by":
+    if plot.log and "y" in plot.log and y in STACKED:
         return "the parts of a stacked bar mean nothing on a logarithmic axis"
     return None
 

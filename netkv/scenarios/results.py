@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
+MIB = 2**20
 Status = Literal["done", "failed"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
 
@@ -45,6 +46,29 @@ class RunSample(Result):
     stale_reads: int = 0
     cached: int = 0
     control_plane_bytes_per_s: float = 0.0
+    control_plane_mib_per_s_by_switch: dict[str, float] = {}
+    """Between each switch and its controller, both directions."""
+
+    @property
+    def control_plane_mib_per_s(self) -> float:
+        """Of all switches."""
+        return self.control_plane_bytes_per_s / MIB
+
+
+class RecoveryPhase(Result):
+    """A part of a recovery, as its control plane calls it."""
+
+    name: str
+    seconds: float
+
+
+class RecoveryDetails(Result):
+    """How a switch that had lost its memory got it back."""
+
+    phases: list[RecoveryPhase]
+    """In the order in which they were gone through."""
+    counts: dict[str, int] = {}
+    """What was moved: records, keys, bytes."""
 
 
 class RunEvent(Result):
@@ -55,6 +79,33 @@ class RunEvent(Result):
     kind: str
     node: str
     text: str
+    recovery: RecoveryDetails | None = None
+    """Of an event `recovered`."""
+
+
+class Recovery(RecoveryDetails):
+    """A recovery of a run."""
+
+    at: float
+    """When the switch was as before, in seconds since the measured part began."""
+    switch: str
+    seconds: float
+    """All phases together."""
+
+    @classmethod
+    def of(cls, event: RunEvent) -> Recovery | None:
+        """What an event says of a recovery; None if it is no such event."""
+        found = event.recovery
+        if found is None:
+            return None
+        seconds = sum(phase.seconds for phase in found.phases)
+        return cls(
+            at=event.time,
+            switch=event.node,
+            seconds=seconds,
+            phases=found.phases,
+            counts=found.counts,
+        )
 
 
 class Provenance(Result):
@@ -162,12 +213,18 @@ class RunResult(Result):
     violations: list[Violation] = []
     """The first of them, each with what proves it."""
     control_plane_bytes_per_s: float = 0.0
+    control_plane_mib_per_s: float = 0.0
+    """The same in MiB per second: of all switches, over the measured part."""
+    control_plane_mib_per_s_by_switch: dict[str, float] = {}
+    recoveries: list[Recovery] = []
+    """Of switches that had lost their memory, in the order of their ends."""
     latency_histogram: str = ""
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
     """Columns of equal length: time, phase, throughput_ops, hit_ratio, latency_mean_us,
     latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, cached,
-    control_plane_bytes_per_s."""
+    control_plane_bytes_per_s, control_plane_mib_per_s, control_plane_mib_per_s_by_switch (a
+    dictionary each)."""
     events: list[RunEvent] = []
     finished_at: float | None = None
     """Seconds since the epoch; None for a simulated run, which is the same whenever it ran."""
@@ -191,6 +248,9 @@ class Summary(Result):
     latency_p99_us: Interval | None
     hit_ratio: Interval | None
     predicted_hit_ratio: Interval | None
+    control_plane_mib_per_s: Interval | None
+    recovery_time: Interval | None
+    """Of the longest recovery of each run; None if there were none."""
     acked_writes_lost: int | None
     """Sum over the repeats; None if any of them could not verify."""
     stale_reads: int

@@ -7,7 +7,8 @@ and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscor
 every scheme that runs, and the line must hold for all of them. Over repeats the mean counts, and
 over a sweep the line must hold at every sweep point. Counts of losses (`acked_writes_lost`,
 `stale_reads`, `violations`, `lost_ops`, `failed`) are sums over the repeats; `linearizable` is 1 if
-all of them are, and 0 if one is not.
+all of them are, and 0 if one is not. `recovery_time_PHASE` is a metric of schemes whose recoveries
+have phases.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
 """
@@ -20,8 +21,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from netkv.errors import UsageError, suggest
+from netkv.scenarios import recovery
 from netkv.scenarios.results import Interval, RunResult, Summary, Threshold
 from netkv.scenarios.statistics import all_of, interval
+from netkv.schemes import all_schemes
 
 _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "throughput_ops": lambda run: run.throughput_ops,
@@ -34,6 +37,8 @@ _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "latency_p999_us": lambda run: run.latency_us.p999,
     "load_imbalance": lambda run: imbalance(run.server_load),
     "control_plane_bytes_per_s": lambda run: run.control_plane_bytes_per_s,
+    "control_plane_mib_per_s": lambda run: run.control_plane_mib_per_s,
+    recovery.METRIC: lambda run: recovery.seconds(run.recoveries),
     "retries": lambda run: float(run.retries),
 }
 _SUMS: dict[str, Callable[[RunResult], float | None]] = {
@@ -45,7 +50,8 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
     "failed": lambda run: float(run.status == "failed"),
 }
 METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
-"""What may stand behind `SCHEME.`; `load_imbalance` is the busiest server's load over the mean."""
+"""What may stand behind `SCHEME.` of any scheme; `load_imbalance` is the busiest server's load over
+the mean, `recovery_time` the seconds of the longest recovery of a switch."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,
@@ -134,6 +140,8 @@ def _summary(group: list[RunResult]) -> Summary:
         latency_p99_us=over("latency_p99_us"),
         hit_ratio=over("hit_ratio"),
         predicted_hit_ratio=over("predicted_hit_ratio"),
+        control_plane_mib_per_s=over("control_plane_mib_per_s"),
+        recovery_time=over(recovery.METRIC),
         acked_writes_lost=None if None in lost else sum(count or 0 for count in lost),
         stale_reads=sum(run.stale_reads for run in group),
         linearizable=all_of(run.linearizable for run in group),
@@ -217,7 +225,14 @@ def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
         return float(sum(count for count in counts if count is not None))
     if failed := [run for run in runs if run.status == "failed"]:
         raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
-    values = [value for run in runs if (value := _MEANS[metric](run)) is not None]
+    of_run = _MEANS.get(metric) or (lambda run: recovery.seconds(run.recoveries, metric))
+    values = [value for run in runs if (value := of_run(run)) is not None]
+    if not values and metric.startswith(recovery.METRIC):
+        phases = {
+            phase.name: None for run in runs for each in run.recoveries for phase in each.phases
+        }
+        seen = f"phases: {', '.join(phases)}" if phases else "no switch recovered"
+        raise _UnknownError(f"'{scheme}.{metric}' has no value ({seen})")
     if not values:
         raise _UnknownError(f"'{scheme}.{metric}' has no value")
     return sum(values) / len(values)
@@ -246,13 +261,25 @@ def _check(node: ast.expr, text: str, schemes: set[str]) -> None:
                     f"'{scheme}' in '{text}' is not a scheme of this scenario.\n"
                     f"  {suggest(scheme, schemes, label='Schemes')}"
                 )
-            if metric not in METRICS:
+            known = (*METRICS, *_phase_metrics(schemes if scheme == EACH else {scheme}))
+            if metric not in known:
                 raise UsageError(
                     f"'{metric}' in '{text}' is not a metric.\n"
-                    f"  {suggest(metric, METRICS, label='Metrics')}"
+                    f"  {suggest(metric, known, label='Metrics')}"
                 )
         case _:
             raise UsageError(_not_understood(text))
+
+
+def _phase_metrics(schemes: set[str]) -> list[str]:
+    """Metrics that only schemes have whose recoveries have phases."""
+    phases = [
+        phase
+        for scheme in all_schemes()
+        if _identifier(scheme.name) in schemes
+        for phase in scheme.recovery_phases
+    ]
+    return sorted({recovery.phase_metric(phase) for phase in phases})
 
 
 def _not_understood(text: str) -> str:

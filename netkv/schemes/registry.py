@@ -40,6 +40,9 @@ class Scheme:
     """One sentence for lists."""
     control_plane: Callable[[RackSpec, Topology], ControlPlane]
     """Makes the control plane for a rack with these hosts at the switch."""
+    recovery_phases: tuple[str, ...] = ()
+    """How its control plane calls the phases of a recovery (`Recovered`), in their order; empty:
+    a switch that has lost its memory is just filled anew."""
 
     @property
     def program_path(self) -> Path:

@@ -88,7 +88,8 @@ class SimRack:
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
         self._counts = ServerCounts(spec.lab.servers)
-        self._control_bytes = 0
+        self._control_bytes = [0] * len(self.network.switches)
+        """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
         self._controllers: list[SimController] = []
         self._steps_left: int | None = None
@@ -382,7 +383,13 @@ class SimRack:
         servers = dict(enumerate(statistics["servers"]))
         load, dropped, counts = self._counts.take([{"servers": servers}], interval)
         bytes_before = self._control_bytes
-        self._control_bytes = sum(controller.bytes for controller in self._controllers)
+        self._control_bytes = [controller.bytes for controller in self._controllers]
+        control_bytes = {
+            name: now - before
+            for name, now, before in zip(
+                self.switches, self._control_bytes, bytes_before, strict=True
+            )
+        }
         return RackSample(
             time=self.now,
             client=client_sample(client),
@@ -390,7 +397,8 @@ class SimRack:
             server_load=load,
             server_dropped=dropped,
             switch={key: value for key, value in statistics.items() if isinstance(value, int)},
-            control_plane_bytes=self._control_bytes - bytes_before,
+            control_plane_bytes=sum(control_bytes.values()),
+            control_plane_bytes_by_switch=control_bytes,
             cached=sum(len(controller.cached_keys()) for controller in self._controllers),
             server_statistics=counts,
             client_statistics=client,

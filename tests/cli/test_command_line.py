@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 from commands import Netkv
-from recorded_runs import record_comparison
+from recorded_runs import record_comparison, record_recovery, start
 
 from netkv.cli import main
-from netkv.runs import Store
+from netkv.runs import Store, StoreSink
 
 ROOT = Path(__file__).parents[2]
 
@@ -95,6 +95,19 @@ def test_error_suggests_what_would_be_right(netkv: Netkv) -> None:
     assert "Did you mean 'quickstart'?" in netkv("scenario", "run", "quickstrat").err
     said = netkv("scenario", "run", "quickstart", "--set", "workload.zipff=1")
     assert "Did you mean 'zipf'?" in said.err
+
+
+def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -> None:
+    with Store() as store, StoreSink(store, group="grecovered") as sink:
+        record_recovery(sink, start("crash", "netcache"), collect=0.5, restore=0.25)
+    shown = netkv("runs", "show", "crash").out
+    assert "switch was as before at 6.0 s" in shown
+    assert "recovered in 0.75 s" in shown, "among the events"
+    compared = netkv("runs", "compare", "grecovered").out
+    assert "collect" in compared
+    assert "750.00 ms" in compared
+    document = netkv("runs", "show", "crash", "--json").document
+    assert [each["seconds"] for each in document["recoveries"]] == [0.75]
 
 
 @pytest.mark.parametrize(

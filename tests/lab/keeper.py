@@ -85,4 +85,5 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
         paper="",
         summary="",
         control_plane=make,
+        recovery_phases=("collect", "restore"),
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from recorded_runs import record, record_comparison, start
+from recorded_runs import CONTROL, record, record_comparison, record_recovery, recovery, start
 from sweeps import sweep
 
 from netkv.report import plots
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.scenarios.plot import Plot
-from netkv.scenarios.results import RunEvent
+from netkv.scenarios.results import MIB, Recovery, RunEvent
 
 
 def plot(**options: Any) -> Plot:
@@ -208,6 +208,84 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
     assert bands == [("warm-up", -3, 0), ("servers-0 down", 10, 12)]
 
 
+def test_time_from_a_switch_s_return_to_the_end_of_its_recovery_is_shaded(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
+    figure = plots.draw(plot(x="time"), store.records(["r1"]))
+    bands = [(band.text, band.start, band.end, band.kind) for band in figure.bands[1:]]
+    assert bands == [
+        ("switch down", 4, 5, "down"),
+        ("switch recovering", 5, 6, "recovering"),
+    ]
+
+
+def test_recovery_of_a_switch_that_was_never_away_is_shaded_for_as_long_as_it_took(
+    store: Store,
+) -> None:
+    with StoreSink(store) as sink:
+        record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
+    [run] = store.records(["r1"])
+    later = [Recovery.of(recovery(at, collect=2.0)) for at in (12.0, 21.5)]
+    changed_run = run.model_copy(update={"recoveries": [*run.recoveries, *later]})
+    figure = plots.draw(plot(x="time"), [changed_run])
+    bands = [(band.start, band.end) for band in figure.bands if band.kind == "recovering"]
+    assert bands == [(5, 6), (10, 12), (19.5, 20)], "the last is cut off where the line ends"
+
+
+def test_phases_of_recoveries_are_stacked_and_the_interval_is_that_of_the_whole(
+    store: Store,
+) -> None:
+    with StoreSink(store) as sink:
+        for repeat, collect in enumerate((1.0, 3.0)):
+            run = start(f"r{repeat}", "netcache", repeat=repeat, seed=repeat)
+            record_recovery(sink, run, collect=collect, restore=0.5)
+        record(sink, start("other", "nocache"))
+    records = store.records(["r0", "r1", "other"])
+    figure = plots.draw(plot(y="recovery_time"), records)
+    collect, restore = figure.series
+    assert (collect.name, restore.name) == ("collect", "restore")
+    assert figure.x.categories == ("NetCache",), "NoCache has nothing to recover"
+    assert collect.y == (2,)
+    assert restore.y == (0.5,)
+    assert restore.base == (2,)
+    assert collect.spread == (None,)
+    assert restore.spread == (pytest.approx(12.706, rel=0.001),)
+    assert figure.y.title == "Recovery (s)"
+    assert "Recovery" in [each.title for each in plots.of_scenario(records).figures]
+    with pytest.raises(plots.NothingToPlotError, match="'recovery_time'"):
+        plots.draw(plot(y="recovery_time"), store.records(["other"]))
+
+
+def test_phases_over_a_sweep_stand_side_by_side_for_each_scheme(store: Store) -> None:
+    ids = []
+    with StoreSink(store) as sink:
+        for zipf in (0.9, 0.99):
+            for number, scheme in enumerate(("nocache", "netcache")):
+                run = start(f"{scheme}-{zipf}", scheme, params={"workload.zipf": zipf})
+                record_recovery(sink, run, collect=1.0 + number, restore=zipf)
+                ids.append(run.id)
+    figure = plots.draw(plot(y="recovery_time", x="workload.zipf"), store.records(ids))
+    names = [
+        f"{scheme}: {phase}"
+        for scheme in ("NoCache", "NetCache")
+        for phase in ("collect", "restore")
+    ]
+    assert [series.name for series in figure.series] == names
+    assert [series.slot for series in figure.series] == [0, 0, 1, 1]
+    assert len({series.colour for series in figure.series}) == 4
+    assert named(figure, "NetCache: restore").y == (0.9, 0.99)
+    assert named(figure, "NetCache: restore").base == (2, 2)
+
+
+def test_control_plane_is_drawn_in_mib_over_time_and_as_a_mean(store: Store) -> None:
+    records = store.records(record_comparison(store))
+    over_time = plots.draw(plot(y="control_plane_mib_per_s", x="time"), records)
+    assert named(over_time, "NetCache").y[4] == pytest.approx(CONTROL / MIB)
+    bars = plots.draw(plot(y="control_plane_mib_per_s"), records)
+    assert bars.series[1].y == (pytest.approx(CONTROL / MIB),)
+    assert bars.y.title == "Control plane (MiB/s)"
+
+
 def test_repeats_over_time_are_a_line_with_a_band(store: Store) -> None:
     records = store.records(record_comparison(store, repeats=3))
     figure = plots.draw(plot(x="time"), records)
@@ -284,12 +362,14 @@ def test_what_a_scenario_asks_for_is_drawn_under_names_of_its_own(store: Store) 
 
 def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) -> None:
     records = store.records(record_comparison(store))
-    assert len(plots.of_scenario(records).figures) == 5
+    assert len(plots.of_scenario(records).figures) == 6
+    nocache = [figure.title for figure in plots.of_scenario(records[:1]).figures]
+    assert "Control plane" not in nocache, "it says nothing"
     assert plots.asked_for(records).figures == []
     asked = with_plots(records, {"y": "throughput_ops", "x": "scheme", "title": "Mine"})
     titles = [figure.title for figure in plots.everything(asked).figures]
     assert titles[0] == "Mine"
-    assert len(titles) == 5, "none of the usual figures is drawn twice"
+    assert len(titles) == 6, "none of the usual figures is drawn twice"
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,12 @@ from hdrh.histogram import HdrHistogram
 
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.results import (
+    MIB,
     Latency,
     Provenance,
+    Recovery,
+    RecoveryDetails,
+    RecoveryPhase,
     RunEvent,
     RunResult,
     RunSample,
@@ -25,6 +29,8 @@ SERVERS = 8
 WARMUP = 3
 FACTOR = {"nocache": 1.0, "netcache": 2.6}
 HITS = {"nocache": None, "netcache": 0.48}
+CONTROL = 1200.0
+"""Bytes per second between controller and switch."""
 
 
 def start(run_id: str, scheme: str = "nocache", **changes: Any) -> RunStart:
@@ -77,7 +83,8 @@ def samples(run: RunStart, base: float = 2000.0) -> Iterator[RunSample]:
             lost_ops=3 if second == 10 else 0,
             retries=5 if second == 10 else 0,
             cached=1000 if caches else 0,
-            control_plane_bytes_per_s=1200.0 if caches else 0.0,
+            control_plane_bytes_per_s=CONTROL if caches else 0.0,
+            control_plane_mib_per_s_by_switch={"switch": CONTROL / MIB if caches else 0.0},
         )
 
 
@@ -108,7 +115,9 @@ def result(run: RunStart, measured: list[RunSample]) -> RunResult:
         lost_ops=3,
         retries=5,
         acked_writes_lost=0,
-        control_plane_bytes_per_s=1200.0 if caches else 0.0,
+        control_plane_bytes_per_s=CONTROL if caches else 0.0,
+        control_plane_mib_per_s=CONTROL / MIB if caches else 0.0,
+        control_plane_mib_per_s_by_switch={"switch": CONTROL / MIB if caches else 0.0},
         latency_histogram=histogram(900 / FACTOR[run.scheme]),
         finished_at=run.started_at + run.warmup + run.duration,
     )
@@ -133,6 +142,40 @@ def record(sink: RunSink, run: RunStart, base: float = 2000.0) -> RunResult:
         if sample.phase == "measure":
             measured.append(sample)
     outcome = result(run, measured)
+    sink.finish(outcome)
+    return outcome
+
+
+def recovery(at: float, **seconds: float) -> RunEvent:
+    """The event at the end of a recovery with these phases."""
+    phases = [RecoveryPhase(name=name, seconds=spent) for name, spent in seconds.items()]
+    return RunEvent(
+        time=at,
+        kind="recovered",
+        node="switch",
+        text=f"recovered in {sum(seconds.values()):g} s",
+        recovery=RecoveryDetails(phases=phases, counts={"records": 12}),
+    )
+
+
+def record_recovery(sink: RunSink, run: RunStart, **seconds: float) -> RunResult:
+    """As `record`, with a switch that is away from 4 to 5 s and as before after these phases."""
+    done = 5.25 + sum(seconds.values())
+    happened = [
+        RunEvent(time=4.0, kind="killed", node="switch", text="The node 'switch' was killed."),
+        RunEvent(time=5.0, kind="started", node="switch", text="The node 'switch' was started."),
+        recovery(done, **seconds),
+    ]
+    sink.begin(run)
+    measured = []
+    for sample in samples(run):
+        for event in [event for event in happened if sample.time - 1 <= event.time < sample.time]:
+            sink.event(run.id, event)
+        sink.sample(run.id, sample)
+        if sample.phase == "measure":
+            measured.append(sample)
+    recoveries = [found for event in happened if (found := Recovery.of(event)) is not None]
+    outcome = result(run, measured).model_copy(update={"recoveries": recoveries})
     sink.finish(outcome)
     return outcome
 

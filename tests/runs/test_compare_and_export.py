@@ -9,13 +9,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorded_runs import histogram, record, record_comparison, start
+from recorded_runs import CONTROL, histogram, record, record_comparison, record_recovery, start
 
 from netkv.errors import NetkvError
 from netkv.runs import Store, StoreSink, histograms
 from netkv.runs.compare import compare, ratio
 from netkv.runs.export import to_csv, to_json
-from netkv.scenarios.results import Interval
+from netkv.scenarios.results import MIB, Interval
 
 
 @pytest.fixture
@@ -86,6 +86,25 @@ def test_interval_of_a_ratio_combines_both_spreads() -> None:
     assert ratio(Interval(mean=1, ci95=None, n=1), Interval(mean=0, ci95=None, n=1)) is None
 
 
+def test_recoveries_are_compared_over_the_repeats_phase_by_phase(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for repeat, collect in enumerate((1.0, 2.0, 3.0)):
+            run = start(f"r{repeat}", "netcache", repeat=repeat, seed=repeat)
+            record_recovery(sink, run, collect=collect, restore=0.5)
+        record(sink, start("other", "nocache"))
+    netcache, nocache = compare(store.records(["r0", "r1", "r2", "other"])).rows
+    assert netcache.recovery_time is not None
+    assert netcache.recovery_time.mean == 2.5
+    assert netcache.recovery_time.ci95 == pytest.approx(2.484, rel=0.001)
+    assert list(netcache.recovery_phases) == ["collect", "restore"]
+    assert netcache.recovery_phases["collect"].mean == 2
+    assert netcache.recovery_phases["restore"].ci95 == 0
+    assert netcache.control_plane_mib_per_s is not None
+    assert netcache.control_plane_mib_per_s.mean == pytest.approx(CONTROL / MIB)
+    assert nocache.recovery_time is None
+    assert nocache.recovery_phases == {}
+
+
 def test_json_export_is_everything(store: Store) -> None:
     ids = record_comparison(store)
     exported = json.loads(to_json(store.records(ids)))["runs"]
@@ -102,6 +121,7 @@ def test_csv_export_has_a_line_per_second_and_a_column_per_server(store: Store) 
     assert len(rows) == 23
     assert rows[0]["param:workload.zipf"] == "0.9"
     assert float(rows[5]["server_load_7"]) > 0
+    assert float(rows[5]["control_plane_mib_per_s:switch"]) == pytest.approx(CONTROL / MIB)
     assert rows[5]["phase"] == "measure"
 
 

@@ -14,13 +14,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from recorded_runs import record, record_comparison, samples, start
+from recorded_runs import (
+    CONTROL,
+    record,
+    record_comparison,
+    record_recovery,
+    recovery,
+    samples,
+    start,
+)
 
 from netkv.errors import NetkvError, UsageError
 from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
 from netkv.runs.schema import RunRow
-from netkv.scenarios.results import HistoryOperation, Violation
+from netkv.scenarios.results import MIB, HistoryOperation, Violation
 
 
 @pytest.fixture
@@ -308,3 +316,69 @@ def test_a_run_of_before_there_was_a_checker_can_be_read(store: Store) -> None:
     run = store.record("r1")
     assert run.linearizable is None
     assert run.violations == []
+
+
+def test_recoveries_come_back_with_the_run_and_so_do_their_events(store: Store) -> None:
+    with StoreSink(store, group="g1", command=["netkv"]) as sink:
+        outcome = record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
+    run = store.record("r1")
+    assert run.recoveries == outcome.recoveries
+    assert run.recovery_time == 0.75
+    assert run.result().recoveries == outcome.recoveries
+    told = {event.kind: event.recovery for event in run.events}
+    assert told["killed"] is None
+    assert told["recovered"] is not None
+    assert [phase.name for phase in told["recovered"].phases] == ["collect", "restore"]
+    assert told["recovered"].counts == {"records": 12}
+
+
+def test_control_plane_of_each_switch_comes_back_second_by_second(store: Store) -> None:
+    with StoreSink(store, group="g1", command=["netkv"]) as sink:
+        record(sink, start("r1", "netcache"))
+    run = store.record("r1")
+    assert run.control_plane_mib_per_s == pytest.approx(CONTROL / MIB)
+    assert run.control_plane_mib_per_s_by_switch == {"switch": pytest.approx(CONTROL / MIB)}
+    assert run.series["control_plane_mib_per_s"][5] == pytest.approx(CONTROL / MIB)
+    assert run.series["control_plane_mib_per_s_by_switch"][5] == {
+        "switch": pytest.approx(CONTROL / MIB)
+    }
+
+
+def test_a_run_that_was_cut_short_keeps_what_its_switch_had_recovered_from(url: str) -> None:
+    with Store(url) as store:
+        sink = StoreSink(store)
+        run = start("cut", "netcache")
+        sink.begin(run)
+        for sample in samples(run):
+            sink.sample(run.id, sample)
+        sink.event(run.id, recovery(7.5, collect=0.5))
+        store.fail(["cut"], "Interrupted by the user.")
+        found = store.record("cut")
+    assert found.status == "failed"
+    assert [each.at for each in found.recoveries] == [7.5]
+    assert found.control_plane_mib_per_s_by_switch == {"switch": pytest.approx(CONTROL / MIB)}
+    assert found.control_plane_mib_per_s == pytest.approx(CONTROL / MIB)
+
+
+def test_a_store_of_the_version_before_is_brought_up_to_date_with_its_runs(url: str) -> None:
+    with Store(url) as store, StoreSink(store) as sink:
+        record(sink, start("old", "netcache"))
+    new = ("control_plane_mib_per_s", "control_plane_mib_per_s_by_switch", "recoveries")
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
+        raw.execute("ALTER TABLE samples DROP COLUMN control_plane_mib_per_s_by_switch")
+        raw.execute("ALTER TABLE events DROP COLUMN recovery")
+        raw.execute("UPDATE store_info SET version = 1")
+        for name in new:
+            raw.execute(f"UPDATE runs SET figures = json_remove(figures, '$.{name}')")
+    raw.close()
+    with Store(url) as store:
+        run = store.record("old")
+        assert run.recoveries == []
+        assert run.recovery_time is None
+        assert run.control_plane_mib_per_s == pytest.approx(CONTROL / MIB), "from its bytes"
+        assert run.series["control_plane_mib_per_s_by_switch"][5] == {}
+        assert run.series["control_plane_mib_per_s"][5] == pytest.approx(CONTROL / MIB)
+        with StoreSink(store) as sink:
+            record_recovery(sink, start("new", "netcache"), collect=1.0)
+    with Store(url) as store:
+        assert store.record("new").recovery_time == 1.0

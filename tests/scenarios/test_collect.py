@@ -1,13 +1,15 @@
-"""What the history checker found reaches the result, whenever in the run it was found."""
+"""What was found in a run reaches its result: violations, recoveries, control-plane bytes."""
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import Any
 
-from netkv.lab.report import ClientSample, RackSample
+from netkv.control.base import Recovered
+from netkv.lab.report import ClientSample, RackEvent, RackSample
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.results import Provenance, RunStart
+from netkv.scenarios.results import MIB, Provenance, RunStart
 
 VIOLATION = {
     "key": "00" * 16,
@@ -90,3 +92,50 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
 
 def test_without_a_checker_nothing_is_called_linearizable() -> None:
     assert collector().result(None).linearizable is None
+
+
+def test_recoveries_are_told_at_once_and_counted_from_the_measured_part() -> None:
+    run = collector()
+    recovered = Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
+    run.epoch = 100.0
+    told = run.event(RackEvent(98.0, "recovered", "leaf-1", recovered.describe(), recovered))
+    assert told.recovery is not None
+    assert [(phase.name, phase.seconds) for phase in told.recovery.phases] == [
+        ("collect", 0.25),
+        ("restore", 0.5),
+    ]
+    run.event(RackEvent(99.0, "note", "rack", "something else"))
+    run.epoch = 90.0
+    (found,) = run.result(None).model_dump(mode="json")["recoveries"]
+    assert found == {
+        "at": 8.0,
+        "switch": "leaf-1",
+        "seconds": 0.75,
+        "phases": [{"name": "collect", "seconds": 0.25}, {"name": "restore", "seconds": 0.5}],
+        "counts": {"records": 12},
+    }
+
+
+def test_control_plane_is_a_rate_of_the_measured_part_for_each_switch_and_in_all() -> None:
+    run = collector()
+
+    def bytes_of(leaf: int, spine: int) -> RackSample:
+        by_switch = {"leaf": leaf, "spine": spine}
+        return replace(
+            sample({}),
+            control_plane_bytes=leaf + spine,
+            control_plane_bytes_by_switch=by_switch,
+        )
+
+    run.sample("warmup", bytes_of(100 * MIB, 0))
+    run.sample("measure", bytes_of(3 * MIB, 1 * MIB))
+    told = run.sample("measure", bytes_of(0, 2 * MIB))
+    run.sample("drain", bytes_of(100 * MIB, 0))
+    assert told.control_plane_mib_per_s == 2
+    assert told.control_plane_mib_per_s_by_switch == {"leaf": 0, "spine": 2}
+    result = run.result(None)
+    assert result.control_plane_mib_per_s == 3
+    assert result.control_plane_bytes_per_s == 3 * MIB
+    assert result.control_plane_mib_per_s_by_switch == {"leaf": 1.5, "spine": 1.5}
+    assert result.series["control_plane_mib_per_s"] == [100, 4, 2]
+    assert result.series["control_plane_mib_per_s_by_switch"][1] == {"leaf": 3, "spine": 1}

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from netkv import schemes
 from netkv.errors import UsageError
 from netkv.scenarios import thresholds
-from netkv.scenarios.results import Latency, RunResult, Threshold
+from netkv.scenarios.results import MIB, Latency, Recovery, RecoveryPhase, RunResult, Threshold
+from netkv.schemes import registry
 
 
 def run(scheme: str, throughput: float, **more: Any) -> RunResult:
@@ -141,3 +144,48 @@ def test_what_could_not_all_be_judged_is_not_called_linearizable() -> None:
     assert not verdict.ok
     assert "not all were judged" in verdict.detail
     assert not judge("netcache.violations == 0", run("netcache", 1)).ok, "nothing was checked"
+
+
+@pytest.fixture
+def recovering(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NetCache as if its recoveries had phases."""
+    changed = replace(schemes.get("netcache"), recovery_phases=("collect", "update servers"))
+    monkeypatch.setitem(registry._SCHEMES, "netcache", changed)
+
+
+def recovery(collect: float, update: float) -> Recovery:
+    phases = [
+        RecoveryPhase(name="collect", seconds=collect),
+        RecoveryPhase(name="update servers", seconds=update),
+    ]
+    return Recovery(at=1, switch="switch", seconds=collect + update, phases=phases)
+
+
+@pytest.mark.usefixtures("recovering")
+def test_recoveries_are_judged_by_the_longest_of_each_run_and_its_phases() -> None:
+    runs = [
+        run("netcache", 1, recoveries=[recovery(1, 0.5), recovery(1, 2)]),
+        run("netcache", 1, recoveries=[recovery(3, 2)]),
+    ]
+    assert judge("netcache.recovery_time == 4", *runs).ok, "the mean of 3 and 5"
+    assert judge("netcache.recovery_time_collect == 2", *runs).ok
+    assert judge("each.recovery_time_update_servers <= 2", *runs).ok
+    none = judge("netcache.recovery_time <= 1", run("netcache", 1))
+    assert not none.ok
+    assert "no switch recovered" in none.detail
+    other = Recovery(at=1, switch="s", seconds=1, phases=[RecoveryPhase(name="fill", seconds=1)])
+    verdict = judge("netcache.recovery_time_collect <= 1", run("netcache", 1, recoveries=[other]))
+    assert "has no value (phases: fill)" in verdict.detail
+
+
+@pytest.mark.usefixtures("recovering")
+def test_phase_that_no_control_plane_has_is_refused_before_anything_runs() -> None:
+    with pytest.raises(UsageError, match="Did you mean 'recovery_time_collect'"):
+        judge("netcache.recovery_time_colect <= 1")
+    with pytest.raises(UsageError, match=r"'recovery_time_collect' .* is not a metric"):
+        judge("nocache.recovery_time_collect <= 1")
+
+
+def test_control_plane_is_judged_in_mib() -> None:
+    runs = [run("netcache", 1, control_plane_mib_per_s=2.0, control_plane_bytes_per_s=2.0 * MIB)]
+    assert judge("netcache.control_plane_mib_per_s == 2", *runs).ok

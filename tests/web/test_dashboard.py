@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from recorded_runs import record, record_comparison, samples, start
+from recorded_runs import CONTROL, record, record_comparison, record_recovery, samples, start
 from serving import Served
 
 from netkv.report.figure import PALETTE
 from netkv.runs import StoreSink
+from netkv.scenarios.results import MIB
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:
@@ -57,6 +58,22 @@ def test_time_for_which_a_server_was_down_is_shaded(served: Served, page: Page) 
     assert [(shape["x0"], shape["x1"]) for shape in shapes] == [(-3, 0), (10, 12)]
 
 
+def test_recovery_is_shaded_and_its_phases_have_a_bar(served: Served, page: Page) -> None:
+    with StoreSink(served.store) as sink:
+        record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 1)
+    shapes = page.evaluate("document.getElementById('throughput').layout.shapes")
+    assert [(shape["x0"], shape["x1"]) for shape in shapes] == [(-3, 0), (4, 5), (5, 6)]
+    row = page.locator("#recoveries tbody tr")
+    expect(row).to_have_count(1)
+    for text in ("netcache", "750.00 ms", "500.00 ms", "250.00 ms"):
+        expect(row).to_contain_text(text)
+    widths = row.locator(".phases span").evaluate_all("all => all.map(e => e.style.width)")
+    assert [float(width.removesuffix("%")) for width in widths] == pytest.approx([66.7, 33.3], 0.01)
+    expect(page.locator("#events")).to_contain_text("recovered in 0.75 s")
+
+
 def test_ticking_runs_compares_them(served: Served, page: Page) -> None:
     record_comparison(served.store, "gold")
     with StoreSink(served.store, group="gnew") as sink:
@@ -95,8 +112,10 @@ def test_live_samples_appear_without_a_reload(served: Served, page: Page) -> Non
         )
         assert traces(page, "throughput")[0]["last"] == feed[9].throughput_ops
         assert traces(page, "hits")[0]["points"] == 10
-        # Six samples came at once: each of the four charts is drawn a few times, not six.
-        assert page.evaluate("window.drawn") <= 12
+        # Six samples came at once: each of the five charts is drawn a few times, not six.
+        assert page.evaluate("window.drawn") <= 15
+        assert traces(page, "control")[0]["points"] == 10
+        assert traces(page, "control")[0]["last"] == pytest.approx(CONTROL / MIB)
     expect(page.locator("#activity")).to_contain_text("Nothing is running.")
     expect(page.locator("#runs")).to_contain_text("failed")
 
@@ -187,7 +206,7 @@ def test_exported_page_draws_its_figures_without_a_network(
     page.route("**/*", lambda route: route.abort())
     page.set_content(file.read_text(encoding="utf-8"))
     expect(page.locator(".main-svg").first).to_be_visible()
-    assert page.locator(".plotly-graph-div").count() == 5
+    assert page.locator(".plotly-graph-div").count() == 6
     expect(page.locator("table").first).to_contain_text("2.60x")
 
 

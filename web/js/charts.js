@@ -45,6 +45,11 @@ function draw(runs) {
     x,
     y: { rangemode: "tozero", ticksuffix: " ms" },
   });
+  plot("control", lines(loaded, "control_plane_mib_per_s", "%{y:.3g} MiB/s"), {
+    shapes,
+    x,
+    y: { rangemode: "tozero" },
+  });
   plot("load", loads(loaded), {
     y: { rangemode: "tozero", tickformat: "~s" },
     x: { title: { text: "server" }, tickformat: "d" },
@@ -104,12 +109,17 @@ function predictions(shown) {
     }));
 }
 
-/** The time for which a node was down, shaded; popularity shifts and the like as thin lines. */
+/**
+ * The time for which a node was down, shaded, and from then on that in which a switch was not as
+ * before; popularity shifts and the like as thin lines.
+ */
 function disturbances(shown) {
   const shapes = [];
   const bands = [];
+  const recovering = [];
   for (const { run, colour: line, series } of shown) {
     const down = new Map();
+    const up = new Map();
     const end = series.columns.time.at(-1) ?? 0;
     for (const event of series.events) {
       if (event.time <= 0 || event.time > run.duration + 1) continue;
@@ -118,6 +128,12 @@ function disturbances(shown) {
       } else if (UP.has(event.kind) && down.has(event.node)) {
         bands.push([down.get(event.node), event.time]);
         down.delete(event.node);
+        if (!up.has(event.node)) up.set(event.node, event.time);
+      } else if (event.recovery) {
+        // A switch that was never away recovers because its controller was.
+        const seconds = event.recovery.phases.reduce((sum, phase) => sum + phase.seconds, 0);
+        recovering.push([up.get(event.node) ?? event.time - seconds, event.time]);
+        up.delete(event.node);
       } else if (event.kind === "shift" || event.kind === "note") {
         shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line, width: 1, dash: "dot" } });
       }
@@ -125,7 +141,11 @@ function disturbances(shown) {
     // At its end every rack is taken down; only what stayed down before that is a disturbance.
     for (const start of down.values()) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end]);
   }
-  return [...union(bands).map(([from, to]) => band(from, to, colour("--bad"), 0.15)), ...shapes];
+  return [
+    ...union(bands).map(([from, to]) => band(from, to, colour("--bad"), 0.15)),
+    ...union(recovering).map(([from, to]) => band(from, to, colour("--warn"), 0.17)),
+    ...shapes,
+  ];
 }
 
 /** Bands joined where they overlap: runs of one scenario are disturbed at the same times. */

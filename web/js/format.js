@@ -14,6 +14,10 @@ export function latency(microseconds) {
   return `${(microseconds / 1_000_000).toFixed(2)} s`;
 }
 
+export function bandwidth(mibPerSecond) {
+  return mibPerSecond == null ? NOTHING : `${Number(mibPerSecond.toPrecision(3))} MiB/s`;
+}
+
 export function share(value) {
   return value == null ? NOTHING : `${(100 * value).toFixed(1)}%`;
 }

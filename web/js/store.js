@@ -6,6 +6,7 @@ import { get } from "./api.js";
 const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f", "#a6761d"];
 /** Points of a trace; the server joins neighbours of longer runs. */
 const MAX_POINTS = 1200;
+const MIB = 2 ** 20;
 
 export const heads = new Map();
 const series = new Map();
@@ -71,10 +72,16 @@ export function addSample(sampled) {
   if (!known.columns || sampled.id <= known.last) return;
   known.last = sampled.id;
   for (const [name, column] of Object.entries(known.columns)) {
-    const latency = name.match(/^latency_(.+)_us$/);
-    column.push(latency ? sampled.sample.latency_us[latency[1]] : sampled.sample[name]);
+    column.push(cell(sampled.sample, name));
   }
   if (known.columns.time.length > MAX_POINTS) forget(sampled.run);
+}
+
+/** What a sample has for a column of a series, by the rules of netkv/runs/records.py. */
+function cell(sample, name) {
+  const latency = name.match(/^latency_(.+)_us$/);
+  if (latency) return sample.latency_us[latency[1]];
+  return name === "control_plane_mib_per_s" ? sample.control_plane_bytes_per_s / MIB : sample[name];
 }
 
 /** Adds an event from the stream. */

@@ -2,10 +2,11 @@
 
 import { get } from "./api.js";
 import { byId, make, swatch, table } from "./dom.js";
-import { count, factor, label, latency, number, params, rate, share, time } from "./format.js";
+import { bandwidth, count, factor, label, latency, number, params, rate, share, time } from "./format.js";
+import { recoveries } from "./recovery.js";
 import { colourAt, seriesOf } from "./store.js";
 
-const HEADINGS = ["scheme", "ops/s", "ratio", "mean latency", "p99", "hit ratio", "predicted", "load max/mean", "lost", "stale", "writes lost"];
+const HEADINGS = ["scheme", "ops/s", "ratio", "mean latency", "p99", "hit ratio", "predicted", "load max/mean", "control plane", "lost", "stale", "writes lost"];
 let newest = 0;
 
 /** Draws all for these runs; figures come from the server, which knows the rules of comparison. */
@@ -42,6 +43,7 @@ async function comparison(runs, finished) {
   const failures = finished.filter((run) => run.status === "failed");
   return [
     table(HEADINGS, rows.map((row) => cells(row, runs))),
+    ...recoveries(rows),
     ...failures.map((run) => make("p", { class: "problem" }, `${label(run)} failed: ${run.reason ?? "no reason is known"}`)),
   ];
 }
@@ -62,6 +64,7 @@ function cells(row, runs) {
     interval(row.hit_ratio, share),
     interval(row.predicted_hit_ratio, share),
     interval(row.load_imbalance, number),
+    interval(row.control_plane_mib_per_s, bandwidth),
     count(row.lost_ops),
     zero(row.stale_reads + row.phantom_reads),
     zero(row.acked_writes_lost),
@@ -100,7 +103,7 @@ export function renderEvents(runs) {
     rows.length
       ? table(["at", "what", "node", ""], rows.map(({ event, index, mode }) => [
           make("td", {}, swatch(colourAt(index)), time(event.time, mode)),
-          make("td", { class: event.kind === "failed" || event.kind === "killed" ? "bad" : "" }, event.kind),
+          make("td", { class: { failed: "bad", killed: "bad", recovered: "good" }[event.kind] ?? "" }, event.kind),
           event.node,
           event.text,
         ]))

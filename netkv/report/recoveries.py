@@ -1,0 +1,88 @@
+"""What recoveries took, for the terminal: of runs side by side, and of one with its phases."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from netkv.report import text
+from netkv.runs.compare import ComparedRow, Comparison
+from netkv.runs.records import RunHead
+from netkv.scenarios.results import Recovery
+
+_BAR = 30
+"""Characters of the bar of a whole recovery."""
+_COLOURS = ("blue", "yellow", "green", "red", "magenta", "cyan")
+
+
+def header(compared: Comparison) -> list[str]:
+    """Headings of a table of recoveries: scheme, sweep point, all of it and each phase."""
+    return ["scheme", "sweep point", "recovery", *_phases(compared)]
+
+
+def rows(compared: Comparison) -> list[list[str]]:
+    """Cells below them, of rows in which a switch recovered; means over the repeats."""
+    return [
+        [
+            row.scheme,
+            text.params({**row.params, **row.settings}),
+            text.spread(row.recovery_time, text.seconds),
+            *(
+                text.spread(row.recovery_phases.get(name), text.seconds)
+                for name in _phases(compared)
+            ),
+        ]
+        for row in _recovered(compared)
+    ]
+
+
+def overview(compared: Comparison) -> Table | None:
+    """A line per scheme and sweep point; None if no switch had to recover."""
+    cells = rows(compared)
+    if not cells:
+        return None
+    table = Table(box=box.SIMPLE_HEAD)
+    for number, name in enumerate(header(compared)):
+        table.add_column(Text(name), justify="left" if number < 2 else "right")
+    for line in cells:
+        table.add_row(Text(line[0], style="bold"), *map(Text, line[1:]))
+    return table
+
+
+def details(run: RunHead) -> list[Table]:
+    """A table for each recovery of a run: its phases as bars, and what was moved."""
+    return [_details(found) for found in run.recoveries]
+
+
+def _details(found: Recovery) -> Table:
+    counts = ", ".join(f"{name} {number:,}" for name, number in found.counts.items())
+    table = Table(
+        title=Text(f"{found.switch} was as before at {found.at:.1f} s"),
+        title_justify="left",
+        title_style="bold",
+        caption=Text(counts) if counts else None,
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
+    table.add_column("phase")
+    table.add_column("takes", justify="right")
+    table.add_column("")
+    before = 0.0
+    for number, phase in enumerate(found.phases):
+        start, end = (
+            round(_BAR * at / (found.seconds or 1.0)) for at in (before, before + phase.seconds)
+        )
+        before += phase.seconds
+        bar = Text(" " * start + "█" * max(end - start, 1), style=_COLOURS[number % len(_COLOURS)])
+        table.add_row(Text(phase.name), text.seconds(phase.seconds), bar)
+    table.add_row("all", text.seconds(found.seconds), "", style="bold")
+    return table
+
+
+def _recovered(compared: Comparison) -> list[ComparedRow]:
+    return [row for row in compared.rows if row.recovery_time is not None]
+
+
+def _phases(compared: Comparison) -> list[str]:
+    return list(dict.fromkeys(name for row in compared.rows for name in row.recovery_phases))

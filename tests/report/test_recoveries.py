@@ -1,0 +1,66 @@
+"""What recoveries took can be read on the terminal and in a page, phase by phase."""
+
+from __future__ import annotations
+
+from recorded_runs import record, record_recovery, start
+from rich.console import Console
+from rich.table import Table
+
+from netkv.report import recoveries, tables
+from netkv.report.page import render
+from netkv.runs import Store, StoreSink
+from netkv.runs.compare import compare
+
+
+def text_of(table: Table | None) -> str:
+    assert table is not None
+    console = Console(width=120, no_color=True)
+    with console.capture() as captured:
+        console.print(table)
+    return captured.get()
+
+
+def stored(store: Store) -> None:
+    with StoreSink(store) as sink:
+        for repeat, collect in enumerate((1.0, 3.0)):
+            run = start(f"r{repeat}", "netcache", repeat=repeat, seed=repeat)
+            record_recovery(sink, run, collect=collect, restore=0.5)
+        record(sink, start("other", "nocache"))
+
+
+def test_rows_are_means_over_the_repeats_and_only_of_what_recovered(store: Store) -> None:
+    stored(store)
+    shown = text_of(recoveries.overview(compare(store.records(["r0", "r1", "other"]))))
+    head, _, line = shown.strip("\n ").splitlines()[:3]
+    assert head.split() == ["scheme", "sweep", "point", "recovery", "collect", "restore"]
+    assert line.split()[0] == "netcache"
+    assert "2.50 s ± 12.71 s" in line
+    assert "500.00 ms ± 0 µs" in line
+    assert "nocache" not in shown
+    assert recoveries.overview(compare(store.records(["other"]))) is None
+
+
+def test_phases_of_a_run_have_bars_as_long_as_they_took(store: Store) -> None:
+    stored(store)
+    run = store.record("r0")
+    (table,) = recoveries.details(run)
+    shown = text_of(table)
+    assert "switch was as before at 6.8 s" in shown
+    lines = {line.split()[0]: line for line in shown.splitlines() if line.split()}
+    assert lines["collect"].count("█") == 20
+    assert lines["restore"].count("█") == 10
+    assert lines["restore"].index("█") - lines["collect"].index("█") == 20
+    assert "1.50 s" in lines["all"]
+    assert "records 12" in shown
+    details = text_of(tables.run_details(run))
+    assert "recovery       1.50 s" in details
+    assert "0.00114 MiB/s" in details
+    assert recoveries.details(store.record("other")) == []
+
+
+def test_page_has_a_table_of_recoveries_if_there_were_any(store: Store) -> None:
+    stored(store)
+    page = render(store.records(["r0", "r1", "other"]))
+    assert "<th>collect</th>" in page
+    assert "2.50 s ± 12.71 s" in page
+    assert "<th>collect</th>" not in render(store.records(["other"]))

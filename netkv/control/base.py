@@ -6,7 +6,9 @@ in order. Four promises bind it:
 
 1. Every table write (`InsertEntry`, `DeleteEntry`, `SetDefault`) is answered by exactly one
    `TableWritten` of the same `write` number, unless the switch restarts first. Writes are
-   carried out in the order they were given, so one list may go into one P4Runtime batch.
+   carried out in the order they were given, so one list may go into one P4Runtime batch. In a
+   switch of several pipelines each gets a write in that order, one pipeline after the other, and
+   packets may meet it in some and not yet in others; `TableWritten` says that it is in all.
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
    changes nothing.
 3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any

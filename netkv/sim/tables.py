@@ -32,28 +32,37 @@ class Tables:
         self._sizes: dict[tuple[str, ...], int] = {}
         """Of messages of a kind; values of a few bits more or less make no difference."""
 
-    def carry_out(self, write: base.TableWrite) -> str:
-        """Does what `write` says; returns why the switch refuses it, or nothing."""
+    @property
+    def pipelines(self) -> int:
+        """Pipelines of the switch, each with tables of its own."""
+        return self._switch.pipelines
+
+    def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
+        """Does what `write` says in a pipeline; returns why the switch refuses it, or nothing."""
         from netkv import _engine
 
         try:
-            self._carry_out(write)
+            self._carry_out(write, pipeline)
         except _engine.ControlError as error:
             return str(error)
         return ""
 
-    def _carry_out(self, write: base.TableWrite) -> None:
+    def _carry_out(self, write: base.TableWrite, pipeline: int) -> None:
         table = self._schema.tables.named(write.table)
+        switch = self._switch
         match write:
             case base.InsertEntry():
                 action = self._schema.actions.named(write.action)
                 call: _engine.Action = ("action", action.id, _params(action, write.params))
-                self._switch.insert_entry(table.id, _matches(table, write), call, write.priority)
+                matches = _matches(table, write)
+                switch.insert_entry(table.id, matches, call, write.priority, pipeline=pipeline)
             case base.DeleteEntry():
-                self._switch.delete_entry(table.id, _matches(table, write), write.priority)
+                matches = _matches(table, write)
+                switch.delete_entry(table.id, matches, write.priority, pipeline=pipeline)
             case base.SetDefault():
                 action = self._schema.actions.named(write.action)
-                self._switch.set_default(table.id, action.id, _params(action, write.params))
+                params = _params(action, write.params)
+                switch.set_default(table.id, action.id, params, pipeline=pipeline)
 
     def write_message_bytes(self, write: base.TableWrite) -> int:
         """Bytes of the P4Runtime update."""

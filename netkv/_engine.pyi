@@ -38,10 +38,12 @@ Replica: TypeAlias = tuple[int, int]
 Notice: TypeAlias = (
     tuple[Literal["packet-in"], int, bytes]
     | tuple[Literal["digest"], int, DigestMessage]
-    | tuple[Literal["write", "answered"], int, int]
+    | tuple[Literal["write"], int, int, int]
+    | tuple[Literal["answered"], int, int]
 )
 """What has come through a control channel: what it is, the switch, and a frame (packet-in header in
-front), a digest, or the token of a table write."""
+front), a digest, or the token of a table write; for "write" also the pipeline that it has reached:
+it comes to all of them, in order."""
 MeterConfig: TypeAlias = tuple[int, int, int, int]
 """cir, cburst, pir, pburst: per second and in units of the meter (bytes or packets)."""
 
@@ -513,7 +515,8 @@ class Simulation:
         """
 
     def write(self, switch: int, token: int) -> None:
-        """Send a table write down the control channel; a notice "write" says when it is there."""
+        """Send a table write down the control channel; notices "write" say when it is there, one
+        for each pipeline of the switch."""
 
     def answer(self, switch: int, token: int) -> None:
         """Send the answer to a write up the channel; a notice "answered" says when it is there."""

@@ -95,16 +95,22 @@ def trace(
     ],
     port: Annotated[int, typer.Option(min=0, max=511, help="Port at which it comes in.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 0,
+    pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
 ) -> None:
     """Send one frame through a program with empty tables, and show every step."""
     from netkv import _engine
+    from netkv.errors import UsageError
 
     data = _frame(frame)
-    # Only the interpreter sees every step.
-    switch = _engine.Switch(compiled(program, include, define), seed, "interpreter")
+    bundle = compiled(program, include, define)
+    try:
+        # Only the interpreter sees every step.
+        switch = _engine.Switch(bundle, seed, "interpreter", pipelines)
+    except ValueError as error:
+        raise UsageError(str(error)) from error
     leaving, steps, readable = switch.trace(port, data)
     if json:
         out = [{"port": number, "frame": sent.hex()} for number, sent in leaving]

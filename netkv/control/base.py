@@ -7,9 +7,9 @@ in order. Four promises bind it:
 1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`) is
    answered by exactly one `TableWritten` of the same `write` number, unless the switch restarts
    first. Writes are carried out in the order they were given, so one list may go into one
-   P4Runtime batch. A write reaches the pipelines of a switch one after another, and is answered
-   when the last has it. Writes and saves are not carried out before the frames that were said
-   before them are sent.
+   P4Runtime batch, and not before the frames that were said before them are sent; nor are saves.
+   In a switch of several pipelines each gets a write in that order, one pipeline after the other,
+   and packets may meet it in some and not yet in others; `TableWritten` says that it is in all.
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
    changes nothing.
 3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any

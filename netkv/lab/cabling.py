@@ -84,6 +84,7 @@ def switch_config(
         "bundle": str(bundle),
         "seed": spec.seed,
         "executor": spec.lab.executor,
+        "pipelines": spec.lab.pipelines,
         "ports": [[cable.port, cable.switch, cable.peer] for cable in cables],
         "cpu_port": CPU_PORT,
         "links": links,

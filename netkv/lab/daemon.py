@@ -62,7 +62,7 @@ def up(name: str, spec: RackSpec) -> LabStatus:
     it is left. A lab that is up with another specification is a `UsageError`.
     """
     state.check_name(name)
-    schemes.get(spec.scheme)
+    schemes.of(spec)
     state.sweep()
     wanted = spec.model_dump(mode="json")
     with state.locked():

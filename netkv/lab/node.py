@@ -47,7 +47,9 @@ class SwitchProcess:
         from netkv import _engine
 
         bundle = Path(config["bundle"]).read_bytes()
-        self._switch = _engine.Switch(bundle, config["seed"], config["executor"])
+        self._switch = _engine.Switch(
+            bundle, config["seed"], config["executor"], config["pipelines"]
+        )
         ports = [(port, bind, peer) for port, bind, peer in config["ports"]]
         self._node = _engine.SwitchNode(
             self._switch, ports, config["cpu_port"], seed=config["seed"]

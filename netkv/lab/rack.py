@@ -55,7 +55,8 @@ class Rack:
     ) -> None:
         """`directory` takes logs and data. `on_processes` hears when nodes were started or ended.
 
-        Raises `UsageError` for a scheme that does not exist or a target that is not built in.
+        Raises `UsageError` for a scheme that does not exist or cannot run in this lab, or a target
+        that is not built in.
         """
         if spec.lab.target != "engine":
             raise UsageError(
@@ -63,7 +64,7 @@ class Rack:
                 f"this version of netkv runs labs on its own engine ('target: engine')."
             )
         self.spec = spec
-        self.scheme = schemes.get(spec.scheme)
+        self.scheme = schemes.of(spec)
         self.directory = directory
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None

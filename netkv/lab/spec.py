@@ -16,6 +16,7 @@ MOST_STORED_KEYS = 100_000_000
 Backend = Literal["memory", "rocksdb"]
 Target = Literal["engine", "bmv2"]
 Executor = Literal["compiled", "interpreter"]
+Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 
@@ -73,6 +74,9 @@ class LabSpec(Spec):
     """
     executor: Executor = "compiled"
     """How the engine runs P4 programs: machine code, or step by step (the reference)."""
+    pipelines: Pipelines = 1
+    """Ingress and egress pipelines of each switch, with tables and registers of their own; a scheme
+    says how many it supports."""
 
 
 class ClosedLoop(Spec):

@@ -27,11 +27,16 @@ class PlannedRun:
 
 
 def plan(scenario: Scenario) -> list[PlannedRun]:
-    """All runs. Schemes alternate, so that a machine that slows down slows all of them alike."""
+    """All runs. Schemes alternate, so that a machine that slows down slows all of them alike.
+
+    Raises `UsageError` for a scheme that cannot run in the lab, or in one that a sweep makes of it.
+    """
     runs = []
     for values in itertools.product(*scenario.sweep.values()):
         params = dict(zip(scenario.sweep, values, strict=True))
         applied = loader.apply(scenario, params)
+        for scheme in scenario.schemes:
+            schemes.get(scheme).check(applied.lab)
         for repeat in range(scenario.repeat):
             seed = scenario.seed + repeat
             drawn = draw_faults(applied, seed)

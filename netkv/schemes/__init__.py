@@ -1,5 +1,5 @@
 """The registry: which program, server role and control plane make a scheme."""
 
-from netkv.schemes.registry import Scheme, all_schemes, get
+from netkv.schemes.registry import Scheme, all_schemes, get, of
 
-__all__ = ["Scheme", "all_schemes", "get"]
+__all__ = ["Scheme", "all_schemes", "get", "of"]

@@ -17,7 +17,7 @@ from netkv.errors import UsageError, suggest
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
-    from netkv.lab.spec import RackSpec
+    from netkv.lab.spec import LabSpec, RackSpec
 
 
 @dataclass(frozen=True)
@@ -43,11 +43,27 @@ class Scheme:
     recovery_phases: tuple[str, ...] = ()
     """How its control plane calls the phases of a recovery (`Recovered`), in their order; empty:
     a switch that has lost its memory is just filled anew."""
+    max_pipelines: int = 1
+    """Of a switch: more than one only if the program keeps each key's state where all its packets
+    meet it, and the control plane bears that a table write reaches one pipeline after the other."""
 
     @property
     def program_path(self) -> Path:
         """The P4 source of the scheme."""
         return resources.path("p4") / self.program
+
+    def check(self, lab: LabSpec) -> None:
+        """Raises `UsageError` for a lab that the scheme cannot run in."""
+        if lab.pipelines <= self.max_pipelines:
+            return
+        most = (
+            "1 pipeline" if self.max_pipelines == 1 else f"at most {self.max_pipelines} pipelines"
+        )
+        able = [each.name for each in all_schemes() if lab.pipelines <= each.max_pipelines]
+        raise UsageError(
+            f"The scheme '{self.name}' runs on switches of {most}, but 'lab.pipelines' is "
+            f"{lab.pipelines}.\n  Schemes that run on {lab.pipelines}: {', '.join(able) or 'none'}."
+        )
 
 
 # Control planes are imported late: listing schemes must not need them and what they need.
@@ -90,6 +106,7 @@ _SCHEMES = {
             paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
             summary="The switch only routes requests to the owner of the key.",
             control_plane=_nocache,
+            max_pipelines=4,
         ),
         Scheme(
             name="netcache",
@@ -100,6 +117,9 @@ _SCHEMES = {
             paper="Jin et al., NetCache, SOSP 2017",
             summary="Write-through cache of hot records in the switch.",
             control_plane=_netcache,
+            # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers'
+            # updates would meet different ones.
+            max_pipelines=1,
         ),
     )
 }
@@ -118,3 +138,10 @@ def get(name: str) -> Scheme:
         raise UsageError(
             f"There is no scheme '{name}'.\n  {suggest(name, _SCHEMES, label='Schemes')}"
         ) from None
+
+
+def of(spec: RackSpec) -> Scheme:
+    """The scheme of a rack; raises `UsageError` if there is none or it cannot run there."""
+    scheme = get(spec.scheme)
+    scheme.check(spec.lab)
+    return scheme

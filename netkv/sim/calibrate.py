@@ -53,6 +53,8 @@ STORE_BATCH = 16
 _STORE_KEYS = 20_000
 _STORE_VALUE = bytes(128)
 _FRAME = bytes(200)
+_ENGINE_WRITE_GAP = 10.0
+"""Microseconds from pipeline to pipeline in the P4Runtime server: a call into the engine."""
 _LINK_GBPS = 40.0
 """Sockets have no bandwidth to speak of."""
 
@@ -157,8 +159,10 @@ def profile_of(figures: Figures) -> Profile:
         switch=SwitchModel(
             latency=round(single, 3),
             packet_rate=round(1e6 / figures.switch_packet),
+            parallel=False,
             queue_packets=4096,
             recirculation_gbps=10,
+            table_write_gap=_ENGINE_WRITE_GAP,
         ),
         control=ControlModel(latency=round(max(half_way - 1e6 / rate, 0.0), 1), rate=rate),
         backends=figures.backends,

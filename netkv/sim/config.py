@@ -82,7 +82,10 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
             {
                 "latency_s": switch.latency * 1e-6 * scale,
                 "packet_rate": switch.packet_rate / scale,
-                "pipelines": switch.pipelines,
+                "pipelines": lab.pipelines,
+                "parallel": switch.parallel,
+                # Not scaled: the driver's work is the controller's.
+                "table_write_gap_s": switch.table_write_gap * 1e-6,
                 "queue_packets": switch.queue_packets,
                 "recirculation_bps": switch.recirculation_gbps * 1e9 / scale,
             }

@@ -58,6 +58,7 @@ async def measure(program: bytes) -> ControlTimes:
             "bundle": str(bundle),
             "seed": 1,
             "executor": "compiled",
+            "pipelines": 1,
             "ports": [[1, here, peer]],
             "cpu_port": CPU_PORT,
             "links": [],

@@ -163,7 +163,7 @@ class LiveNodes:
         return _engine.ClientNode(json.dumps(config))
 
     def _write(self, write: TableWrite) -> None:
-        if refused := self._tables.carry_out(write):
+        if refused := self._tables.carry_out(write, 0):
             raise NetkvError(f"The switch refuses a table write: {refused}")
 
     def _times(self) -> _Times:

@@ -85,10 +85,13 @@ class SwitchModel(Spec):
     latency: Annotated[float, Field(ge=0, le=1e6)]
     """From the last bit in to the first bit out."""
     packet_rate: Positive
-    """Of each pipeline."""
-    pipelines: Annotated[int, Field(ge=1, le=16)] = 1
+    """Of all its pipelines (`lab.pipelines`) together, which share it out evenly."""
+    parallel: bool = True
+    """Whether the pipelines work side by side; the engine, live, runs them in turns."""
     queue_packets: Count = 4096
     """Packets that wait for a pipeline before further ones are dropped."""
+    table_write_gap: Annotated[float, Field(ge=0, le=1e6)] = 200.0
+    """From one pipeline to the next, until a table write is in all of them (a driver's default)."""
     recirculation_gbps: Positive = 100.0
 
 

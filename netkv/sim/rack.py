@@ -70,7 +70,7 @@ class SimRack:
     ) -> None:
         """`profile`: what the rack is like; None takes the one that `spec.lab.profile` names.
         `scheme`: None takes the one that `spec.scheme` names. `on_write` hears of every table write
-        when it reaches a switch: the switch, the write, and why it was refused (or nothing).
+        when a switch is done with it: the switch, the write, and why it was refused (or nothing).
 
         Raises `UsageError` for a scheme, profile or topology that cannot be.
         """
@@ -80,7 +80,7 @@ class SimRack:
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None
         self.program_hash = ""
-        self._scheme = scheme or schemes.get(spec.scheme)
+        self._scheme = scheme or schemes.of(spec)
         self._on_event = on_event
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
@@ -160,7 +160,7 @@ class SimRack:
         if not profiles.is_measured() and lab.profile == profiles.THIS_MACHINE:
             self._say("note", "rack", "This machine is not measured ('netkv calibrate' does it).")
         self._engines = [
-            _engine.Switch(self._bundle, spec.seed + number, lab.executor)
+            _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
         document = config.rack_config(spec, self._scheme.server_role, self.network, self.profile)
@@ -213,8 +213,8 @@ class SimRack:
                         controllers[switch].packet_in(frame)
                     case ("digest", switch, digest):
                         controllers[switch].digest(digest)
-                    case ("write", switch, token):
-                        controllers[switch].write_arrived(token)
+                    case ("write", switch, token, pipeline):
+                        controllers[switch].write_arrived(token, pipeline)
                     case ("answered", switch, token):
                         controllers[switch].answered(token)
             now = simulation.now()

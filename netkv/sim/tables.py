@@ -32,35 +32,44 @@ class Tables:
         self._sizes: dict[tuple[str, ...], int] = {}
         """Of messages of a kind; values of a few bits more or less make no difference."""
 
-    def carry_out(self, write: base.TableWrite) -> str:
-        """Does what `write` says; returns why the switch refuses it, or nothing."""
+    @property
+    def pipelines(self) -> int:
+        """Pipelines of the switch, each with tables of its own."""
+        return self._switch.pipelines
+
+    def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
+        """Does what `write` says in a pipeline; returns why the switch refuses it, or nothing."""
         from netkv import _engine
 
         try:
-            self._carry_out(write)
+            self._carry_out(write, pipeline)
         except _engine.ControlError as error:
             return str(error)
         return ""
 
-    def _carry_out(self, write: base.TableWrite) -> None:
+    def _carry_out(self, write: base.TableWrite, pipeline: int) -> None:
         if isinstance(write, base.CloneSession):
-            self._switch.insert_clone_session(write.session, [(write.port, 0)])
+            if pipeline == 0:  # clones are made between the pipelines, once for all
+                self._switch.insert_clone_session(write.session, [(write.port, 0)])
             return
         table = self._schema.tables.named(write.table)
+        switch = self._switch
         match write:
             case base.InsertEntry() | base.ModifyEntry():
                 action = self._schema.actions.named(write.action)
                 call: _engine.Action = ("action", action.id, _params(action, write.params))
                 matches = _matches(table, write)
                 if isinstance(write, base.InsertEntry):
-                    self._switch.insert_entry(table.id, matches, call, write.priority)
+                    switch.insert_entry(table.id, matches, call, write.priority, pipeline=pipeline)
                 else:
-                    self._switch.modify_entry(table.id, matches, call, write.priority)
+                    switch.modify_entry(table.id, matches, call, write.priority, pipeline=pipeline)
             case base.DeleteEntry():
-                self._switch.delete_entry(table.id, _matches(table, write), write.priority)
+                matches = _matches(table, write)
+                switch.delete_entry(table.id, matches, write.priority, pipeline=pipeline)
             case base.SetDefault():
                 action = self._schema.actions.named(write.action)
-                self._switch.set_default(table.id, action.id, _params(action, write.params))
+                params = _params(action, write.params)
+                switch.set_default(table.id, action.id, params, pipeline=pipeline)
 
     def write_message_bytes(self, write: base.TableWrite) -> int:
         """Bytes of the P4Runtime update."""

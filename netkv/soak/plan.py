@@ -3,7 +3,7 @@
 Rules
 -----
 1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
-   gives all schemes the same rack, load and faults.
+   gives all schemes the same rack, load and faults, but none more pipelines than it can do with.
 2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
    that conflicts, admissions, evictions and moves are the rule.
 3. A run has some thousand operations, whether links are fast or slow; faults come often enough to
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from netkv import schemes
 from netkv.control.messages import MAX_CACHED_BYTES
 from netkv.lab.spec import (
     ClosedLoop,
@@ -75,7 +76,7 @@ def draw(
     )
     # Most cases begin when servers trust unmarked writes, some in the time before.
     idle = GUARD if dice.chance(0.75) else dice.between(0, 0.1)
-    return Case(
+    case = Case(
         seed=seed,
         rack=rack,
         profile=profile,
@@ -84,6 +85,7 @@ def draw(
         duration=duration,
         faults=_faults(dice, rack, duration, kinds),
     )
+    return _in_pipelines(dice, case, schemes.get(scheme).max_pipelines)
 
 
 def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
@@ -171,6 +173,19 @@ def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> P
         ),
         switch=SwitchModel(latency=dice.scale(0.3, 30), packet_rate=dice.scale(3e5, 1e9)),
         control=ControlModel(latency=dice.scale(20, 20_000), rate=dice.scale(1_000, 50_000)),
+    )
+
+
+def _in_pipelines(dice: Dice, case: Case, most: int) -> Case:
+    """The case with switches of one or more pipelines; half of all have several if they can."""
+    pipelines = min(dice.one((1, 1, 2, 4)), most)
+    switch = case.profile.switch.model_copy(update={"table_write_gap": dice.scale(1, 20_000)})
+    lab = case.rack.lab.model_copy(update={"pipelines": pipelines})
+    return case.model_copy(
+        update={
+            "rack": case.rack.model_copy(update={"lab": lab}),
+            "profile": case.profile.model_copy(update={"switch": switch}),
+        }
     )
 
 

@@ -89,7 +89,7 @@ class _Run:
     def __init__(self, case: Case, hooks: Hooks, scheme: schemes.Scheme | None) -> None:
         self._case = case
         self._hooks = hooks
-        scheme = scheme or schemes.get(case.rack.scheme)
+        scheme = scheme or schemes.of(case.rack)
         program = case.program or scheme.program_path
         self._bundle = _compiled(program)
         self._rack = SimRack(

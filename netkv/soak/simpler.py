@@ -18,6 +18,10 @@ def simpler(case: Case) -> Iterator[Case]:
     lab, workload = case.rack.lab, case.rack.workload
     if lab.topology.kind != "rack":
         yield _one_switch(case)
+    if lab.pipelines > 1:
+        yield _lab(case, pipelines=1)
+    if lab.pipelines > 2:
+        yield _lab(case, pipelines=2)
     for servers in _less(lab.servers, 1):
         yield _lab(case, servers=servers, server_processes=min(lab.server_processes, servers))
     if lab.server_processes > 1:

@@ -26,8 +26,17 @@ def test_a_seed_is_the_same_case_for_everybody_and_another_seed_another() -> Non
 def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
     for seed in range(20):
         one, other = draw("nocache", seed), draw("netcache", seed)
-        rack = other.rack.model_copy(update={"scheme": "nocache"})
+        # NetCache's program runs in one pipeline.
+        lab = other.rack.lab.model_copy(update={"pipelines": one.rack.lab.pipelines})
+        rack = other.rack.model_copy(update={"scheme": "nocache", "lab": lab})
         assert one == other.model_copy(update={"rack": rack})
+
+
+def test_schemes_that_can_run_in_several_pipelines_do_so_now_and_then() -> None:
+    drawn = Counter(draw("nocache", seed).rack.lab.pipelines for seed in SEEDS)
+    assert set(drawn) == {1, 2, 4}
+    assert min(drawn.values()) > 20
+    assert {draw("netcache", seed).rack.lab.pipelines for seed in SEEDS} == {1}
 
 
 def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:

@@ -1,9 +1,9 @@
 //! The benchmark without Python, for work on the engine.
 //!
-//! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS]`
+//! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS] [PIPELINES]`
 //!
 //! PROGRAM is `yardstick` (the default), a program of `p4/` or `all`; PATH one path or `all`
-//! (the default); SECONDS are for each executor and path (default 1).
+//! (the default); SECONDS are for each executor and path (default 1); PIPELINES 1, 2 or 4.
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
     };
     let path = if argument(1).is_empty() { "all" } else { argument(1) };
     let seconds = argument(2).parse().unwrap_or(1.0);
+    let pipelines = argument(3).parse().unwrap_or(1);
     let chosen: Vec<_> =
         subjects().iter().filter(|s| program == "all" || s.name() == program).collect();
     if chosen.is_empty() {
@@ -26,7 +27,7 @@ fn main() -> ExitCode {
         return ExitCode::from(2);
     }
     for subject in chosen {
-        if let Err(error) = report(*subject, path, seconds) {
+        if let Err(error) = report(*subject, path, seconds, pipelines) {
             eprintln!("{error}");
             return ExitCode::FAILURE;
         }
@@ -34,12 +35,18 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn report(subject: &dyn Subject, path: &str, seconds: f64) -> Result<(), BenchError> {
+fn report(
+    subject: &dyn Subject,
+    path: &str,
+    seconds: f64,
+    pipelines: usize,
+) -> Result<(), BenchError> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join(format!("../../p4/{}.p4", subject.name()))
         .canonicalize()
         .ok();
-    let case = |path: &str| Case { file: file.clone(), ..Case::new(subject.name(), path) };
+    let case =
+        |path: &str| Case { file: file.clone(), pipelines, ..Case::new(subject.name(), path) };
     let times = load_times(&case(""))?;
     println!(
         "{}: front end {:.1} ms, load {:.1} ms interpreted, {:.1} ms compiled",

@@ -45,10 +45,13 @@ pub struct Case {
     pub value_size: u32,
     /// Bits of a key.
     pub key_width: u32,
+    /// Pipelines of the switch. Where a frame leaves by another than it came in by, it crosses over.
+    pub pipelines: usize,
 }
 
 impl Case {
-    /// The case that a program's figure is about: 10,000 entries, values of 128 bytes, keys of 16.
+    /// The case that a program's figure is about: 10,000 entries, values of 128 bytes, keys of 16,
+    /// one pipeline.
     pub fn new(program: &str, path: &str) -> Self {
         Self {
             program: program.to_owned(),
@@ -58,6 +61,7 @@ impl Case {
             entries: 10_000,
             value_size: 128,
             key_width: 128,
+            pipelines: 1,
         }
     }
 }

@@ -46,7 +46,7 @@ impl Contender {
                 );
             }
         };
-        let options = SwitchOptions { seed: 1, ..SwitchOptions::default() };
+        let options = SwitchOptions { seed: 1, pipelines: case.pipelines };
         let mut switch = netkv_compiled::switch(Arc::clone(program), options, kind)?;
         subject.fill(case, &mut Control::new(&mut switch))?;
         Ok(Some(Self { executor, body: Body::Switch(Box::new(switch)) }))
@@ -75,7 +75,7 @@ impl Contender {
     /// A program that has not the registers of its name.
     pub fn counts(&mut self, case: &Case, subject: &dyn Subject) -> Result<Vec<u64>, BenchError> {
         match &mut self.body {
-            Body::Switch(switch) => subject.counts(case, &Control::new(switch)),
+            Body::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
             Body::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
         }
     }

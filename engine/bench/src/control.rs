@@ -102,10 +102,19 @@ impl<'a> Control<'a> {
         Ok(self.switch.write_register(id, Some(index), value)?)
     }
 
-    /// The low 64 bits of the first `count` cells of a register.
-    pub fn read_register(&self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
-        let cells = self.switch.read_register(self.register(name)?, None)?;
-        Ok(cells.iter().take(count as usize).map(|(_, value)| value.words[0]).collect())
+    /// The low 64 bits of the first `count` cells of a register that counts, summed up over the
+    /// pipelines.
+    pub fn read_counts(&mut self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
+        let id = self.register(name)?;
+        let mut counts = vec![0; count as usize];
+        for pipeline in 0..self.switch.pipelines() {
+            let read = |switch: &mut Switch| switch.read_register(id, None);
+            let cells = self.switch.in_pipeline(pipeline, read)?;
+            for (sum, (_, value)) in counts.iter_mut().zip(cells) {
+                *sum += value.words[0];
+            }
+        }
+        Ok(counts)
     }
 
     /// Sends a frame through the data plane, as the control plane and servers do; what left.

@@ -1,5 +1,7 @@
 //! Counters.
 
+use std::iter::Sum;
+
 /// What a counter has seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 #[repr(C)] // compiled code counts too
@@ -19,7 +21,7 @@ impl CounterData {
     }
 }
 
-impl std::iter::Sum for CounterData {
+impl Sum for CounterData {
     fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
         parts.fold(Self::default(), |sum, part| Self {
             packets: sum.packets.wrapping_add(part.packets),

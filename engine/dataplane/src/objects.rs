@@ -1,6 +1,8 @@
 //! Everything that outlives a packet and that programs and the control plane share:
 //! one set of tables, registers, counters and meters under every executor.
 
+use std::iter::Sum;
+
 use netkv_ir::{CounterUnit, HashAlgorithm, Match, Program};
 
 use crate::counters::CounterData;
@@ -50,6 +52,16 @@ pub struct Counts {
     pub endless_graphs: u64,
     /// Packets that left the parser with an error.
     pub parser_errors: u64,
+}
+
+impl Sum for Counts {
+    fn sum<I: Iterator<Item = Self>>(parts: I) -> Self {
+        parts.fold(Self::default(), |sum, part| Self {
+            failed_assertions: sum.failed_assertions + part.failed_assertions,
+            endless_graphs: sum.endless_graphs + part.endless_graphs,
+            parser_errors: sum.parser_errors + part.parser_errors,
+        })
+    }
 }
 
 /// What an apply found.

@@ -5,6 +5,7 @@ use netkv_ir::Value;
 
 use crate::digest::DigestMessage;
 use crate::executor::{Batch, Frame, Graph, Stop, Tally};
+use crate::objects::Counts;
 use crate::operations::DROP_PORT;
 use crate::output::Output;
 use crate::packet::Packet;
@@ -47,7 +48,6 @@ impl Switch {
             let mut packet = self.pool.pop().unwrap_or_default();
             let mut tally = Tally::default();
             let stop = executor.forward(batch, at, &mut packet, objects, out, &mut tally);
-            packet.pipeline = pipeline;
             self.count(tally);
             match stop {
                 None => {
@@ -61,14 +61,17 @@ impl Switch {
                     break;
                 }
                 Some((place, Stop::EndOfIngress)) => {
+                    packet.pipeline = pipeline;
                     self.end_of_ingress(packet, &mut None);
                     at = place + 1;
                 }
                 Some((place, Stop::OtherPipeline)) => {
+                    packet.pipeline = pipeline;
                     self.egress(packet, out, &mut None);
                     at = place + 1;
                 }
                 Some((place, Stop::EndOfEgress)) => {
+                    packet.pipeline = pipeline;
                     self.end_of_egress(packet, out, &mut None);
                     at = place + 1;
                 }
@@ -98,10 +101,10 @@ impl Switch {
     }
 
     fn end_of_frames(&mut self) {
-        let counts = || self.pipes.iter().map(|pipe| pipe.objects.counts);
-        self.statistics.endless_graphs = counts().map(|counts| counts.endless_graphs).sum();
-        self.statistics.failed_assertions = counts().map(|counts| counts.failed_assertions).sum();
-        self.statistics.parser_errors = counts().map(|counts| counts.parser_errors).sum();
+        let counts: Counts = self.pipes.iter().map(|pipe| pipe.objects.counts).sum();
+        self.statistics.endless_graphs = counts.endless_graphs;
+        self.statistics.failed_assertions = counts.failed_assertions;
+        self.statistics.parser_errors = counts.parser_errors;
     }
 
     fn pipeline_of(&self, port: u16) -> usize {

@@ -45,8 +45,8 @@ pub fn bench_paths(py: Python<'_>) -> PyResult<Bound<'_, PyDict>> {
 #[allow(clippy::too_many_arguments)]
 pub fn bench_measure<'py>(
     py: Python<'py>,
-    program: String,
-    path: String,
+    program: &str,
+    path: &str,
     file: Option<PathBuf>,
     include_dirs: Vec<PathBuf>,
     entries: u32,
@@ -54,7 +54,8 @@ pub fn bench_measure<'py>(
     key_width: u32,
     seconds: f64,
 ) -> PyResult<Bound<'py, PyList>> {
-    let case = Case { program, file, include_dirs, path, entries, value_size, key_width };
+    let usual = Case::new(program, path);
+    let case = Case { file, include_dirs, entries, value_size, key_width, ..usual };
     let found = py.detach(|| netkv_bench::measure(&case, &Executor::ALL, seconds));
     let found = found.map_err(refused)?;
     let dicts = found.iter().map(|found| as_dict(py, &case, found));

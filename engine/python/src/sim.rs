@@ -28,7 +28,9 @@ fn notice_out(py: Python<'_>, notice: Notice) -> PyResult<Py<PyAny>> {
             let list = digests_out(py, &[digest])?;
             ("digest", switch, list.get_item(0)?).into_py_any(py)
         }
-        Notice::Write { switch, token } => ("write", switch, token).into_py_any(py),
+        Notice::Write { switch, token, pipeline } => {
+            ("write", switch, token, pipeline).into_py_any(py)
+        }
         Notice::Answered { switch, token } => ("answered", switch, token).into_py_any(py),
     }
 }

@@ -201,7 +201,7 @@ impl Subject for CacheRead {
         Some(make(case, capacity))
     }
 
-    fn counts(&self, case: &Case, control: &Control<'_>) -> Result<Vec<u64>, BenchError> {
-        control.read_register("I.hits", case.entries)
+    fn counts(&self, case: &Case, control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
+        control.read_counts("I.hits", case.entries)
     }
 }

@@ -62,7 +62,7 @@ pub trait Subject: Sync {
     /// # Errors
     ///
     /// A program that has not the registers of its name.
-    fn counts(&self, _case: &Case, _control: &Control<'_>) -> Result<Vec<u64>, BenchError> {
+    fn counts(&self, _case: &Case, _control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
         Ok(Vec::new())
     }
 }

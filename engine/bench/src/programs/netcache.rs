@@ -93,6 +93,13 @@ impl Subject for NetCache {
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         let path = path_of(case)?;
+        if path.cached && case.pipelines > 1 {
+            return Err(BenchError::new(format!(
+                "'{}' keeps its cache in ingress, so clients have none in {} pipelines: measure the \
+                 path '{}' with 1.",
+                case.program, case.pipelines, case.path
+            )));
+        }
         // Keys that are not cached follow those that are.
         let first = if path.cached { 0 } else { case.entries };
         let mut frames = Frames::default();

@@ -1,5 +1,6 @@
 //! What a simulated rack is made of, as JSON, the way `netkv.sim` writes it.
 
+use netkv_dataplane::PIPELINES;
 use netkv_workload::Distribution;
 use serde::Deserialize;
 
@@ -113,10 +114,14 @@ impl Time {
 pub struct SwitchConfig {
     /// From a frame's last bit in to its first bit out, in seconds.
     pub latency_s: f64,
-    /// Packets a second that one pipeline takes.
+    /// Packets a second that it takes; its pipelines share them out evenly.
     pub packet_rate: f64,
-    /// Pipelines that the ports are shared out over, by port number.
+    /// Pipelines that its program runs in.
     pub pipelines: usize,
+    /// Whether they work side by side, as hardware does, or take turns, as the engine does live.
+    pub parallel: bool,
+    /// From one pipeline to the next, until a table write is in all of them, in seconds.
+    pub table_write_gap_s: f64,
     /// Packets that wait for a pipeline before further ones are dropped.
     pub queue_packets: u64,
     /// Bits a second that may go round again (recirculate, resubmit).
@@ -192,8 +197,10 @@ impl RackConfig {
             time("latency_s of a switch", switch.latency_s)?;
             positive("packet_rate of a switch", switch.packet_rate)?;
             positive("recirculation_bps of a switch", switch.recirculation_bps)?;
-            if switch.pipelines == 0 || switch.pipelines > 16 {
-                return Err("A switch has 1 to 16 pipelines.".to_owned());
+            time("table_write_gap_s of a switch", switch.table_write_gap_s)?;
+            if !PIPELINES.contains(&switch.pipelines) {
+                let count = switch.pipelines;
+                return Err(format!("A switch has 1, 2 or 4 pipelines, not {count}."));
             }
         }
         for link in &self.links {

@@ -4,7 +4,7 @@ use netkv_dataplane::DigestMessage;
 use netkv_roles::Nanos;
 
 use super::channel::Channel;
-use super::config::RackConfig;
+use super::config::{RackConfig, SwitchConfig};
 use super::queue::Queue;
 use super::{Event, Simulation};
 use crate::switch::DIGEST_QUEUE;
@@ -26,12 +26,15 @@ pub enum Notice {
         /// What it says.
         digest: DigestMessage,
     },
-    /// A table write is at the switch: carry it out now, then [`Simulation::answer`].
+    /// A table write is at a pipeline of the switch: carry it out there now. After the last one,
+    /// or when one refuses it: [`Simulation::answer`].
     Write {
         /// The switch.
         switch: u16,
         /// What the writer called it.
         token: u64,
+        /// The pipeline; it comes to all of them, from 0 on.
+        pipeline: usize,
     },
     /// The answer to a table write is at the controller.
     Answered {
@@ -67,6 +70,9 @@ struct Pair {
     down: Channel,
     /// Nothing passes.
     cut: bool,
+    /// Pipelines of the switch, and the time from one to the next for a table write.
+    pipelines: usize,
+    write_gap: Nanos,
     /// Digests on their way up.
     digests: usize,
     /// What stalls until the channel is whole again.
@@ -88,7 +94,9 @@ pub(super) struct Controls {
 
 impl Controls {
     pub(super) fn new(config: &RackConfig) -> Self {
-        let pair = || Pair {
+        let pair = |switch: &SwitchConfig| Pair {
+            pipelines: switch.pipelines,
+            write_gap: (switch.table_write_gap_s * 1e9).round() as Nanos,
             up: Channel::new(&config.control),
             down: Channel::new(&config.control),
             cut: false,
@@ -96,7 +104,7 @@ impl Controls {
             stalled: Vec::new(),
         };
         Self {
-            pairs: config.switches.iter().map(|_| pair()).collect(),
+            pairs: config.switches.iter().map(pair).collect(),
             messages: Vec::new(),
             free: Vec::new(),
             notices: Vec::new(),
@@ -127,6 +135,10 @@ impl Controls {
             }
             Notice::PacketIn { .. } | Notice::Answered { .. } => pair.up.send(now),
         };
+        self.deliver(queue, at, notice);
+    }
+
+    fn deliver(&mut self, queue: &mut Queue<Event>, at: Nanos, notice: Notice) {
         let message = self.free.pop().unwrap_or_else(|| {
             self.messages.push(None);
             self.messages.len() as u32 - 1
@@ -157,11 +169,21 @@ impl Controls {
     }
 
     /// A message has arrived, unless it was forgotten.
-    pub(super) fn arrive(&mut self, message: u32) {
+    pub(super) fn arrive(&mut self, queue: &mut Queue<Event>, now: Nanos, message: u32) {
         self.free.push(message);
         let Some(notice) = self.messages[message as usize].take() else { return };
-        if let Notice::Digest { switch, .. } = notice {
-            self.pairs[usize::from(switch)].digests -= 1;
+        match notice {
+            Notice::Digest { switch, .. } => self.pairs[usize::from(switch)].digests -= 1,
+            // Writes come to each pipeline in the order in which they came to the first.
+            Notice::Write { switch, token, pipeline } => {
+                let Pair { pipelines, write_gap, .. } = self.pairs[usize::from(switch)];
+                let next = pipeline + 1;
+                if next < pipelines {
+                    let notice = Notice::Write { switch, token, pipeline: next };
+                    self.deliver(queue, now + write_gap, notice);
+                }
+            }
+            _ => {}
         }
         self.notices.push(notice);
     }
@@ -180,7 +202,8 @@ impl Controls {
 }
 
 impl Simulation {
-    /// Sends a table write to a switch: a notice says when to carry it out.
+    /// Sends a table write to a switch: a notice for each of its pipelines says when to carry it
+    /// out there.
     ///
     /// # Errors
     ///
@@ -188,7 +211,11 @@ impl Simulation {
     pub fn write(&mut self, switch: u16, token: u64) -> Result<(), String> {
         self.check_channel(switch)?;
         if self.switches.is_up(switch) {
-            self.controls.send(&mut self.queue, self.now, Notice::Write { switch, token });
+            self.controls.send(
+                &mut self.queue,
+                self.now,
+                Notice::Write { switch, token, pipeline: 0 },
+            );
         }
         Ok(())
     }

@@ -117,6 +117,15 @@ impl Simulation {
                 engines.len()
             ));
         }
+        for (number, (switch, engine)) in config.switches.iter().zip(&engines).enumerate() {
+            let (modelled, there) = (switch.pipelines, lock(engine).pipelines());
+            if modelled != there {
+                return Err(format!(
+                    "The configuration gives switch {number} {modelled} pipelines, and its program \
+                     runs in {there}."
+                ));
+            }
+        }
         let mut switches = Switches::new(config);
         let mut servers = Servers::new(config)?;
         let mut hosts = Hosts::new(config);
@@ -186,7 +195,9 @@ impl Simulation {
             Event::PacketOut { switch, life, frame } => {
                 self.packet_out_arrived(switch, life, frame, engines);
             }
-            Event::Control { message } => self.controls.arrive(message),
+            Event::Control { message } => {
+                self.controls.arrive(&mut self.queue, self.now, message);
+            }
         }
     }
 

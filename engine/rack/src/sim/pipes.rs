@@ -1,6 +1,7 @@
 //! What a switch takes beside running its program: pipelines of a limited rate, a latency, and a
 //! limited bandwidth for what goes round again.
 
+use netkv_dataplane::pipeline_of;
 use netkv_roles::Nanos;
 
 use super::config::SwitchConfig;
@@ -15,7 +16,8 @@ pub struct Pipes {
     gap: u64,
     /// Longest wait for a pipeline, in picoseconds.
     limit: u64,
-    /// When each pipeline takes the next packet, in picoseconds.
+    /// When each pipeline takes the next packet, in picoseconds; one entry for all of them if they
+    /// take turns.
     free_at: Vec<u64>,
     recirculation_picos_per_byte: u64,
     recirculation_free_at: u64,
@@ -26,12 +28,13 @@ pub struct Pipes {
 impl Pipes {
     /// Idle pipelines.
     pub fn new(config: &SwitchConfig) -> Self {
-        let gap = (1e12 / config.packet_rate).round() as u64;
+        let queues = if config.parallel { config.pipelines } else { 1 };
+        let gap = (queues as f64 * 1e12 / config.packet_rate).round() as u64;
         Self {
             latency: (config.latency_s * 1e9).round() as Nanos,
             gap,
             limit: gap.saturating_mul(config.queue_packets),
-            free_at: vec![0; config.pipelines],
+            free_at: vec![0; queues],
             recirculation_picos_per_byte: (8e12 / config.recirculation_bps).round() as u64,
             recirculation_free_at: 0,
             dropped: 0,
@@ -40,7 +43,7 @@ impl Pipes {
 
     /// A packet comes in on `port` at `now`: when it comes out, or none if it is dropped.
     pub fn enter(&mut self, now: Nanos, port: u16) -> Option<Nanos> {
-        let pipeline = usize::from(port) % self.free_at.len();
+        let pipeline = pipeline_of(port, self.free_at.len());
         let free_at = &mut self.free_at[pipeline];
         let now = now * PICOS;
         let start = now.max(*free_at);
@@ -68,11 +71,13 @@ impl Pipes {
 mod tests {
     use super::*;
 
-    fn pipes(pipelines: usize) -> Pipes {
+    fn pipes(pipelines: usize, parallel: bool) -> Pipes {
         Pipes::new(&SwitchConfig {
             latency_s: 500e-9,
-            packet_rate: 1e9,
+            packet_rate: 1e9 * pipelines as f64,
             pipelines,
+            parallel,
+            table_write_gap_s: 0.0,
             queue_packets: 3,
             recirculation_bps: 8e9,
         })
@@ -80,7 +85,7 @@ mod tests {
 
     #[test]
     fn a_pipeline_takes_a_packet_a_nanosecond_and_drops_what_waits_too_long() {
-        let mut pipes = pipes(2);
+        let mut pipes = pipes(2, true);
         assert_eq!(pipes.enter(0, 4), Some(500));
         assert_eq!(pipes.enter(0, 2), Some(501), "the same pipeline");
         assert_eq!(pipes.enter(0, 1), Some(500), "the other one");
@@ -90,8 +95,16 @@ mod tests {
     }
 
     #[test]
+    fn pipelines_that_take_turns_have_one_queue_and_the_rate_of_all() {
+        let mut pipes = pipes(4, false);
+        let out: Vec<_> = (0..6).map(|port| pipes.enter(0, port)).collect();
+        let expected = [Some(500), Some(500), Some(500), Some(500), None, None];
+        assert_eq!(out, expected, "a quarter of a nanosecond each, and three wait");
+    }
+
+    #[test]
     fn what_goes_round_again_shares_the_bandwidth() {
-        let mut pipes = pipes(1);
+        let mut pipes = pipes(1, true);
         assert_eq!(pipes.again(500, 100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
         assert_eq!(pipes.again(500, 100, 1), 1200, "behind the first");
         assert_eq!(pipes.again(5_000, 100, 2), 6_200);

@@ -1,0 +1,222 @@
+"""Table writes in a simulated switch of several pipelines: where they are, when, in what order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from netkv import _engine, resources, schemes
+from netkv.control import base
+from netkv.errors import UsageError
+from netkv.lab.spec import LabSpec, RackSpec
+from netkv.sim import config, profiles
+from netkv.sim.controller import SimController
+from netkv.sim.rack import SimRack
+from netkv.sim.tables import Tables
+
+MICROSECOND = 1000
+GAP = 300 * MICROSECOND
+ROUTE = "NetkvIngress.route.ipv4"
+
+
+@pytest.fixture(scope="module")
+def bundle() -> bytes:
+    return _engine.compile_p4(str(schemes.get("nocache").program_path), [str(resources.path("p4"))])
+
+
+class Writer(base.ControlPlane):
+    """Writes what it is told to at the start, and keeps what it hears."""
+
+    name = "writer"
+
+    def __init__(self, *writes: base.TableWrite) -> None:
+        self.writes = list(writes)
+        self.heard: list[tuple[int, base.TableWritten]] = []
+
+    def tables(self) -> Iterator[base.TableWrite]:
+        yield from self.writes
+
+    def ready(self) -> bool:
+        return True
+
+    def on_table_written(
+        self, now: base.Nanoseconds, written: base.TableWritten
+    ) -> Iterator[base.Action]:
+        self.heard.append((now, written))
+        return iter(())
+
+
+def route(write: int, ip: int, port: int = 1) -> base.InsertEntry:
+    return base.InsertEntry(write, ROUTE, {"dst": ip}, "NetkvIngress.route.forward", {"port": port})
+
+
+def no_route(write: int, ip: int) -> base.DeleteEntry:
+    return base.DeleteEntry(write, ROUTE, {"dst": ip})
+
+
+@dataclass
+class Rig:
+    """A switch and its controller; nobody else does anything."""
+
+    simulation: _engine.Simulation
+    switch: _engine.Switch
+    controller: SimController
+    writer: Writer
+    seen: list[tuple[int, list[int]]] = field(default_factory=list)
+    """Each time something reached the switch: when, and how many entries each pipeline has."""
+
+    def run(self, seconds: float = 0.1) -> None:
+        until = self.simulation.now() + round(seconds * 1e9)
+        while self.simulation.now() < until:
+            for notice in self.simulation.run(until):
+                if notice[0] == "write":
+                    self.controller.write_arrived(notice[2], notice[3])
+                    self.seen.append((self.simulation.now(), self.entries()))
+                elif notice[0] == "answered":
+                    self.controller.answered(notice[2])
+
+    def entries(self) -> list[int]:
+        pipelines = range(self.switch.pipelines)
+        return [len(self.switch.read_entries(pipeline=pipeline)) for pipeline in pipelines]
+
+
+@pytest.fixture
+def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
+    def make(pipelines: int, writer: Writer) -> Rig:
+        lab = LabSpec(servers=1, clients=1, pipelines=pipelines)  # type: ignore[arg-type]
+        spec = RackSpec(scheme="nocache", lab=lab)
+        profile = profiles.get("farreach-testbed")
+        model = profile.switch.model_copy(update={"table_write_gap": GAP / MICROSECOND})
+        profile = profile.model_copy(update={"switch": model})
+        switch = _engine.Switch(bundle, 1, "interpreter", pipelines)
+        document = config.rack_config(spec, "nocache", config.lay_out(spec), profile)
+        simulation = _engine.Simulation(json.dumps(document), [switch])
+        tables = Tables(switch, bundle)
+        controller = SimController(
+            simulation, 0, tables, lambda: writer, lambda _: None, lambda *_: None
+        )
+        return Rig(simulation, switch, controller, writer)
+
+    return make
+
+
+def test_a_write_reaches_a_pipeline_after_the_other_and_is_answered_after_the_last(
+    rig: Callable[[int, Writer], Rig],
+) -> None:
+    alone, four = (rig(pipelines, Writer(route(1, ip=7))) for pipelines in (1, 4))
+    for each in (alone, four):
+        each.controller.start([])
+        each.run()
+    (first, _), *_ = four.seen
+    assert four.seen == [
+        (first, [1, 0, 0, 0]),
+        (first + GAP, [1, 1, 0, 0]),
+        (first + 2 * GAP, [1, 1, 1, 0]),
+        (first + 3 * GAP, [1, 1, 1, 1]),
+    ]
+    ((answered_alone, _),) = alone.writer.heard
+    ((answered, written),) = four.writer.heard
+    assert written.ok
+    assert alone.seen == [(first, [1])]
+    assert answered == answered_alone + 3 * GAP
+
+
+def test_each_pipeline_gets_writes_in_the_order_in_which_they_were_given(
+    rig: Callable[[int, Writer], Rig],
+) -> None:
+    writes = [route(1, ip=7), no_route(2, ip=7), route(3, ip=7, port=2), route(4, ip=8)]
+    found = rig(2, Writer(*writes))
+    found.controller.start([])
+    found.run()
+    heard = found.writer.heard
+    assert [(each.write, each.ok) for _, each in heard] == [
+        (1, True),
+        (2, True),
+        (3, True),
+        (4, True),
+    ]
+    for pipeline in (0, 1):
+        actions = [entry["action"] for entry in found.switch.read_entries(pipeline=pipeline)]
+        ports = sorted(int.from_bytes(action[2][0], "big") for action in actions)
+        assert ports == [1, 2]
+
+
+def test_what_the_first_pipeline_refuses_comes_to_no_other(
+    rig: Callable[[int, Writer], Rig],
+) -> None:
+    found = rig(4, Writer(route(1, ip=7), route(2, ip=7, port=2)))
+    found.controller.start([])
+    found.run()
+    assert found.entries() == [1, 1, 1, 1]
+    heard = {each.write: each for _, each in found.writer.heard}
+    assert heard[1].ok
+    assert "has an entry with these matches already" in heard[2].error
+
+
+def test_a_switch_that_dies_between_two_pipelines_starts_empty(
+    rig: Callable[[int, Writer], Rig], bundle: bytes
+) -> None:
+    found = rig(2, Writer(route(1, ip=7)))
+    found.controller.start([])
+    while not found.seen:
+        found.run(10e-6)
+    assert found.entries() == [1, 0]
+    found.simulation.stop_switch(0)
+    found.controller.switch_stopped()
+    found.run()
+    assert found.entries() == [1, 0], "it has no power"
+    found.switch.load(bundle)
+    found.simulation.start_switch(0)
+    found.writer.writes.clear()
+    found.controller.switch_started()
+    found.run()
+    assert found.entries() == [0, 0]
+
+
+def test_a_write_is_in_all_pipelines_or_none_though_its_controller_dies(
+    rig: Callable[[int, Writer], Rig],
+) -> None:
+    found = rig(4, Writer(route(1, ip=7)))
+    found.controller.start([])
+    while not found.seen:
+        found.run(10e-6)
+    found.controller.die()
+    found.run()
+    assert found.entries() == [1, 1, 1, 1]
+    assert found.writer.heard == []
+
+
+def test_a_rack_of_several_pipelines_serves_every_key() -> None:
+    lab = LabSpec(servers=4, server_processes=4, clients=4, pipelines=4, profile="farreach-testbed")
+    rack = SimRack(RackSpec(scheme="nocache", lab=lab))
+    rack.take_program(
+        _engine.compile_p4(str(rack.scheme.program_path), [str(resources.path("p4"))])
+    )
+    rack.bring_up()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + 50_000_000)
+    sample = rack.take_sample()
+    assert sample.client.completed > 1_000
+    assert sample.client_statistics["linearizable"] is not False
+    assert sample.client_statistics["lost"] == 0
+
+
+def test_a_scheme_is_refused_more_pipelines_than_it_supports() -> None:
+    lab = LabSpec(pipelines=2)
+    with pytest.raises(UsageError) as caught:
+        SimRack(RackSpec(scheme="netcache", lab=lab))
+    assert "'netcache' runs on switches of 1 pipeline, but 'lab.pipelines' is 2" in str(
+        caught.value
+    )
+    assert "Schemes that run on 2: nocache" in str(caught.value)
+
+
+def test_a_model_that_does_not_fit_the_program_is_refused(bundle: bytes) -> None:
+    spec = RackSpec(scheme="nocache", lab=LabSpec(servers=1, clients=1, pipelines=2))
+    profile = profiles.get("farreach-testbed")
+    document = json.dumps(config.rack_config(spec, "nocache", config.lay_out(spec), profile))
+    with pytest.raises(ValueError, match="gives switch 0 2 pipelines, and its program runs in 1"):
+        _engine.Simulation(document, [_engine.Switch(bundle)])

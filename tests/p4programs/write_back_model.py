@@ -1,0 +1,206 @@
+"""What docs/farreach.md says of the switch ("What the switch does"), as a program that is plainly it.
+
+One instance, without snapshots' ways round: which pipeline has passed the snapshot point is told with
+each frame. A frame goes in as a message, what leaves comes out as messages.
+"""
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field, replace
+
+from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status
+
+LATE = "late"
+SERVER, CLIENT, CONTROLLER = "server", "client", "controller"
+
+SERVED = (1, 3)
+INVALID, VALID, TO_BE_EVICTED = 0, 1, 3
+
+
+def newer(a: int, b: int) -> bool:
+    """As numbers and generations are compared."""
+    return a != 0 and (b == 0 or 0 < (a - b) % (1 << 32) < 1 << 31)
+
+
+@dataclass
+class Entry:
+    """One place of the cache."""
+
+    generation: int = 0
+    validity: int = INVALID
+    retired: bool = False
+    floor: int = 0
+    number: int = 0
+    life: int = 0
+    latest: bool = False
+    dirty: bool = False
+    deleted: bool = False
+    value: bytes = b""
+    reported: int = 0
+
+    def store(self, message: Message, number: int, life: int) -> None:
+        self.deleted = bool(
+            message.op is Op.DELETE
+            or message.status is Status.NOT_FOUND
+            or (message.op is Op.FILL and message.stamp and message.stamp.bits & Bit.DELETED)
+        )
+        self.value = b"" if self.deleted else message.value[: message.length]
+        self.number, self.life, self.floor = number, life, number
+
+    def sequence(self) -> Stamp:
+        return Stamp(self.life, self.number) if self.number else Stamp()
+
+    def bits(self) -> Bit:
+        bits = Bit.LATEST if self.latest else Bit(0)
+        bits |= Bit.DIRTY if self.dirty else 0
+        bits |= Bit.DELETED if self.deleted else 0
+        return bits | (Bit.VALID if self.validity in SERVED else 0)
+
+
+@dataclass
+class Switch:
+    """The state of the rules, and the rules."""
+
+    life: int
+    lookup: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    entries: dict[int, Entry] = field(default_factory=lambda: defaultdict(Entry))
+    numbers: Counter[bytes] = field(default_factory=Counter)
+    seen: dict[tuple[int, int], tuple[int, Stamp | None]] = field(default_factory=dict)
+
+    def process(self, message: Message, snapshot: int = 0) -> list[tuple[str, Message]]:
+        """What leaves: to whom, and what."""
+        stamp = message.stamp
+        assert stamp
+        if message.op in (Op.PUT, Op.DELETE):
+            return self._write(message, stamp, snapshot)
+        if message.op is Op.GET:
+            return self._read(message)
+        if message.place is not None:
+            return [(CONTROLLER, self._control(message, stamp, message.place))]
+        self._reply(message, stamp, snapshot)
+        return [(CLIENT, message)]
+
+    def _this_life(self, life: int) -> bool:
+        return life in (self.life, self.life - 1) and life != 0
+
+    def _ours(self, key: bytes) -> Entry | None:
+        number, generation = self.lookup.get(key, (0, 0))
+        entry = self.entries[number]
+        return entry if generation and entry.generation == generation else None
+
+    # Rules 1 to 4
+
+    def _write(self, message: Message, stamp: Stamp, snapshot: int) -> list[tuple[str, Message]]:
+        key = message.key
+        self.numbers[key] += 1
+        mine = Stamp(self.life, self.numbers[key])
+        entry = self._ours(key)
+        fits = message.op is Op.DELETE or message.length <= 128
+        new = applied = False
+        if 1 <= message.sender <= 64:
+            cell = (message.sender, message.request % 1024)
+            known, answer = self.seen.get(cell, (None, None))
+            if known == message.request:
+                if answer is not None:
+                    return [(CLIENT, message.reply(stamp=answer, cache_hit=True))]
+            elif known is not None and 0 < (known - message.request) % (1 << 32) < 1 << 28:
+                return []
+            else:
+                new = True
+                applied = bool(
+                    entry and entry.validity == VALID and fits and self._this_life(stamp.life)
+                )
+                self.seen[cell] = (message.request, mine if applied else None)
+        if applied and entry:
+            out = []
+            if snapshot and entry.reported != snapshot:
+                entry.reported = snapshot
+                out = [(CONTROLLER, self._original(message, entry, snapshot))] * 3
+            entry.store(message, mine.number, self.life)
+            entry.latest = entry.dirty = True
+            return [*out, (CLIENT, message.reply(stamp=mine, cache_hit=True))]
+        if entry and (
+            entry.validity == TO_BE_EVICTED or (entry.validity == VALID and new and not fits)
+        ):
+            entry.latest, entry.floor = False, mine.number
+        past = stamp.life != 0 and not self._this_life(stamp.life)
+        return [(SERVER, replace(message, stamp=replace(mine, bits=Bit.PAST if past else Bit(0))))]
+
+    def _original(self, message: Message, entry: Entry, snapshot: int) -> Message:
+        stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
+        place = Place(self.lookup[message.key][0], snapshot)
+        value = {"value": entry.value, "length": len(entry.value)}
+        return replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+
+    # Rules 5 and 6 (nothing is sampled)
+
+    def _read(self, message: Message) -> list[tuple[str, Message]]:
+        entry = self._ours(message.key)
+        assert message.stamp
+        onward = replace(message, stamp=replace(message.stamp, generation=0, bits=Bit(0)))
+        if not entry or entry.validity not in SERVED:
+            return [(SERVER, onward)]
+        value = {"value": entry.value, "length": len(entry.value)}
+        if entry.latest:
+            stamp = replace(entry.sequence(), bits=Bit.DIRTY if entry.dirty else Bit(0))
+            status = Status.NOT_FOUND if entry.deleted else Status.OK
+            reply = message.reply(stamp=stamp, cache_hit=True, status=status, **value)
+            return [(CLIENT, reply)]
+        generation = entry.generation if entry.validity == VALID else 0
+        stamp = replace(message.stamp, generation=generation, bits=Bit(0))
+        if entry.dirty:
+            bits = Bit.EMBEDDED | (Bit.DELETED if entry.deleted else Bit(0))
+            stamp = replace(entry.sequence(), generation=generation, bits=bits)
+            return [(SERVER, replace(message, stamp=stamp, **value))]
+        return [(SERVER, replace(message, stamp=stamp))]
+
+    # Rule 7
+
+    def _reply(self, message: Message, stamp: Stamp, snapshot: int) -> None:
+        entry = self._ours(message.key)
+        if not entry or entry.validity not in SERVED:
+            return
+        number = stamp.number if self._this_life(stamp.life) else 0
+        is_record = message.op is Op.GET_REPLY and (
+            message.status is Status.NOT_FOUND
+            or (message.status is Status.OK and message.length <= 128)
+        )
+        if (
+            is_record
+            and entry.validity == VALID
+            and stamp.generation == entry.generation
+            and not stamp.bits & Bit.EMBEDDED
+            and (number == entry.floor or newer(number, entry.floor))
+            and (not snapshot or entry.reported == snapshot)
+        ):
+            entry.store(message, number, stamp.life)
+            entry.latest, entry.dirty = True, False
+        elif newer(number, entry.floor):
+            entry.latest, entry.floor = False, number
+
+    # Rule 8
+
+    def _control(self, message: Message, stamp: Stamp, place: Place) -> Message:
+        entry = self.entries[place.entry]
+        generation = stamp.generation
+        reply = message.reply(stamp=stamp, place=place)
+        if message.op is Op.FILL and newer(generation, entry.generation):
+            self.entries[place.entry] = entry = Entry(generation)
+            entry.store(message, stamp.number if self._this_life(stamp.life) else 0, stamp.life)
+            return reply
+        if generation == 0 or generation != entry.generation:
+            return replace(reply, status=Status.STALE)
+        told = replace(entry.sequence(), generation=generation, bits=entry.bits())
+        if not entry.retired:
+            if message.op is Op.VALIDATE and entry.validity == INVALID:
+                entry.validity = VALID
+            elif message.op is Op.EVICT:
+                entry.validity = TO_BE_EVICTED
+            elif message.op is Op.RETIRE:
+                entry.validity, entry.retired = INVALID, True
+        if message.op is Op.COUNT:
+            return replace(reply, place=Place(place.entry, 0))
+        if message.op not in (Op.EVICT, Op.LOAD):
+            return reply
+        if entry.reported and entry.reported == place.number:
+            told = replace(told, bits=told.bits | Bit.OVERWRITTEN)
+        return replace(reply, stamp=told, value=entry.value, length=len(entry.value))

@@ -1,8 +1,8 @@
 //! What is left of deleted keys, and when it may go (docs/farreach.md, "Server", rule 6).
 //!
 //! A tombstone keeps an older record of its key out of the store. It may go when there is no such
-//! record any more: every copy of one that a switch, a snapshot or a client had is gone with the
-//! HORIZON after the next, and no frame is under way for ten minutes.
+//! record any more: those that a snapshot or a client had are gone some HORIZONs later, and no frame
+//! is under way for ten minutes.
 //!
 //! The list is a server's memory of this life. A tombstone that it does not know (of a former life,
 //! or because there were too many) stays until somebody asks for its key. That costs a record in the
@@ -19,6 +19,11 @@ use crate::applied::is_forgotten;
 use crate::mutation::{Mutated, Mutation};
 use crate::{Actions, FORGET, MILLISECOND, Nanos, StoreCall, StoreOp, StoreResult};
 
+/// HORIZONs after which no snapshot and no client has a record from before a tombstone. A client
+/// that preserved one just before may have had the next RELEASE already, and drops it with the third
+/// after that, at the latest; the HORIZON after each RELEASE says that all clients have it. One
+/// HORIZON may have been under way when the tombstone was made.
+const HORIZONS: u64 = 5;
 /// Most tombstones that a server knows of; beyond it forgets the oldest.
 const MOST: usize = 1 << 20;
 /// So many are dropped at once, then there is a pause: requests do not wait long behind them.
@@ -109,7 +114,7 @@ impl Tombstones {
     /// Takes the first tombstone that may go at `now`.
     fn take_due(&mut self, now: Nanos, mutated: Mutated) -> Option<Tombstone> {
         while let Some(first) = self.order.front().copied() {
-            let passed = first.horizons + 2 <= self.horizons
+            let passed = first.horizons + HORIZONS <= self.horizons
                 || mutated.by(Mutation::DropTombstonesAtAnyHorizon);
             let old = now.saturating_sub(first.made) >= FORGET
                 || mutated.by(Mutation::DropYoungTombstones);

@@ -234,11 +234,14 @@ impl Server {
         let restore = write.op == Op::Restore;
         let unguarded = if restore { Mutation::RestoreAnything } else { Mutation::StoreUnguarded };
         let newer = self.is_later(write.stamp.sequence, stored) || self.mutated.by(unguarded);
-        if restore && (!newer || self.mutated.by(Mutation::AnswerRestoreEarly)) {
-            self.answer_guarded(key, &write, Status::Ok, stored, out);
+        let early =
+            if restore { Mutation::AnswerRestoreEarly } else { Mutation::AnswerBeforeStored };
+        if self.mutated.by(early) {
+            let sequence = stored.later(write.stamp.sequence);
+            self.answer_guarded(key, &write, Status::Ok, sequence, out);
         }
         if restore && !newer {
-            self.recycle(write.value);
+            self.end(key, write, Status::Ok, stored, out);
             return;
         }
         let (sender, request) = (write.sender, write.request);

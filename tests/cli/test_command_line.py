@@ -243,6 +243,15 @@ def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path:
     assert said.out.strip()
 
 
+def test_a_trace_names_the_pipelines_of_a_switch_that_has_several(netkv: Netkv) -> None:
+    frame = "ff" * 12 + "0800"
+    said = netkv("p4", "trace", "p4/nocache.p4", frame, "--port", "7", "--pipelines", "4")
+    assert "ingress of pipeline 3, port 7" in said.out
+    refused = netkv("p4", "trace", "p4/nocache.p4", frame, "--pipelines", "3")
+    assert refused.status == 2
+    assert "A switch has 1, 2 or 4 pipelines, not 3." in refused.err
+
+
 def test_trace_tells_every_step(netkv: Netkv, tmp_path: Path) -> None:
     said = netkv("p4", "trace", "p4/nocache.p4", "ff" * 12 + "0800", "--port", "1")
     assert said.status == 0

@@ -65,6 +65,28 @@ async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
         await rack.stop()
 
 
+async def test_a_switch_of_several_pipelines_serves_and_is_set_up_again(tmp_path: Path) -> None:
+    rack = Rack(spec("nocache", pipelines=4), tmp_path / "rack")
+    await rack.start()
+    try:
+        assert all(load > 0 for load in (await load(rack, 0.5)).server_load)
+        await rack.kill("switch")
+        await rack.start_node("switch")
+        sample = await load(rack, 1.0)
+        assert sample.client.completed > 50
+        assert sample.client.stale_reads == 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+    finally:
+        await rack.stop()
+
+
+def test_a_scheme_of_one_pipeline_is_refused_a_rack_of_several(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="'netcache' runs on switches of 1 pipeline"):
+        Rack(spec("netcache", pipelines=2), tmp_path / "rack")
+
+
 async def test_switch_that_starts_again_is_installed_again_and_caches_again(
     tmp_path: Path,
 ) -> None:

@@ -36,6 +36,21 @@ def test_sweep_is_every_combination_and_repeats_have_their_own_seed() -> None:
     assert runs[0].params == {"workload.zipf": 0.5, "lab.servers": 2}
 
 
+def test_a_scheme_that_cannot_have_so_many_pipelines_is_refused_before_anything_runs() -> None:
+    with pytest.raises(UsageError) as caught:
+        plan(loader.loads(TEXT, "f", ["lab.pipelines=2"]))
+    assert "'netcache' runs on switches of 1 pipeline, but 'lab.pipelines' is 2" in str(
+        caught.value
+    )
+    swept = loader.loads(TEXT.replace("lab.servers: [2, 4]", "lab.pipelines: [1, 4]"), "f")
+    with pytest.raises(UsageError, match=r"but 'lab.pipelines' is 4"):
+        plan(swept)
+    fine = plan(only_schemes(swept, ["nocache"]))
+    assert {run.scenario.lab.pipelines for run in fine} == {1, 4}
+    with pytest.raises(UsageError, match=r"'lab.pipelines' is 3; it should be 1, 2 or 4"):
+        loader.loads(TEXT, "f", ["lab.pipelines=3"])
+
+
 def test_choosing_a_scheme_drops_thresholds_and_plots_about_others() -> None:
     plots = "plots:\n  - {relative_to: {scheme: nocache}}\n  - {y: hit_ratio}\n"
     scenario = only_schemes(loader.loads(TEXT + plots, "f"), ["netcache"])

@@ -8,8 +8,7 @@ Rules
    to a former life mean nothing. What a controller had sent when it died reaches the switch all the
    same, unless the next one loads the program before.
 3. A table write happens when it reaches the switch: in the first pipeline at once, in the others
-   one after the other, and then its answer comes back through the channel. What a pipeline has
-   the others get, too, though the controller die meanwhile; a switch that dies forgets all.
+   one after the other; then its answer comes back through the channel.
 4. Saves go to a disk that outlives controllers (`disk`). One that is answered while the switch is
    away is heard of in the next life, as live.
 5. A controller may die between any two steps: `may_step` is asked before each frame, write, save.
@@ -56,11 +55,7 @@ class SimController:
         self._on_write = on_write
         self._may_step = may_step
         self._writes: dict[int, base.TableWrite] = {}
-        """On their way to the switch, by token."""
-        self._begun: dict[int, tuple[base.TableWrite, int]] = {}
-        """In some pipelines of the switch and on their way to the others, with the life (of
-        controller or switch) that asked for them."""
-        self._life = 0
+        """On their way to the switch, or to the last of its pipelines, by token."""
         self._answers: dict[int, base.TableWritten] = {}
         """On their way back."""
         self._token = 0
@@ -104,7 +99,6 @@ class SimController:
         """The switch is away; nothing is heard of it and nothing reaches it."""
         self._writes.clear()
         self._end()
-        self._begun.clear()
 
     def switch_started(self) -> None:
         """The switch is back with empty tables."""
@@ -127,7 +121,6 @@ class SimController:
 
     def replace(self) -> None:
         """Another controller takes over a switch whose program was loaded anew."""
-        self._begun.clear()
         self.control_plane = self._make()
         self._writes.clear()
         self._answers.clear()
@@ -163,19 +156,16 @@ class SimController:
 
     def write_arrived(self, token: int, pipeline: int) -> None:
         """A table write has reached a pipeline of the switch; it comes to them in order."""
-        if token in self._writes:
-            self._begun[token] = self._writes.pop(token), self._life
-        if token not in self._begun:
+        write = self._writes.get(token)
+        if write is None:
             return  # of a former life of the switch, or refused by an earlier pipeline
-        write, life = self._begun[token]
         error = self._tables.carry_out(write, pipeline)
         if not error and pipeline + 1 < self._tables.pipelines:
             return
-        del self._begun[token]
+        del self._writes[token]
         self._on_write(write, error)
-        if life == self._life:
-            self._answers[token] = base.TableWritten(write.write, not error, error)
-            self._simulation.answer(self._switch, token)
+        self._answers[token] = base.TableWritten(write.write, not error, error)
+        self._simulation.answer(self._switch, token)
 
     def answered(self, token: int) -> None:
         """The answer to a table write has come."""
@@ -185,7 +175,6 @@ class SimController:
 
     def _end(self) -> None:
         self._alive = False
-        self._life += 1
         self._due = None
         self._answers.clear()
 

@@ -14,6 +14,7 @@ from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
+from netkv.sim.disk import Disk
 from netkv.sim.rack import SimRack
 from netkv.sim.tables import Tables
 
@@ -96,7 +97,13 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
         simulation = _engine.Simulation(json.dumps(document), [switch])
         tables = Tables(switch, bundle)
         controller = SimController(
-            simulation, 0, tables, lambda: writer, lambda _: None, lambda *_: None
+            simulation,
+            0,
+            tables,
+            Disk(profile.control),
+            lambda: writer,
+            lambda _: None,
+            lambda *_: None,
         )
         return Rig(simulation, switch, controller, writer)
 

@@ -57,8 +57,8 @@ def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
     again = base.CloneSession(write=1, session=SESSION, port=3)
     forward = "NetkvIngress.route.forward"
     nowhere = base.ModifyEntry(2, ROUTE, {"dst": 1}, forward, {"port": 1})
-    assert "already" in tables.carry_out(again)
-    assert "no such entry" in tables.carry_out(nowhere)
+    assert "already" in tables.carry_out(again, 0)
+    assert "no such entry" in tables.carry_out(nowhere, 0)
     assert all(tables.write_message_bytes(write) > 0 for write in (again, nowhere))
 
 

@@ -1,13 +1,14 @@
 """The switch against the rules of docs/farreach.md, on random frames."""
 
-from dataclasses import replace
 from random import Random
+from typing import Any
 
 import pytest
 
-from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status
-from netkv.control.topology import CPU_PORT, key_hash
+from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status, encode
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
 from tests.p4programs import write_back_model as model
+from tests.p4programs.stf import packet_out
 from tests.p4programs.write_back import LIFE, REDIRECTED, TAKING_7, TAKING_8, TOPOLOGY, owned_by
 from tests.p4programs.write_back_switch import FarReachSwitch
 
@@ -25,6 +26,7 @@ class Traffic:
 
     def __init__(self, seed: int) -> None:
         self.random = Random(seed)
+        self.fresh = 0
 
     def life(self) -> int:
         return self.random.choice([LIFE] * 8 + [LIFE - 1, LIFE - 1, 0, LIFE - 2, LIFE + 1])
@@ -38,16 +40,20 @@ class Traffic:
 
     def read(self) -> Message:
         stamp = Stamp(self.life(), 0, self.random.randrange(3), Bit(self.random.randrange(256)))
-        return Message(Op.GET, self.key(), 1, 1, stamp=stamp)
+        return Message(Op.GET, self.key(), 1, 1, stamp=stamp, **self.nonsense())
+
+    def nonsense(self) -> dict[str, Any]:
+        """What a request may say, and nobody minds."""
+        status = self.random.choice([Status.OK] * 9 + list(Status))
+        return {"status": status, "cache_hit": self.random.random() < 0.1}
 
     def write(self) -> Message:
         op = self.random.choice([Op.PUT] * 3 + [Op.DELETE])
         value = self.value() if op is Op.PUT else b""
         request = self.random.choice([0, 1, 2, 3]) + 1024 * self.random.choice([0, 1, 2, 1 << 18])
         sender = self.random.choice([1, 2, 3, 4, 5, 6, 7, 8, 64, 65, 0])
-        # Most writes are new ones.
-        if self.random.random() < 0.7:
-            self.fresh = getattr(self, "fresh", 5000) + 1
+        if self.random.random() < 0.7:  # most writes are new ones
+            self.fresh += 1
             request, sender = self.fresh, 9
         stamp = Stamp(self.life(), 0)
         return Message(op, self.key(), request, sender, stamp=stamp, length=len(value), value=value)
@@ -91,28 +97,27 @@ class Both:
         self.instance(key).lookup[key] = (entry, generation)
 
     def compare(self, port: int, message: Message) -> str:
-        """One frame through both; what became of it."""
-        rules = self.instance(message.key)
-        snapshot = PORTS.get(port, 0)
+        """One frame through both, byte by byte; what became of it."""
+        owner, client = TOPOLOGY.owner(message.key), client_ip(1)
+        route = (owner.ip, client) if message.op & 1 else (client, SERVICE_IP)
         if message.place is not None:
-            found = self.switch.control(message)
-        elif message.op in (Op.GET, Op.PUT, Op.DELETE):
-            found = self.switch.ask(port, message)
+            found = self.switch.process(port, packet_out(0) + encode(message))
+            route = (CONTROLLER_IP, SERVICE_IP)
         else:
-            found = self.switch.reply(port, message)
-        expected = rules.process(message, snapshot)
-        ports = {
-            model.SERVER: TOPOLOGY.owner(message.key).port,
-            model.CLIENT: 1 if message.op & 1 else port,
-            model.CONTROLLER: CPU_PORT,
-        }
-        shown = [(ports[whom], unpadded(out)) for whom, out in expected]
-        assert [(at, unpadded(out)) for at, out in found] == shown, message
-        return " ".join(f"{whom}:{out.op.name}:{out.status.name}" for whom, out in expected)
-
-
-def unpadded(message: Message) -> Message:
-    return replace(message, value=message.value[: message.length])
+            found = self.switch.process(port, encode(message, *route))
+        outcome = self.instance(message.key).process(message, PORTS.get(port, 0))
+        expected = []
+        for whom, out in outcome:
+            if whom == model.SERVER:
+                expected.append((owner.port, encode(out, client, owner.ip)))
+            elif whom == model.CONTROLLER and out.op is Op.ORIGINAL:
+                expected.append((CPU_PORT, encode(out, client, CONTROLLER_IP)))
+            elif out is message:
+                expected.append((1, encode(out, *route)))
+            else:
+                expected.append((port, encode(out, SERVICE_IP, route[0])))
+        assert found == expected, message
+        return " ".join(f"{whom}:{out.op.name}:{out.status.name}" for whom, out in outcome)
 
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])

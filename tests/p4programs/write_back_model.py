@@ -1,6 +1,6 @@
-"""What docs/farreach.md says of the switch ("What the switch does"), as a program that is plainly it.
+"""What docs/farreach.md says of the switch ("What the switch does"), plainly as a program.
 
-One instance, without snapshots' ways round: which pipeline has passed the snapshot point is told with
+One instance, without the ways round of snapshots: which of them the pipeline has begun is told with
 each frame. A frame goes in as a message, what leaves comes out as messages.
 """
 
@@ -129,7 +129,8 @@ class Switch:
         stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
         place = Place(self.lookup[message.key][0], snapshot)
         value = {"value": entry.value, "length": len(entry.value)}
-        return replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        original = replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        return replace(original, status=Status.OK, cache_hit=False)
 
     # Rules 5 and 6 (nothing is sampled)
 

@@ -1,4 +1,4 @@
-"""What a controller relies on at FarReach's switch: names, counters of drops, and the snapshot point."""
+"""What a controller relies on at FarReach's switch: names, counters, and the snapshot point."""
 
 import re
 from dataclasses import replace
@@ -21,7 +21,7 @@ DROPS, LATE_DROPS = "NetkvIngress.drop.reasons", "NetkvEgress.drop.reasons"
 
 
 def test_the_tables_are_those_of_the_document() -> None:
-    """Names and widths of tables, keys, actions and parameters, by which controllers are written."""
+    """Names and widths of tables, keys, actions and parameters: controllers are written by them."""
     schema = FarReachSwitch(1).names.schema
     section = DOCUMENT.read_text().split("## Tables\n")[1].split("\n## ")[0].replace("`", "")
     rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| Netkv")]
@@ -185,6 +185,27 @@ def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_ha
         assert (at, forwarded.op) == (owner, Op.PUT)
         ((at, missed),) = switch.ask(port, read(key, 20 + port, stamp=Stamp(LIFE)))
         assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(LIFE))
+
+
+def test_a_frame_is_sent_round_once_whatever_the_table_says() -> None:
+    rack = Rack(2)
+    rack.phase(1, (0, "redirect"), (1, "redirect"))
+    for port in (1, 2):
+        assert len(rack.switch.ask(port, write((1).to_bytes(16), b"v", port))) == 1
+    assert rack.switch.engine.statistics()["recirculated"] == 2
+
+
+def test_every_row_of_the_sketch_counts() -> None:
+    switch = FarReachSwitch(1)
+    settings = SETTINGS | {"sample_below": 65_536}
+    switch.set("NetkvIngress.settings.settings", "NetkvIngress.settings.configure", settings)
+    for number in range(100):
+        switch.ask(1, read(number.to_bytes(16)))
+    for row in range(4):
+        register = switch.names.schema.registers.named(f"NetkvEgress.sketch.row{row}.cells")
+        cells = [int.from_bytes(cell) for _, cell in switch.engine.read_register(register.id)]
+        assert sum(cell & 0xFFFF for cell in cells) == 100
+        assert {cell >> 16 for cell in cells} == {0, SETTINGS["epoch"]}
 
 
 def test_an_answer_without_its_clone_session_is_lost_and_counted() -> None:

@@ -292,6 +292,11 @@ def refused(stf: WriteBackStf) -> None:
             stf.packet(port, frame[:head] + cut)
     stf.say("none of that has done anything")
     stf.tells(Op.LOAD, key, 510, Stamp(LIFE, 3, generation, Bit.VALID), b"safe")
+    stf.say("an answer has no UDP checksum, whatever the request had")
+    request = read(key, 1, 1, Stamp(LIFE))
+    number = stf.written(key, b"sum")
+    stf.packet(1, changed(encode(request, CLIENT_1, SERVICE_IP), 40, 0xAB, False))
+    stf.answered(found(request, b"sum", Stamp(LIFE, number, 0, Bit.DIRTY)))
     stf.say(
         "more bytes than needed are no harm: what follows the datagram is the receiver's to cut"
     )
@@ -300,7 +305,6 @@ def refused(stf: WriteBackStf) -> None:
     number = stf.numbered(key)
     answer = longer.reply(stamp=Stamp(LIFE, number), cache_hit=True)
     stf.expect(1, encode(answer, SERVICE_IP, CLIENT_1) + b"p" * 16)
-    request = read(key, 1, 1, Stamp(LIFE))
     stf.ask(request)
     hit = found(request, FULL[:16], Stamp(LIFE, number, 0, Bit.DIRTY))
     stf.answered(replace(hit, length=10))

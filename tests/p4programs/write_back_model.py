@@ -1,6 +1,6 @@
-"""What docs/farreach.md says of the switch ("What the switch does"), as a program that is plainly it.
+"""What docs/farreach.md says of the switch ("What the switch does"), plainly as a program.
 
-One instance, without snapshots' ways round: which pipeline has passed the snapshot point is told with
+One instance, without the ways round of snapshots: which of them the pipeline has begun is told with
 each frame. A frame goes in as a message, what leaves comes out as messages.
 """
 
@@ -40,7 +40,7 @@ class Entry:
     def store(self, message: Message, number: int, life: int) -> None:
         self.deleted = bool(
             message.op is Op.DELETE
-            or message.status is Status.NOT_FOUND
+            or (message.op is Op.GET_REPLY and message.status is Status.NOT_FOUND)
             or (message.op is Op.FILL and message.stamp and message.stamp.bits & Bit.DELETED)
         )
         self.value = b"" if self.deleted else message.value[: message.length]
@@ -82,7 +82,7 @@ class Switch:
     def _this_life(self, life: int) -> bool:
         return life in (self.life, self.life - 1) and life != 0
 
-    def _ours(self, key: bytes) -> Entry | None:
+    def ours(self, key: bytes) -> Entry | None:
         number, generation = self.lookup.get(key, (0, 0))
         entry = self.entries[number]
         return entry if generation and entry.generation == generation else None
@@ -93,7 +93,7 @@ class Switch:
         key = message.key
         self.numbers[key] += 1
         mine = Stamp(self.life, self.numbers[key])
-        entry = self._ours(key)
+        entry = self.ours(key)
         fits = message.op is Op.DELETE or message.length <= 128
         new = applied = False
         if 1 <= message.sender <= 64:
@@ -129,12 +129,13 @@ class Switch:
         stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
         place = Place(self.lookup[message.key][0], snapshot)
         value = {"value": entry.value, "length": len(entry.value)}
-        return replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        original = replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
+        return replace(original, status=Status.OK, cache_hit=False)
 
     # Rules 5 and 6 (nothing is sampled)
 
     def _read(self, message: Message) -> list[tuple[str, Message]]:
-        entry = self._ours(message.key)
+        entry = self.ours(message.key)
         assert message.stamp
         onward = replace(message, stamp=replace(message.stamp, generation=0, bits=Bit(0)))
         if not entry or entry.validity not in SERVED:
@@ -156,7 +157,7 @@ class Switch:
     # Rule 7
 
     def _reply(self, message: Message, stamp: Stamp, snapshot: int) -> None:
-        entry = self._ours(message.key)
+        entry = self.ours(message.key)
         if not entry or entry.validity not in SERVED:
             return
         number = stamp.number if self._this_life(stamp.life) else 0

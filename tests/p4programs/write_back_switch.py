@@ -7,11 +7,11 @@ from pathlib import Path
 from netkv import _engine
 from netkv.control import base
 from netkv.control.messages import Message, decode, encode
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip
+from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import Tables
 from tests.p4programs.stf import packet_out
-from tests.p4programs.write_back import LIFE, TOPOLOGY, tables
+from tests.p4programs.write_back import LIFE, tables
 
 PROGRAM = Path(__file__).parents[2] / "p4/farreach.p4"
 SETTINGS = {"sample_below": 0, "hot_threshold": 0xFFFF, "epoch": 1, "open": 1}
@@ -47,19 +47,19 @@ class FarReachSwitch:
         match = {"key": int.from_bytes(key)}
         self.write(base.InsertEntry(0, "NetkvIngress.lookup.cache", match, action, params))
 
-    def ask(self, port: int, message: Message) -> list[tuple[int, Message]]:
-        """A client's request that comes in at `port`; what leaves, and where."""
-        return self._process(port, encode(message, client_ip(1), SERVICE_IP))
+    def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """What leaves, and where; the packet-in header is taken off."""
+        return [
+            (at, out[2:] if at == CPU_PORT else out) for at, out in self.engine.process(port, frame)
+        ]
 
-    def reply(self, port: int, message: Message) -> list[tuple[int, Message]]:
-        """A server's reply to client 1."""
-        owner = TOPOLOGY.owner(message.key)
-        return self._process(port, encode(message, owner.ip, client_ip(1)))
+    def ask(self, port: int, message: Message) -> list[tuple[int, Message]]:
+        """A request of client 1 that comes in at `port`; what leaves, and where."""
+        return self._messages(port, encode(message, client_ip(1), SERVICE_IP))
 
     def control(self, message: Message) -> list[tuple[int, Message]]:
         """The controller's message."""
-        frame = packet_out(0) + encode(message, CONTROLLER_IP, SERVICE_IP)
-        return self._process(CPU_PORT, frame)
+        return self._messages(CPU_PORT, packet_out(0) + encode(message))
 
     def drops(self, counter: str) -> dict[int, int]:
         """Frames that were dropped, by reason."""
@@ -67,9 +67,5 @@ class FarReachSwitch:
         cells = self.engine.read_counter(counter_id)
         return {index: packets for index, packets, _ in cells if packets}
 
-    def _process(self, port: int, frame: bytes) -> list[tuple[int, Message]]:
-        out = []
-        for left_at, frame_out in self.engine.process(port, frame):
-            payload = frame_out[2:] if left_at == CPU_PORT else frame_out
-            out.append((left_at, decode(payload).message))
-        return out
+    def _messages(self, port: int, frame: bytes) -> list[tuple[int, Message]]:
+        return [(at, decode(out).message) for at, out in self.process(port, frame)]

@@ -2,7 +2,9 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Bit, Message, Op, Stamp
+from netkv.control.messages import Bit, Message, Op, Stamp, encode
+from netkv.control.topology import CONTROLLER_IP
+from tests.p4programs.stf import CLIENT_1, SERVERS
 from tests.p4programs.write_back import (
     FULL,
     LIFE,
@@ -42,6 +44,13 @@ def numbers(stf: WriteBackStf) -> None:
     for expected in (0xFFFFFFFE, 0xFFFFFFFF, 1, 2):
         message = write(two, b"round", stf.fresh(), stamp=Stamp(LIFE))
         assert stf.forwarded(message) == expected
+    stf.say(
+        "whatever address a request names, it goes to the owner: there is no way past the cache"
+    )
+    for address in (SERVERS[0], SERVERS[2], CONTROLLER_IP, 0x0A0A0A0A):
+        message = write(one, b"direct", stf.fresh(), stamp=Stamp(LIFE))
+        stf.packet(1, encode(message, CLIENT_1, address))
+        stf.reaches(message)
     stf.say("what a client writes into the stamp is put right; a life that is past is told")
     for life, bits in (
         (0, 0),
@@ -219,13 +228,29 @@ def not_applied(stf: WriteBackStf) -> None:
         stf.missed(evicting, Stamp(LIFE, number, 0, Bit.EMBEDDED), b"kept")
         record = replace(record, bits=Bit.DIRTY | Bit.VALID)
         stf.tells(Op.EVICT, evicting, 13, record, b"kept")
+    stf.say("to be evicted: a late copy of a write does nothing, and one that was applied neither")
+    late = owned_by(0, 150)
+    generation = stf.fill(late, 14)
+    stf.forwarded(write(late, b"new", 4000, 20, Stamp(0)))
+    first = write(late, b"kept", 1, 21, Stamp(LIFE))
+    stf.came(1, first)
+    stamp = Stamp(LIFE, stf.numbered(late))
+    stf.answer(1, applied(first, stamp))
+    record = replace(stamp, generation=generation, bits=Bit.LATEST | Bit.DIRTY | Bit.VALID)
+    stf.tells(Op.EVICT, late, 14, record, b"kept")
+    stf.ask(write(late, b"late", 4000 - 1024, 20, Stamp(LIFE)))
+    stf.numbered(late)
+    stf.came(1, first)
+    stf.numbered(late)
+    stf.answer(1, applied(first, stamp))
+    stf.hit(late, b"kept", replace(stamp, bits=Bit.DIRTY))
 
 
 def round_the_numbers(stf: WriteBackStf) -> None:
     """An entry goes on over the end of the numbers."""
     stf.say("numbers go round while the entry is written")
     key = owned_by(1, 5)
-    stf.fill(key, 14)
+    stf.fill(key, 15)
     stf.count_from(key, 0xFFFFFFFE)
     for expected in (0xFFFFFFFF, 1, 2):
         assert stf.written(key, b"%d" % expected) == expected

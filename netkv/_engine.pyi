@@ -648,6 +648,7 @@ class StorageBackend(Protocol):
 
         Keys are 16 bytes; the servers of one process own different ones. Those that begin with
         b"netkv:" are the node's own: which data set this is, and which requests were carried out.
+        For a scheme that writes back a value is what docs/architecture.md calls a record.
         Returns one result for each: the value of a get (None: not found); for put and delete
         anything. What was written must be durable when this returns, as far as the back end
         promises durability at all: the replies leave right after. After a crash the writes of a
@@ -661,7 +662,8 @@ class ServerNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache" or "netcache");
+        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache", "netcache" or
+        "farreach");
         "partitions" (indices of the servers in this process), "servers" (how many there are in
         all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
         first, which clients know; "seed" (of the run; the data set does not depend on it);
@@ -675,7 +677,8 @@ class ServerNode:
 
         A back end that holds the data set already (a mark is written when it is complete) is not
         loaded again, so that a restarted server has what was written, and knows which requests it
-        has carried out; one with another data set or damaged records raises OSError.
+        has carried out; one with another data set, of a scheme that keeps other records, or with
+        damaged ones raises OSError.
         """
 
     def stop(self) -> None: ...
@@ -697,8 +700,11 @@ class ServerNode:
         "served", "reads", "writes", "deletes", "dropped" (no room in the queue of a rate-limited
         server), "overloaded" (too many writes wait for one key), "duplicates", "late",
         "malformed", "wrong_partition", "unexpected", "slow_writes", "updates" and "retries" (of
-        frames to switch and controller), "failures" (of the store), and what is so now:
-        "cached_keys", "busy_keys".
+        frames to switch and controller), "failures" (of the store); with FarReach "offers" (hot
+        records, to the controller), "restored" (its records that were newer), "guarded" (writes
+        without effect, because a newer one was there), "unknown" (writes of an earlier life of the
+        switch) and "dropped_tombstones"; and what is so now: "tombstones" (that it may drop some
+        day), "cached_keys", "busy_keys".
         """
 
 class ClientNode:

@@ -66,12 +66,17 @@ def kv_frame(
     request: int,
     key: bytes,
     mark: tuple[int, int, int] | None = None,
+    stamp: tuple[int, int, int, int] | None = None,
     value: bytes = b"",
 ) -> bytes:
-    """A frame of docs/wire-format.md; `mark` is generation, version, bitmap."""
-    kv = struct.pack("!BBBBHHI", 1, op, 1 if mark else 0, 0, len(value), sender, request) + key
+    """A frame of docs/wire-format.md; `mark` is generation, version, bitmap; `stamp` is life,
+    number, generation, bits."""
+    flags = (1 if mark else 0) | (4 if stamp else 0)
+    kv = struct.pack("!BBBBHHI", 1, op, flags, 0, len(value), sender, request) + key
     if mark:
         kv += struct.pack("!IIB", *mark)
+    if stamp:
+        kv += struct.pack("!IIIB", *stamp)
     kv += value + bytes(-len(value) % 16)
     udp = struct.pack("!HHHH", 5008, 5008, 8 + len(kv), 0)
     ip = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(kv), 0, 0, 64, 17, 0) + source + destination

@@ -23,6 +23,8 @@ from tests.live.local_rack import client_ip, free_ports, kv_frame, server_ip
 GET, PUT, DELETE = 0x00, 0x02, 0x04
 OK, NOT_FOUND = 0, 1
 KV = 42
+KV_BYTES, STAMP_BYTES = 28, 13
+STAMPED = 0x04
 A, B, READER = 1, 2, 3
 
 SERVE = """
@@ -51,8 +53,7 @@ class Request:
     def value(self) -> bytes:
         return b"%8d %8d" % (self.client, self.number) if self.op == PUT else b""
 
-    @property
-    def frame(self) -> bytes:
+    def frame(self, stamp: tuple[int, int, int, int] | None) -> bytes:
         return kv_frame(
             source=client_ip(self.client),
             destination=server_ip(0),
@@ -60,6 +61,7 @@ class Request:
             sender=self.client,
             request=self.number,
             key=self.key,
+            stamp=stamp,
             value=self.value,
         )
 
@@ -69,15 +71,16 @@ Replies = dict[tuple[int, int], tuple[int, bytes]]
 
 
 class Clients:
-    """The clients of one server, without a switch in between."""
+    """The clients of one server, without a switch in between. Where one would number the writes,
+    each copy gets a number of its own."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path, scheme: str) -> None:
         server, peer = free_ports(2)
         self.database = database
         self.config: dict[str, Any] = {
             "bind": f"127.0.0.1:{server}",
             "peer": f"127.0.0.1:{peer}",
-            "scheme": "nocache",
+            "scheme": scheme,
             "partitions": [0],
             "servers": 1,
             "keys": 10,
@@ -90,6 +93,7 @@ class Clients:
         self._socket.bind(("127.0.0.1", peer))
         self._server = ("127.0.0.1", server)
         self._reads = 0
+        self._number = 0
 
     def close(self) -> None:
         self._socket.close()
@@ -109,7 +113,9 @@ class Clients:
 
     def send(self, requests: Sequence[Request]) -> None:
         for request in requests:
-            self._socket.sendto(request.frame, self._server)
+            self._number += 1
+            stamp = (1, self._number, 0, 0) if self.config["scheme"] == "farreach" else None
+            self._socket.sendto(request.frame(stamp), self._server)
 
     def receive(self, patience: float) -> Replies:
         """What has come, or comes first within `patience` seconds."""
@@ -124,7 +130,8 @@ class Clients:
             length = int.from_bytes(frame[KV + 4 : KV + 6], "big")
             sender = int.from_bytes(frame[KV + 6 : KV + 8], "big")
             number = int.from_bytes(frame[KV + 8 : KV + 12], "big")
-            replies[sender, number] = frame[KV + 3], frame[KV + 28 :][:length]
+            value = KV + KV_BYTES + (STAMP_BYTES if frame[KV + 2] & STAMPED else 0)
+            replies[sender, number] = frame[KV + 3], frame[value:][:length]
 
     def ask(self, requests: Sequence[Request]) -> Replies:
         """Send requests, again and again as clients do, until all are answered."""
@@ -153,9 +160,9 @@ class Clients:
         return found
 
 
-@pytest.fixture
-def clients(tmp_path: Path) -> Iterator[Clients]:
-    clients = Clients(tmp_path / "db")
+@pytest.fixture(params=["nocache", "farreach"])
+def clients(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Clients]:
+    clients = Clients(tmp_path / "db", request.param)
     yield clients
     clients.close()
 

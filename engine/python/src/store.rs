@@ -38,8 +38,11 @@ impl PythonStore {
         for call in batch.calls() {
             let (kind, value) = match self.format.plain(&call) {
                 PlainCall::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
-                PlainCall::Put(parts) => {
-                    (pyo3::intern!(py, "put"), bytes_of(py, parts)?.into_any())
+                PlainCall::Put(value, None) => {
+                    (pyo3::intern!(py, "put"), PyBytes::new(py, value).into_any())
+                }
+                PlainCall::Put(value, Some(trailer)) => {
+                    (pyo3::intern!(py, "put"), joined(py, value, &trailer)?.into_any())
                 }
                 PlainCall::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
             };
@@ -67,11 +70,9 @@ impl PythonStore {
             let result = result?;
             match call.op {
                 StoreOp::Get => {
-                    let record = match result.is_none() {
-                        true => None,
-                        false => Some(result.cast::<PyBytes>()?.as_bytes()),
-                    };
-                    let found = self.format.found(&call.key, record);
+                    let record =
+                        if result.is_none() { None } else { Some(result.cast::<PyBytes>()?) };
+                    let found = self.format.found(&call.key, record.map(|it| it.as_bytes()));
                     done(index, found.map_err(PyValueError::new_err)?);
                 }
                 StoreOp::Put | StoreOp::Delete => done(index, StoreResult::Done),

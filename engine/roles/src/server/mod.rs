@@ -30,6 +30,7 @@ mod coherence;
 mod config;
 mod control;
 mod offers;
+mod queries;
 mod questions;
 mod requests;
 mod sequences;

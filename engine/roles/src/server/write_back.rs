@@ -18,22 +18,18 @@
 //!    answered when the store has it, and so is FETCH, a read. Where the store fails they get no
 //!    answer, so that the controller asks again.
 //!
-//! Where it lives: this module has the rules above, `offers` and `tombstones` what else is FarReach's
-//! alone; `requests` calls it.
+//! Where it lives: this module has rules 1, 2, 5 and 6, `queries` rules 3 and 4; `offers` and
+//! `tombstones` have what else is FarReach's alone; `requests` calls them.
 
-use netkv_wire::{
-    FrameView, Key, MAX_CACHED_VALUE, MAX_VALUE, Message, Op, Sequence, Stamp, Status, bits,
-};
+use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Sequence, Stamp, Status, bits};
 
 use super::Server;
-use super::state::{Call, Embedded, Query, Step, Write};
+use super::state::{Call, Step, Write};
 use super::window::Seen;
 use crate::mutation::Mutation;
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult, is_reserved};
 
 impl Server {
-    // ------------------------------------------------------------------ requests of clients
-
     /// Whether a client's request can have passed a switch that writes back: it is stamped, and if
     /// it is a write, the switch has numbered it.
     pub(super) fn is_numbered(&self, frame: &FrameView<'_>) -> bool {
@@ -41,120 +37,11 @@ impl Server {
         frame.stamp().is_some_and(numbered)
     }
 
-    /// Asks the store for the record of a key, for a read, a FETCH or a copy of a write.
-    pub(super) fn query(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
-        let stamp = frame.stamp().unwrap_or_default();
-        let embedded = (frame.op() == Op::Get && stamp.has(bits::EMBEDDED)).then(|| {
-            let deleted = stamp.has(bits::DELETED);
-            Box::new(Embedded { sequence: stamp.sequence, deleted, value: frame.value().to_vec() })
-        });
-        let key = frame.key();
-        let query = Query {
-            op: frame.op(),
-            asker: frame.source(),
-            sender: frame.sender(),
-            request: frame.request(),
-            key,
-            generation: stamp.generation,
-            hot: stamp.has(bits::HOT),
-            embedded,
-        };
-        let call = self.calls.add(Call::Query(query));
-        out.get(call, key);
-    }
-
-    /// The store has told the record.
-    pub(super) fn on_queried(
-        &mut self,
-        now: Nanos,
-        query: Query,
-        result: StoreResult<'_>,
-        out: &mut Actions,
-    ) {
-        let (found, sequence) = match result {
-            StoreResult::Value(value, sequence) => (Some(value), sequence),
-            StoreResult::NotFound(sequence) => {
-                self.note_tombstone(now, &query.key, sequence);
-                (None, sequence)
-            }
-            StoreResult::Done | StoreResult::Failed => {
-                if query.op == Op::Get {
-                    self.tell(&query, Status::Rejected, Stamp::default(), &[], out);
-                }
-                return;
-            }
-        };
-        let Query { generation, hot, .. } = query;
-        match (&query.embedded, query.op) {
-            (Some(it), _) if self.is_embedded_newer(it.sequence, sequence) => {
-                let deleted = it.deleted;
-                let bits = bits::EMBEDDED | if deleted { bits::DELETED } else { 0 };
-                let stamp = Stamp { sequence: it.sequence, generation, bits };
-                let status = if deleted { Status::NotFound } else { Status::Ok };
-                self.tell(&query, status, stamp, &it.value, out);
-            }
-            (_, Op::Get | Op::Fetch) => {
-                let tombstone = found.is_none() && sequence != Sequence::default();
-                let bits = if tombstone { bits::DELETED } else { 0 };
-                let stamp = Stamp { sequence, generation, bits };
-                let (status, value) = match found {
-                    None => (Status::NotFound, &[][..]),
-                    Some(value) if query.op == Op::Fetch && value.len() > MAX_CACHED_VALUE => {
-                        (Status::TooLarge, &[][..])
-                    }
-                    Some(value) => (Status::Ok, value),
-                };
-                self.tell(&query, status, stamp, value, out);
-            }
-            _ => self.tell(&query, Status::Ok, Stamp { sequence, generation, bits: 0 }, &[], out),
-        }
-        if hot {
-            self.offer(now, &query.key, sequence, found, out);
-        }
-    }
-
-    fn is_embedded_newer(&self, embedded: Sequence, stored: Sequence) -> bool {
-        let newer = self.is_later(embedded, stored) || self.mutated.by(Mutation::AnswerEmbedded);
-        newer && !self.mutated.by(Mutation::IgnoreEmbedded)
-    }
-
-    fn tell(&self, query: &Query, status: Status, stamp: Stamp, value: &[u8], out: &mut Actions) {
-        let op = query.op.reply();
-        let message = Message::request(
-            self.address(),
-            query.asker,
-            op,
-            query.sender,
-            query.request,
-            query.key,
-        );
-        out.send(&message.with_value(value).with_status(status).with_stamp(stamp));
-    }
-
-    /// A copy of a write that was carried out tells what is stored now (rule 3).
-    pub(super) fn answer_copy(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
-        let stamp = frame.stamp().unwrap_or_default();
-        let mut sequence = self.sequences.get(&frame.key());
-        if self.mutated.by(Mutation::LeaveCopiesUnnumbered) {
-            sequence = Some(Sequence::default());
-        }
-        match sequence {
-            Some(sequence) if !stamp.has(bits::HOT) => {
-                let stamp = Stamp { sequence, bits: 0, ..stamp };
-                let reply = frame.reply(Status::Ok).with_stamp(stamp);
-                out.send(&Message { source: self.address(), ..reply });
-            }
-            _ => self.query(frame, out),
-        }
-    }
-
     /// Whether nobody can tell if a write that nothing is known of was carried out (rule 5).
     pub(super) fn is_unknown(&self, frame: &FrameView<'_>, seen: Seen<Status>) -> bool {
         let past = frame.stamp().is_some_and(|stamp| stamp.has(bits::PAST));
         past && seen == Seen::New && !self.mutated.by(Mutation::DoPastWrites)
     }
-
-    // ------------------------------------------------------------- requests of the controller
 
     /// The controller wants a record to be stored, unless there is a newer one (rule 6).
     pub(super) fn on_restore(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
@@ -181,18 +68,6 @@ impl Server {
         let write = self.write_of(now, frame);
         self.take_up(now, &key, write, out);
     }
-
-    /// The controller wants to know a record.
-    pub(super) fn on_fetch(&mut self, frame: &FrameView<'_>, out: &mut Actions) {
-        if is_reserved(&frame.key()) {
-            self.stats.unexpected += 1;
-            self.refuse(frame, Status::Rejected, out);
-        } else {
-            self.query(frame, out);
-        }
-    }
-
-    // ------------------------------------------------------------------------------- writes
 
     /// Begins with a write: what is stored must be known (rule 1).
     pub(super) fn start_guarded(&mut self, now: Nanos, key: &Key, write: Write, out: &mut Actions) {
@@ -351,7 +226,7 @@ impl Server {
     }
 
     /// Whether one sequence is newer than another.
-    fn is_later(&self, one: Sequence, other: Sequence) -> bool {
+    pub(super) fn is_later(&self, one: Sequence, other: Sequence) -> bool {
         if self.mutated.by(Mutation::PlainSequences) {
             return (one.life, one.number) > (other.life, other.number);
         }

@@ -4,7 +4,8 @@ use netkv_roles::{Scheme, Server, ServerConfig};
 use netkv_wire::{CONTROLLER_SENDER, Op, Sequence, Stamp, Status, bits, partition};
 use netkv_workload::key_of;
 
-use crate::rig::{Ask, INITIAL, Rig, at};
+use crate::ask::{Ask, INITIAL, at};
+use crate::rig::Rig;
 
 /// The record of an evicted entry, or of a snapshot, arrives when the server has a newer one.
 pub fn older_record(rig: &mut Rig) {

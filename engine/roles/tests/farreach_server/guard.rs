@@ -2,7 +2,8 @@
 
 use netkv_wire::{Op, Sequence, Status, bits};
 
-use crate::rig::{Ask, INITIAL, LIFE, Rig, at};
+use crate::ask::{Ask, INITIAL, LIFE, at};
+use crate::rig::Rig;
 
 /// A write that was on its way for long arrives after a later one.
 pub fn delayed_write(rig: &mut Rig) {

@@ -8,6 +8,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod ask;
 mod control;
 mod guard;
 mod offers;

@@ -3,7 +3,8 @@
 use netkv_roles::{MILLISECOND, SECOND};
 use netkv_wire::{Op, Status, bits};
 
-use crate::rig::{Ask, INITIAL, LONG, Rig, Said, at};
+use crate::ask::{Ask, INITIAL, LONG, Said, at};
+use crate::rig::Rig;
 
 fn hot(ask: Ask) -> Ask {
     ask.with(bits::HOT)

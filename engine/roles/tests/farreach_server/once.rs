@@ -3,7 +3,8 @@
 use netkv_roles::WINDOW;
 use netkv_wire::{Op, Sequence, Status, bits};
 
-use crate::rig::{Ask, INITIAL, LIFE, Rig, at};
+use crate::ask::{Ask, INITIAL, LIFE, at};
+use crate::rig::Rig;
 
 /// A write times out and is sent again; the copy arrives after another client's write, with a
 /// number above it.

@@ -7,8 +7,9 @@ use netkv_roles::MILLISECOND;
 use netkv_wire::{CONTROLLER_SENDER, Op, Sequence, Status};
 use netkv_workload::Random;
 
+use crate::ask::{Ask, Content, LIFE};
 use crate::common::OwnedResult;
-use crate::rig::{Ask, Content, LIFE, Rig};
+use crate::rig::Rig;
 
 const KEYS: u64 = 3;
 /// The client whose writes the switch has carried out.

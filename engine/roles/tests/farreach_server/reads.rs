@@ -2,7 +2,8 @@
 
 use netkv_wire::{Op, Sequence, Stamp, Status, bits};
 
-use crate::rig::{Ask, Rig, at};
+use crate::ask::{Ask, at};
+use crate::rig::Rig;
 
 /// A write is acknowledged by the switch and its eviction has not come yet: a read brings the
 /// record along.

@@ -3,7 +3,8 @@
 use netkv_roles::{Actions, FORGET, MILLISECOND, SECOND, Server, ServerConfig};
 use netkv_wire::{Op, Sequence, Status, bits, partition};
 
-use crate::rig::{Ask, LONG, Rig, at};
+use crate::ask::{Ask, LONG, at};
+use crate::rig::Rig;
 
 const NOBODY: Sequence = Sequence { life: 0, number: 0 };
 

@@ -1,0 +1,143 @@
+//! Frames to the server as the switch lets them through, and what the server says.
+
+use netkv_roles::{MILLISECOND, Nanos, WriteId, fill_value, read_writer};
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Ip, Key, Message, Op, SERVICE_IP, Sequence, Stamp,
+    Status, bits, client_ip, server_ip,
+};
+use netkv_workload::key_of;
+
+use crate::common::frame_of;
+
+/// Bytes of a value, unless a script says otherwise.
+pub const SIZE: usize = 64;
+/// Life of the switch, unless a script says otherwise.
+pub const LIFE: u32 = 5;
+/// Longer than the controller may take to hear of an offer that is repeated.
+pub const LONG: Nanos = 300 * MILLISECOND;
+
+/// A sequence in the usual life.
+pub fn at(number: u32) -> Sequence {
+    Sequence { life: LIFE, number }
+}
+
+/// What a key holds: the client and number of the request that wrote it.
+pub type Content = Option<(u16, u32)>;
+
+/// The initial value of a key.
+pub const INITIAL: Content = Some((0, 0));
+
+/// A frame as the switch lets it through to the server.
+#[derive(Debug, Clone, Copy)]
+pub struct Ask {
+    pub op: Op,
+    pub source: Ip,
+    pub sender: u16,
+    pub request: u32,
+    pub key: Key,
+    pub stamp: Option<Stamp>,
+    /// Whose value it carries, and how many bytes.
+    pub writer: WriteId,
+    pub size: usize,
+}
+
+impl Ask {
+    pub fn client(op: Op, client: u16, request: u32, sequence: Sequence) -> Self {
+        Self {
+            op,
+            source: client_ip(client),
+            sender: client,
+            request,
+            key: key_of(1),
+            stamp: Some(Stamp { sequence, ..Stamp::default() }),
+            writer: WriteId { client, request },
+            size: if op == Op::Put { SIZE } else { 0 },
+        }
+    }
+
+    pub fn get(request: u32) -> Self {
+        Self::client(Op::Get, 3, request, Sequence { life: LIFE, number: 0 })
+    }
+
+    /// A message of the controller.
+    pub fn control(op: Op, request: u32, sequence: Sequence) -> Self {
+        let (source, sender) = (CONTROLLER_IP, CONTROLLER_SENDER);
+        Self { source, sender, ..Self::client(op, 1, request, sequence) }
+    }
+
+    /// RESTORE of what this request wrote.
+    pub fn restore(request: u32, writer: (u16, u32), sequence: Sequence) -> Self {
+        let writer = WriteId { client: writer.0, request: writer.1 };
+        Self { writer, size: SIZE, ..Self::control(Op::Restore, request, sequence) }
+    }
+
+    /// A read that brings along what this request wrote.
+    pub fn embedding(self, writer: (u16, u32), sequence: Sequence) -> Self {
+        let writer = WriteId { client: writer.0, request: writer.1 };
+        let ask = Self { writer, size: SIZE, ..self }.with(bits::EMBEDDED);
+        Self { stamp: ask.stamp.map(|it| Stamp { sequence, ..it }), ..ask }
+    }
+
+    pub fn with(self, bits: u8) -> Self {
+        let stamp = self.stamp.map(|it| Stamp { bits: it.bits | bits, ..it });
+        Self { stamp, ..self }
+    }
+
+    pub fn of_generation(self, generation: u32) -> Self {
+        Self { stamp: self.stamp.map(|it| Stamp { generation, ..it }), ..self }
+    }
+
+    pub fn of_key(self, id: u64) -> Self {
+        Self { key: key_of(id), ..self }
+    }
+
+    pub fn of_size(self, size: usize) -> Self {
+        Self { size, ..self }
+    }
+
+    pub fn frame(&self) -> Vec<u8> {
+        let mut value = vec![0; self.size];
+        if self.size > 0 {
+            fill_value(&self.key, self.writer, &mut value);
+        }
+        let Self { op, source, sender, request, key, stamp, .. } = *self;
+        let message = Message::request(source, SERVICE_IP, op, sender, request, key);
+        frame_of(&Message { stamp, ..message.with_value(&value) })
+    }
+}
+
+/// A reply, or an offer, as it leaves the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Said {
+    pub op: Op,
+    pub to: Ip,
+    pub sender: u16,
+    pub request: u32,
+    pub key: Key,
+    pub status: Status,
+    pub stamp: Option<Stamp>,
+    pub content: Content,
+}
+
+impl Said {
+    pub fn read(bytes: &[u8]) -> Self {
+        let frame = FrameView::parse(bytes).expect("a server sends no broken frame");
+        assert_eq!(frame.source(), server_ip(0));
+        let writer = read_writer(&frame.key(), frame.value());
+        assert!(frame.value().is_empty() || writer.is_some(), "a value of nobody");
+        Self {
+            op: frame.op(),
+            to: frame.destination(),
+            sender: frame.sender(),
+            request: frame.request(),
+            key: frame.key(),
+            status: frame.status(),
+            stamp: frame.stamp(),
+            content: writer.map(|it| (it.client, it.request)),
+        }
+    }
+
+    pub fn sequence(&self) -> Sequence {
+        self.stamp.unwrap_or_default().sequence
+    }
+}

@@ -1,0 +1,194 @@
+"""The records of FarReach in RocksDB: sequences outlive the server, and no scheme takes the records
+of another for its own."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv._engine import ServerNode
+from netkv.control.messages import (
+    CONTROLLER_SENDER,
+    NO_BITS,
+    Bit,
+    Message,
+    Op,
+    Stamp,
+    Status,
+    decode,
+    encode,
+)
+from netkv.control.topology import CONTROLLER_IP, client_ip, server_ip
+from netkv.servers.rocksdb import RocksDB
+from tests.live.local_rack import free_ports
+
+KEY = bytes(range(16))
+MARK = b"netkv:data-set:1"
+LIFE = 3
+
+
+class Server:
+    """A server node over a database, and whoever asks it, without a switch in between."""
+
+    def __init__(self, database: Path) -> None:
+        here, there = free_ports(2)
+        self.config: dict[str, Any] = {
+            "bind": f"127.0.0.1:{there}",
+            "peer": f"127.0.0.1:{here}",
+            "scheme": "farreach",
+            "partitions": [0],
+            "servers": 1,
+            "keys": 10,
+            "value_size": 64,
+            "seed": 1,
+            "service_rate": None,
+            "queue_limit": 256,
+        }
+        self.database = database
+        self.node: ServerNode
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", here))
+        self._socket.settimeout(5)
+        self._server = ("127.0.0.1", there)
+        self._request = 0
+
+    def close(self) -> None:
+        self._socket.close()
+
+    @contextmanager
+    def running(self, **changes: Any) -> Iterator[None]:
+        """A life of the server, with a configuration that may differ."""
+        database = RocksDB(self.database)
+        self.node = ServerNode(json.dumps(self.config | changes))
+        try:
+            self.node.start(database)
+            yield
+        finally:
+            self.node.stop()
+            database.close()
+
+    def send(self, op: Op, number: int = 0, bits: Bit = NO_BITS, value: bytes = b"") -> None:
+        """A request that has passed the switch as this write; the controller's from 0x20 on."""
+        self._request += 1
+        client = op < Op.OFFER
+        message = Message(
+            op=op,
+            key=KEY,
+            request=self._request,
+            length=len(value),
+            value=value,
+            stamp=Stamp(LIFE, number, bits=bits),
+            sender=1 if client else CONTROLLER_SENDER,
+        )
+        source = client_ip(1) if client else CONTROLLER_IP
+        self._socket.sendto(encode(message, source, server_ip(0)), self._server)
+
+    def ask(self, op: Op, number: int = 0, bits: Bit = NO_BITS, value: bytes = b"") -> Message:
+        """The reply to it."""
+        self.send(op, number, bits, value)
+        reply = decode(self._socket.recv(2048)).message
+        assert reply.request == self._request
+        return reply
+
+    def record(self) -> tuple[Status, bytes, int]:
+        reply = self.ask(Op.FETCH)
+        assert reply.stamp is not None
+        assert reply.stamp.life == (LIFE if reply.stamp.number else 0)
+        return reply.status, reply.value, reply.stamp.number
+
+    def raw(self, *keys: bytes) -> list[bytes | None]:
+        """What the database has, while the server is away."""
+        database = RocksDB(self.database)
+        try:
+            return database.execute([("get", key, None) for key in keys])
+        finally:
+            database.close()
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    server = Server(tmp_path / "db")
+    yield server
+    server.close()
+
+
+def test_sequences_and_tombstones_outlive_the_server(server: Server) -> None:
+    with server.running():
+        assert server.record() == (Status.NOT_FOUND, b"", 0)
+        assert server.ask(Op.PUT, 7, value=b"seven").status == Status.OK
+    with server.running():
+        assert server.record() == (Status.OK, b"seven", 7)
+        late = server.ask(Op.PUT, 5, value=b"five")
+        assert (late.status, late.stamp) == (Status.OK, Stamp(LIFE, 7))
+        assert server.ask(Op.DELETE, 9).stamp == Stamp(LIFE, 9)
+    with server.running():
+        eviction = server.ask(Op.RESTORE, 8, value=b"eight")
+        assert (eviction.status, eviction.stamp) == (Status.OK, Stamp(LIFE, 9))
+        assert server.record() == (Status.NOT_FOUND, b"", 9)
+        counts = server.node.statistics()["servers"]["0"]
+        assert (counts["tombstones"], counts["restored"], counts["guarded"]) == (1, 0, 0)
+        server.ask(Op.RESTORE, 10, value=b"ten")
+    with server.running():
+        assert server.record() == (Status.OK, b"ten", 10)
+
+
+def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
+    with server.running():
+        server.ask(Op.PUT, 7, value=b"seven")
+    assert server.raw(KEY) == [b"seven" + bytes([0, 0, 0, LIFE, 0, 0, 0, 7, 0])]
+    with server.running():
+        server.ask(Op.RESTORE, 8, Bit.DELETED)
+    assert server.raw(KEY) == [bytes([0, 0, 0, LIFE, 0, 0, 0, 8, 1])]
+    (mark,) = server.raw(MARK)
+    assert mark is not None
+    assert mark.endswith(b"with sequence numbers")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "sentence"),
+    [
+        ("nocache", "farreach", r"have no sequence numbers.* empty directory"),
+        ("netcache", "farreach", r"have no sequence numbers.* empty directory"),
+        ("farreach", "nocache", r"have sequence numbers.* empty directory"),
+        ("farreach", "netcache", r"have sequence numbers.* empty directory"),
+    ],
+)
+def test_a_database_of_the_other_kind_is_refused(
+    server: Server, first: str, second: str, sentence: str
+) -> None:
+    with server.running(scheme=first):
+        pass
+    with pytest.raises(OSError, match=sentence), server.running(scheme=second):
+        pass
+    with server.running(scheme=first):
+        pass  # It is as it was.
+
+
+def test_schemes_without_sequences_share_their_databases_as_ever(server: Server) -> None:
+    for scheme in ("nocache", "netcache", "nocache"):
+        with server.running(scheme=scheme):
+            pass
+    assert server.raw(MARK) == [b"10 keys, values of Fixed(64), servers [0] of 1"]
+
+
+def test_a_damaged_record_stops_the_server_with_a_sentence(server: Server) -> None:
+    with server.running():
+        server.ask(Op.PUT, 7, value=b"seven")
+    database = RocksDB(server.database)
+    database.execute([("put", KEY, b"short")])
+    database.close()
+    with server.running():
+        server.send(Op.GET)
+        deadline = time.monotonic() + 5
+        while (failure := server.node.failure()) is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    assert f"key {KEY.hex()} is damaged" in failure
+    assert "empty directory" in failure

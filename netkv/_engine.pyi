@@ -713,7 +713,8 @@ class ClientNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer"; "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
+        "bind", "peer"; "role" ("plain", the default, or "farreach": clients that preserve what only
+        the switch has); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
         "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and remember them for the phase
         "verify"). A wrong configuration raises ValueError, a busy port OSError.
@@ -729,14 +730,18 @@ class ClientNode:
     def command(self, text: str) -> str:
         """A JSON command; returns a JSON reply. ValueError says what is wrong with it.
 
-        - {"do": "phase", "name": "warmup" | "measure" | "drain" | "verify" | "idle"}: "drain" sends
-          nothing new and finishes what is outstanding; "verify" then reads every key that was
-          written back. The reply is immediate; `sample()["phase"]` becomes "idle" when one of
-          these two is done.
+        - {"do": "phase", "name": "warmup" | "measure" | "drain" | "verify" | "end" | "idle"}:
+          "drain" sends nothing new and finishes what is outstanding; "verify" then reads every key
+          that was written back; "end" tells the controller that the clients end, if their role
+          wants that (after 2 s it is over without an answer). The reply is immediate;
+          `sample()["phase"]` becomes "idle" when one of these three is done.
         - {"do": "rate", "value": operations per second}, {"do": "outstanding", "value": n}:
           change the arrivals.
         - {"do": "shift", "kind": "hot-in" | "hot-out" | "random", "keys": n, "top": n}: shift
           popularity now.
+        - {"do": "crash"}: be as a process that dies, and another one in its place at once: what was
+          under way is lost, what was preserved is gone, and the load goes on. What was seen is
+          still judged.
         - {"do": "hottest", "n": 1000}: {"keys": [32 hex digits, ...]}, most popular first.
         """
 
@@ -747,15 +752,20 @@ class ClientNode:
         (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
         answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
         waited), "not_found", "overloaded", "errors" (refused), "stale_reads", "phantom_reads",
-        "unchecked_reads", "late_replies", "malformed". "latency": an HDR histogram of nanoseconds
-        since the intended send time (V2, zlib, base64: what hdrhistogram's `HdrHistogram.decode`
-        takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999", "max"}. "socket": counts
-        since start, "received", "sent", "oversized", "send_drops", "receive_drops". "failed": as
-        `failure`. In and after the phase "verify": "verified" (keys read back so far), and when it
-        is over "acked_writes_lost" and "unread" (keys that could not be read). Over everything
-        since the start: "linearizable" (True, False, or None if no read is wrong but not all could
-        be judged), "checked_ops", "unchecked_keys", "violation_count", and "violations": the first
-        ones as `netkv.scenarios.results.Violation` has them.
+        "unchecked_reads", "late_replies", "malformed"; of role "farreach" "unknown" (writes given
+        up because the switch that died may or may not have done them) and "ignored" (answers of a
+        switch that were not taken: it has died, or nobody would have come for what it said), and
+        records that only the switch has and that are kept therefore: "preserved" and
+        "preserved_bytes" (keys, sequences, values) now, "preserved_most" since the last sample,
+        "preserved_peak" and "preserved_peak_bytes" since the start. "latency": an HDR histogram of
+        nanoseconds since the intended send time (V2, zlib, base64: what hdrhistogram's
+        `HdrHistogram.decode` takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999",
+        "max"}. "socket": counts since start, "received", "sent", "oversized", "send_drops",
+        "receive_drops". "failed": as `failure`. In and after the phase "verify": "verified" (keys
+        read back so far), and when it is over "acked_writes_lost" and "unread" (keys that could not
+        be read). Over everything since the start: "linearizable" (True, False, or None if no read
+        is wrong but not all could be judged), "checked_ops", "unchecked_keys", "violation_count",
+        and "violations": the first ones as `netkv.scenarios.results.Violation` has them.
         """
 
 @type_check_only

@@ -63,6 +63,10 @@ def _join(bucket: list[RunSample]) -> RunSample:
         lost_ops=sum(sample.lost_ops for sample in bucket),
         retries=sum(sample.retries for sample in bucket),
         stale_reads=sum(sample.stale_reads for sample in bucket),
+        unknown=sum(sample.unknown for sample in bucket),
+        ignored=sum(sample.ignored for sample in bucket),
+        preserved=last.preserved,
+        preserved_bytes=last.preserved_bytes,
         cached=last.cached,
         control_plane_bytes_per_s=_mean(bucket, [s.control_plane_bytes_per_s for s in bucket])
         or 0.0,

@@ -37,7 +37,10 @@ def soak(
         float | None, typer.Option(min=0.0, help="Begin no further seed after this time.")
     ] = None,
     faults: Annotated[
-        str, typer.Option(help="'all', 'none', or kinds of faults: 'kill,loss,partition'.")
+        str,
+        typer.Option(
+            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'."
+        ),
     ] = "all",
     replay: Annotated[
         str | None,
@@ -227,10 +230,10 @@ def _check(scheme: str, program: Path | None) -> None:
 
 def _kinds(faults: str) -> tuple[FaultKind, ...]:
     from netkv.errors import UsageError, suggest
-    from netkv.scenarios.events import FAULT_KINDS
+    from netkv.scenarios.events import FAULT_KINDS, USUAL_KINDS
 
     if faults in ("all", "none"):
-        return FAULT_KINDS if faults == "all" else ()
+        return USUAL_KINDS if faults == "all" else ()
     names = [name.strip() for name in faults.split(",")]
     for name in names:
         if name not in FAULT_KINDS:

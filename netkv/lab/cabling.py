@@ -117,18 +117,19 @@ def server_config(
     }
 
 
-def client_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
-    """Configuration of the load generator."""
+def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
+    """Configuration of the load generator, whose clients play `role`."""
     return {
         "bind": cabling.client.peer,
         "peer": cabling.client.switch,
-        **load_config(spec),
+        **load_config(spec, role),
     }
 
 
-def load_config(spec: RackSpec) -> dict[str, Any]:
+def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
     """What the load generator is told to do, live and simulated."""
     return {
+        "role": role,
         "clients": spec.lab.clients,
         "seed": spec.seed,
         "deadline_s": spec.deadline,

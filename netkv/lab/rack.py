@@ -340,7 +340,7 @@ class Rack:
     async def _launch(self, name: str) -> None:
         assert self._cabling is not None
         kind: Kind = "client"
-        config = cabling.client_config(self.spec, self._cabling)
+        config = cabling.client_config(self.spec, self._cabling, self.scheme.client_role)
         if name == "switch":
             kind = "switch"
             ports = {node: self._cabling.node_port(node) for node in self.nodes[1:]}

@@ -59,6 +59,16 @@ class ClientSample:
     stale_reads: int = 0
     phantom_reads: int = 0
     overloaded: int = 0
+    unknown: int = 0
+    """Writes given up because nobody can tell whether the switch that died had done them."""
+    ignored: int = 0
+    """Answers of a switch that were not taken: it has died since, or they could not be kept."""
+    preserved: int = 0
+    """Records that clients keep at the end, because only the switch has them."""
+    preserved_bytes: int = 0
+    preserved_peak: int = 0
+    """The most at a time since the process started."""
+    preserved_peak_bytes: int = 0
     latency: str = ""
     """HDR histogram (V2, deflated, base64) of nanoseconds from the intended send time."""
 

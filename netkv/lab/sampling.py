@@ -53,6 +53,12 @@ def client_sample(reply: dict[str, Any]) -> ClientSample:
         "stale_reads",
         "phantom_reads",
         "overloaded",
+        "unknown",
+        "ignored",
+        "preserved",
+        "preserved_bytes",
+        "preserved_peak",
+        "preserved_peak_bytes",
     )
     counts = {name: int(reply.get(name, 0)) for name in names}
     return ClientSample(

@@ -40,6 +40,10 @@ MEASURES: dict[Metric, Measure] = {
     "server_load": Measure("Load", "operations/s"),
     "load_imbalance": Measure("Load of the busiest server over the mean"),
     "lost_ops": Measure("Lost operations"),
+    "unknown": Measure("Writes given up as unknown"),
+    "ignored": Measure("Ignored answers of a switch"),
+    "preserved": Measure("Records that clients preserve"),
+    "preserved_bytes": Measure("Preserved by clients", "bytes"),
     "cached": Measure("Cached records"),
     "control_plane_bytes_per_s": Measure("Control plane", "bytes/s"),
     "control_plane_mib_per_s": Measure("Control plane", "MiB/s"),
@@ -47,6 +51,9 @@ MEASURES: dict[Metric, Measure] = {
 }
 PERCENTILES = {"p50": "p50", "p95": "p95", "p99": "p99", "p999": "p99.9"}
 """Of `latency_us`: field → what figures call it."""
+
+_PEAKS = {"preserved": "preserved_peak", "preserved_bytes": "preserved_peak_bytes"}
+"""What a run as a whole has in place of a value over time: the most at a time."""
 
 _OPTIONS = {
     "workload.zipf": Measure("Zipf exponent"),
@@ -77,6 +84,8 @@ def of_run(run: RunRecord, metric: Metric) -> float | None:
         phases, cached = run.series.get("phase", []), run.series.get("cached", [])
         measured = [n for phase, n in zip(phases, cached, strict=False) if phase == "measure"]
         return _number(measured[-1]) if measured else None
+    if metric in _PEAKS:
+        return _number(getattr(run, _PEAKS[metric]))
     return _number(getattr(run, metric, None))
 
 

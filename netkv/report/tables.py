@@ -127,6 +127,7 @@ def run_details(run: RunRecord) -> Table:
         ("server load", ", ".join(text.rate(load) for load in run.server_load) + " ops/s"),
         ("load max/mean", text.number(run.load_imbalance)),
         ("lost", f"{run.lost_ops:,} operations, {run.retries:,} retries"),
+        ("write-back", _write_back(run)),
         (
             "consistency",
             f"{text.count(run.acked_writes_lost)} acknowledged writes lost, "
@@ -155,6 +156,17 @@ def events(run: RunRecord) -> Table:
         style = {"failed": "red", "killed": "red", "recovered": "green"}.get(event.kind, "")
         table.add_row(f"{event.time:.1f} s", Text(event.kind, style=style), event.node, event.text)
     return table
+
+
+def _write_back(run: RunRecord) -> str:
+    """What clients of a write-back cache count; nothing if none of it happened."""
+    counts = (run.unknown, run.ignored, run.preserved_peak)
+    if not any(counts):
+        return ""
+    return (
+        f"at most {run.preserved_peak:,} records ({run.preserved_peak_bytes:,} bytes) preserved by "
+        f"clients, {run.unknown:,} writes given up as unknown, {run.ignored:,} answers ignored"
+    )
 
 
 def _table(title: str) -> Table:

@@ -52,6 +52,10 @@ def sample(row: SampleRow) -> RunSample:
         lost_ops=row.lost_ops,
         retries=row.retries,
         stale_reads=row.stale_reads,
+        unknown=row.unknown,
+        ignored=row.ignored,
+        preserved=row.preserved,
+        preserved_bytes=row.preserved_bytes,
         cached=row.cached,
         control_plane_bytes_per_s=row.control_plane_bytes_per_s,
         control_plane_mib_per_s_by_switch=row.control_plane_mib_per_s_by_switch,
@@ -96,6 +100,10 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
         "lost_ops": sum(each.lost_ops for each in measured),
         "retries": sum(each.retries for each in measured),
         "stale_reads": sum(each.stale_reads for each in measured),
+        "unknown": sum(each.unknown for each in measured),
+        "ignored": sum(each.ignored for each in measured),
+        "preserved_peak": max(each.preserved for each in row.samples),
+        "preserved_peak_bytes": max(each.preserved_bytes for each in row.samples),
         "control_plane_bytes_per_s": control / seconds,
         "control_plane_mib_per_s_by_switch": {
             switch: math.fsum(

@@ -56,6 +56,10 @@ class RunHead(Result):
     completed_ops: int = 0
     lost_ops: int = 0
     retries: int = 0
+    unknown: int = 0
+    ignored: int = 0
+    preserved_peak: int = 0
+    preserved_peak_bytes: int = 0
     acked_writes_lost: int | None = None
     stale_reads: int = 0
     phantom_reads: int = 0
@@ -117,6 +121,10 @@ SERIES_COLUMNS = (
     "lost_ops",
     "retries",
     "stale_reads",
+    "unknown",
+    "ignored",
+    "preserved",
+    "preserved_bytes",
     "cached",
     "control_plane_bytes_per_s",
     "control_plane_mib_per_s",

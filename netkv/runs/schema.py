@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 from sqlalchemy import JSON, ForeignKey, Index
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
 
-VERSION = 2
+VERSION = 3
 """Of the tables below. A store of a newer version is refused, one of an older version is brought up
 to it (`UPGRADES`), see `netkv.runs.database`."""
 UPGRADES: dict[int, tuple[str, ...]] = {
@@ -20,6 +20,11 @@ UPGRADES: dict[int, tuple[str, ...]] = {
         "ALTER TABLE samples ADD COLUMN control_plane_mib_per_s_by_switch "
         "JSON NOT NULL DEFAULT '{}'",
         "ALTER TABLE events ADD COLUMN recovery JSON",
+    ),
+    # What write-back costs clients.
+    3: tuple(
+        f"ALTER TABLE samples ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0"
+        for column in ("unknown", "ignored", "preserved", "preserved_bytes")
     ),
 }
 """Statements that make a store of the version before into one of this."""
@@ -120,6 +125,10 @@ class SampleRow(Base):
     lost_ops: Mapped[int]
     retries: Mapped[int]
     stale_reads: Mapped[int]
+    unknown: Mapped[int]
+    ignored: Mapped[int]
+    preserved: Mapped[int]
+    preserved_bytes: Mapped[int]
     cached: Mapped[int]
     control_plane_bytes_per_s: Mapped[float]
     control_plane_mib_per_s_by_switch: Mapped[dict[str, float]]

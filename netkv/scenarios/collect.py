@@ -30,11 +30,17 @@ _COLUMNS = (
     "lost_ops",
     "retries",
     "stale_reads",
+    "unknown",
+    "ignored",
+    "preserved",
+    "preserved_bytes",
     "cached",
     "control_plane_bytes_per_s",
     "control_plane_mib_per_s",
     "control_plane_mib_per_s_by_switch",
 )
+
+_LOSS = ("lost", "retries", "unknown", "ignored", "stale_reads", "phantom_reads")
 
 _HISTORY = ("linearizable", "checked_ops", "unchecked_keys", "violation_count", "violations")
 """What a sample of the load generator says of everything since its start."""
@@ -49,7 +55,8 @@ class Collector:
         self._measured = 0.0
         """Seconds."""
         self._counts = {"completed": 0, "reads": 0, "hits": 0}
-        self._loss = {"lost": 0, "retries": 0, "stale_reads": 0, "phantom_reads": 0}
+        self._loss = dict.fromkeys(_LOSS, 0)
+        self._preserved = {"preserved_peak": 0, "preserved_peak_bytes": 0}
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes: Counter[str] = Counter()
         """By switch."""
@@ -83,6 +90,9 @@ class Collector:
             # is wrong is wrong whenever it happens.
             if phase != "warmup" or name.endswith("_reads"):
                 self._loss[name] += int(getattr(client, name))
+        for name, most in self._preserved.items():
+            # A process that was started again counts anew.
+            self._preserved[name] = max(most, int(getattr(client, name)))
         statistics = sample.client_statistics
         self._history = {
             name: statistics.get(name, self._history.get(name))
@@ -109,6 +119,10 @@ class Collector:
             lost_ops=client.lost,
             retries=client.retries,
             stale_reads=client.stale_reads,
+            unknown=client.unknown,
+            ignored=client.ignored,
+            preserved=client.preserved,
+            preserved_bytes=client.preserved_bytes,
             cached=sample.cached,
             control_plane_bytes_per_s=(
                 sample.control_plane_bytes / client.interval if client.interval > 0 else 0.0
@@ -143,6 +157,10 @@ class Collector:
             completed_ops=self._counts["completed"],
             lost_ops=self._loss["lost"],
             retries=self._loss["retries"],
+            unknown=self._loss["unknown"],
+            ignored=self._loss["ignored"],
+            preserved_peak=self._preserved["preserved_peak"],
+            preserved_peak_bytes=self._preserved["preserved_peak_bytes"],
             acked_writes_lost=self.acked_writes_lost,
             stale_reads=self._loss["stale_reads"],
             phantom_reads=self._loss["phantom_reads"],

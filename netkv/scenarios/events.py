@@ -25,10 +25,14 @@ FaultKind = Literal[
     "partition",
     "slow",
     "controller-restart",
+    "client-crash",
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 SIMULATED_KINDS: tuple[FaultKind, ...] = ("controller-restart",)
 """Faults that only the simulator can make: they happen only if they are asked for by name."""
+USUAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
+"""What is drawn unless kinds are named: a client process that dies takes with it what only it and
+the switch had, which FarReach does not promise to survive if the switch dies soon after."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10)]
@@ -179,7 +183,8 @@ class RandomFaults(Spec):
     last: Annotated[float, Field(gt=0)]
     """Mean seconds that a fault lasts."""
     kinds: Annotated[list[FaultKind], Field(min_length=1)] | None = None
-    """Which they may be. Left out: all that are possible in this lab, live and simulated."""
+    """Which they may be. Left out: all that are possible in this lab, live and simulated, but for
+    `client-crash`."""
     nodes: list[str] | None = None
     """Which nodes they may hit. Left out: all, but the client's process is not stopped, and servers
     only if their back end keeps the records."""

@@ -18,8 +18,8 @@ from typing import TypeAlias, TypeVar
 
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
-    FAULT_KINDS,
     SIMULATED_KINDS,
+    USUAL_KINDS,
     Direction,
     FaultKind,
     LinkFault,
@@ -61,9 +61,9 @@ def random_schedule(
 ) -> list[TimelineEvent]:
     """Faults and their ends over `duration` seconds, in the order of their times.
 
-    `kinds`: None is all that are possible in this lab on either clock. `nodes`: which they may
-    hit; None is all, but for the client's process, and servers are stopped only if they keep their
-    records.
+    `kinds`: None is all usual ones that are possible in this lab on either clock. `nodes`: which
+    they may hit; None is all, but for the client's process, which only a `client-crash` hits then,
+    and servers are stopped only if they keep their records.
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
     what their back end can do. Raises ValueError with a sentence for what is not possible.
@@ -72,7 +72,7 @@ def random_schedule(
     if kinds is None:
         kinds = [
             kind
-            for kind in FAULT_KINDS
+            for kind in USUAL_KINDS
             if kind not in SIMULATED_KINDS and _targets(kind, lab, nodes, storage)
         ]
     rng = random.Random(rng_seed)
@@ -141,6 +141,8 @@ def _targets(
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
         everything = ["switch", *(servers if keep else ()), "controller"]
         where, possible = "node", everything if nodes is None else list(node_names(lab))
+    elif kind == "client-crash":
+        where, possible = "node", ["client"]
     elif kind == "partition":
         where, possible = "channel", ["controller"]
     elif kind == "controller-restart":
@@ -187,6 +189,10 @@ def _fault(
             TimelineEvent(at=begin, kill="controller", after_actions=actions),
             TimelineEvent(at=end, start="controller"),
         )
+    if kind == "client-crash":
+        # The next process is there at once.
+        again = round(begin + 10**-_DIGITS, _DIGITS)
+        return TimelineEvent(at=begin, kill=node), TimelineEvent(at=again, start=node)
     if kind == "partition":
         return (
             TimelineEvent(at=begin, partition="controller"),

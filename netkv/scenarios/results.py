@@ -44,6 +44,11 @@ class RunSample(Result):
     lost_ops: int = 0
     retries: int = 0
     stale_reads: int = 0
+    unknown: int = 0
+    ignored: int = 0
+    preserved: int = 0
+    """Records that clients keep at the end of the interval, because only the switch has them."""
+    preserved_bytes: int = 0
     cached: int = 0
     control_plane_bytes_per_s: float = 0.0
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
@@ -197,6 +202,13 @@ class RunResult(Result):
     completed_ops: int = 0
     lost_ops: int = 0
     retries: int = 0
+    unknown: int = 0
+    """Writes given up because nobody can tell whether the switch that died had done them."""
+    ignored: int = 0
+    """Answers of a switch that were not taken: it has died since, or they could not be kept."""
+    preserved_peak: int = 0
+    """Most records that a client process kept at a time because only the switch had them."""
+    preserved_peak_bytes: int = 0
     acked_writes_lost: int | None = None
     """Acknowledged writes that the read-back at the end did not find; None if it did not run."""
     stale_reads: int = 0
@@ -222,9 +234,9 @@ class RunResult(Result):
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
     """Columns of equal length: time, phase, throughput_ops, hit_ratio, latency_mean_us,
-    latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, cached,
-    control_plane_bytes_per_s, control_plane_mib_per_s, control_plane_mib_per_s_by_switch (a
-    dictionary each)."""
+    latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, unknown, ignored,
+    preserved, preserved_bytes, cached, control_plane_bytes_per_s, control_plane_mib_per_s,
+    control_plane_mib_per_s_by_switch (a dictionary each)."""
     events: list[RunEvent] = []
     finished_at: float | None = None
     """Seconds since the epoch; None for a simulated run, which is the same whenever it ran."""

@@ -28,6 +28,8 @@ _SHORT_INTERVAL = 0.1
 _ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
 """Seconds that the verification may go without reading a single key."""
+_BYE_TIMEOUT = 3.0
+"""Seconds; clients themselves wait for 2 until they end without an answer."""
 _HOTTEST_ASKED = 100_000
 
 
@@ -96,6 +98,7 @@ class DrivenRun(ABC):
         collector.predicted_hit_ratio = await self._predict()
         await self._drain()
         collector.acked_writes_lost = await self._verify()
+        await self._say_bye()
 
     async def close(self) -> None:
         """Takes the rack down."""
@@ -196,6 +199,16 @@ class DrivenRun(ABC):
                     f"The verification made no progress for {_STALL_TIMEOUT:g} s "
                     f"({verified} keys read back)."
                 )
+            await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
+
+    async def _say_bye(self) -> None:
+        """Lets the clients tell the controller that they end, where the scheme wants that."""
+        rack = self.rack
+        if rack.scheme.client_role == "plain" or not rack.running["client"]:
+            return
+        await rack.client({"do": "phase", "name": "end"})
+        deadline = self._clock.now() + _BYE_TIMEOUT
+        while (await rack.sample()).phase != "idle" and self._clock.now() < deadline:
             await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
 
     def _tell(self, text: str) -> None:

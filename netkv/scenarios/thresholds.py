@@ -6,9 +6,9 @@ A line is one comparison. Either side may use numbers, + - * /, parentheses, `ab
 and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
 every scheme that runs, and the line must hold for all of them. Over repeats the mean counts, and
 over a sweep the line must hold at every sweep point. Counts of losses (`acked_writes_lost`,
-`stale_reads`, `violations`, `lost_ops`, `failed`) are sums over the repeats; `linearizable` is 1 if
-all of them are, and 0 if one is not. `recovery_time_PHASE` is a metric of schemes whose recoveries
-have phases.
+`stale_reads`, `violations`, `lost_ops`, `unknown`, `failed`) are sums over the repeats;
+`linearizable` is 1 if all of them are, and 0 if one is not. `recovery_time_PHASE` is a metric of
+schemes whose recoveries have phases.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
 """
@@ -40,6 +40,9 @@ _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "control_plane_mib_per_s": lambda run: run.control_plane_mib_per_s,
     recovery.METRIC: lambda run: recovery.seconds(run.recoveries),
     "retries": lambda run: float(run.retries),
+    "ignored": lambda run: float(run.ignored),
+    "preserved_peak": lambda run: float(run.preserved_peak),
+    "preserved_peak_bytes": lambda run: float(run.preserved_peak_bytes),
 }
 _SUMS: dict[str, Callable[[RunResult], float | None]] = {
     "acked_writes_lost": lambda run: run.acked_writes_lost,
@@ -47,6 +50,7 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
     "phantom_reads": lambda run: run.phantom_reads,
     "violations": lambda run: run.violation_count if run.checked_ops else None,
     "lost_ops": lambda run: run.lost_ops,
+    "unknown": lambda run: run.unknown,
     "failed": lambda run: float(run.status == "failed"),
 }
 METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))

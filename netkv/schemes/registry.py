@@ -1,7 +1,7 @@
 """The schemes that netkv can compare, each stated once.
 
-A scheme is what differs: its P4 program, the role that its server shims play and its control
-plane. Everything else (partitioning, forwarding, request path, supervision) is shared.
+A scheme is what differs: its P4 program, the roles that its server shims and its clients play and
+its control plane. Everything else (partitioning, forwarding, request path, supervision) is shared.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
 from netkv.errors import UsageError, suggest
@@ -32,6 +32,9 @@ class Scheme:
     """File name of the P4 program in `p4/`."""
     server_role: str
     """The protocol role that the server shims play."""
+    client_role: Literal["plain", "farreach"]
+    """The protocol role that the clients play: `plain` ones only ask, those of `farreach` preserve
+    what only the switch has (docs/farreach.md)."""
     caches: bool
     """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
     paper: str
@@ -102,6 +105,7 @@ _SCHEMES = {
             title="NoCache",
             program="nocache.p4",
             server_role="nocache",
+            client_role="plain",
             caches=False,
             paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
             summary="The switch only routes requests to the owner of the key.",
@@ -113,6 +117,7 @@ _SCHEMES = {
             title="NetCache",
             program="netcache.p4",
             server_role="netcache",
+            client_role="plain",
             caches=True,
             paper="Jin et al., NetCache, SOSP 2017",
             summary="Write-through cache of hot records in the switch.",

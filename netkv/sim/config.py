@@ -9,6 +9,7 @@ from netkv.control.network import Network
 from netkv.errors import UsageError
 from netkv.lab.cabling import load_config
 from netkv.lab.spec import RackSpec
+from netkv.schemes import Scheme
 from netkv.sim.models import HostModel, LinkModel, Profile
 
 
@@ -29,7 +30,9 @@ def lay_out(spec: RackSpec) -> Network:
         raise UsageError(f"This topology cannot be: {error}") from error
 
 
-def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -> dict[str, Any]:
+def rack_config(
+    spec: RackSpec, scheme: Scheme, network: Network, profile: Profile
+) -> dict[str, Any]:
     """The configuration. Everything takes `lab.scale` times as long as the profile says."""
     lab = spec.lab
     scale = lab.scale
@@ -59,10 +62,10 @@ def rack_config(spec: RackSpec, role: str, network: Network, profile: Profile) -
     switch = profile.switch
     return {
         "seed": spec.seed,
-        "load": load_config(spec),
+        "load": load_config(spec, scheme.client_role),
         "client": _host(profile.client, scale),
         "servers": {
-            "scheme": role,
+            "scheme": scheme.server_role,
             "count": lab.servers,
             "keys": spec.workload.keys,
             "value_size": size if isinstance(size, int) else size.model_dump(),

@@ -159,7 +159,7 @@ class LiveNodes:
 
         load = WorkloadSpec(**workload, arrivals=ClosedLoop(outstanding=outstanding))
         spec = RackSpec(scheme="netcache", lab=LabSpec(servers=1), workload=load)
-        config = {"bind": self._client, "peer": self._switch_port, **load_config(spec)}
+        config = {"bind": self._client, "peer": self._switch_port, **load_config(spec, "plain")}
         return _engine.ClientNode(json.dumps(config))
 
     def _write(self, write: TableWrite) -> None:

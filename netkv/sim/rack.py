@@ -163,7 +163,7 @@ class SimRack:
             _engine.Switch(self._bundle, spec.seed + number, lab.executor, lab.pipelines)
             for number in range(len(self.network.switches))
         ]
-        document = config.rack_config(spec, self._scheme.server_role, self.network, self.profile)
+        document = config.rack_config(spec, self._scheme, self.network, self.profile)
         try:
             self._simulation = _engine.Simulation(json.dumps(document), self._engines)
         except ValueError as error:
@@ -285,6 +285,8 @@ class SimRack:
             simulation.stop_switch(number)
             self._controllers[number].switch_stopped()
         elif name == "client":
+            # What its process had under way, and preserved, is gone; what was seen is still judged.
+            self.command({"do": "crash"})
             for client in range(1, self.spec.lab.clients + 1):
                 simulation.set_client(client, False)
         elif name == "controller":

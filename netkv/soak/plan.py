@@ -28,7 +28,7 @@ from netkv.lab.spec import (
     WorkloadSpec,
 )
 from netkv.scenarios import faults
-from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
+from netkv.scenarios.events import USUAL_KINDS, FaultKind, TimelineEvent
 from netkv.sim import config
 from netkv.sim.models import (
     ControlModel,
@@ -52,7 +52,7 @@ _SWITCH = "switch"
 def draw(
     scheme: str,
     seed: int,
-    kinds: Sequence[FaultKind] = FAULT_KINDS,
+    kinds: Sequence[FaultKind] = USUAL_KINDS,
     *,
     program: Path | None = None,
 ) -> Case:

@@ -141,6 +141,7 @@ class _Run:
             await self._heal()
             self._verify()
             self._rest()
+            self._say_bye()
 
     async def _load(self) -> bool:
         """The load with its faults; False if it ended early, with a violation."""
@@ -218,6 +219,14 @@ class _Run:
             ),
             "Controllers still had keys with something under way",
         )
+
+    def _say_bye(self) -> None:
+        """Lets the clients tell the controller that they end, where the scheme wants that."""
+        if self._rack.scheme.client_role != "plain":
+            self._rack.command({"do": "phase", "name": "end"})
+            self._pass(0)
+            idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
+            self._wait(PATIENCE, idle, "Clients had not said goodbye")
 
     def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
         """Lets time pass until it is over; raises `_StuckError` after `most` seconds."""

@@ -159,6 +159,7 @@ class Running:
             title="",
             program="",
             server_role="",
+            client_role="plain",
             caches=False,
             paper="",
             summary="",

@@ -20,6 +20,7 @@ from recorded_runs import (
     record_comparison,
     record_recovery,
     recovery,
+    result,
     samples,
     start,
 )
@@ -29,6 +30,9 @@ from netkv.runs import Store, StoreSink, default_url
 from netkv.runs.owner import Owner
 from netkv.runs.schema import RunRow
 from netkv.scenarios.results import MIB, HistoryOperation, Violation
+
+WRITE_BACK = ("unknown", "ignored", "preserved", "preserved_bytes")
+"""Columns of samples that came with version 3 of the store."""
 
 
 @pytest.fixture
@@ -209,6 +213,30 @@ def test_news_resumes_after_what_was_seen(store: Store) -> None:
     assert [number for number, _, _ in happened] == [4]
 
 
+def test_store_of_an_older_netkv_gets_what_is_new_and_keeps_what_it_has(url: str) -> None:
+    with Store(url) as store:
+        record_comparison(store)
+    with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
+        for column in WRITE_BACK:
+            raw.execute(f"ALTER TABLE samples DROP COLUMN {column}")
+        raw.execute("UPDATE store_info SET version = 2")
+    raw.close()
+    for _ in range(2):
+        with Store(url) as store:
+            known = [store.record(head.id) for head in store.heads()]
+            assert len(known) == 2
+            for run in known:
+                assert sum(run.series["throughput_ops"]) > 0
+                assert all(set(run.series[column]) == {0} for column in WRITE_BACK)
+    with Store(url) as store:
+        run = start("newer")
+        with StoreSink(store) as sink:
+            sink.begin(run)
+            sink.sample(run.id, next(samples(run)).model_copy(update={"preserved": 7}))
+            sink.finish(result(run, [next(samples(run))]))
+        assert store.record("newer").series["preserved"] == [7]
+
+
 def test_store_of_a_newer_netkv_is_refused_with_what_to_do(url: str) -> None:
     Store(url).close()
     with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
@@ -365,6 +393,8 @@ def test_a_store_of_the_version_before_is_brought_up_to_date_with_its_runs(url: 
         record(sink, start("old", "netcache"))
     new = ("control_plane_mib_per_s", "control_plane_mib_per_s_by_switch", "recoveries")
     with sqlite3.connect(url.removeprefix("sqlite:///")) as raw:
+        for column in WRITE_BACK:
+            raw.execute(f"ALTER TABLE samples DROP COLUMN {column}")
         raw.execute("ALTER TABLE samples DROP COLUMN control_plane_mib_per_s_by_switch")
         raw.execute("ALTER TABLE events DROP COLUMN recovery")
         raw.execute("UPDATE store_info SET version = 1")

@@ -8,6 +8,7 @@ from typing import Any
 
 from netkv.control.base import Recovered
 from netkv.lab.report import ClientSample, RackEvent, RackSample
+from netkv.lab.sampling import client_sample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.results import MIB, Provenance, RunStart
 
@@ -88,6 +89,23 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
     run.sample("measure", sample(history(False, violation_count=1, violations=[VIOLATION])))
     run.sample("drain", sample({}))
     assert run.result("the client died").linearizable is False
+
+
+def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
+    run = collector()
+    for phase, kept, most, unknown in (("warmup", 9, 9, 2), ("measure", 4, 12, 3)):
+        told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
+        reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}
+        seen = replace(sample({}), client=client_sample({**reply, "interval_s": 1.0}))
+        run.sample(phase, seen)
+    # The process was started again.
+    run.sample("measure", replace(sample({}), client=client_sample({"preserved_peak": 1})))
+    result = run.result(None)
+    assert (result.preserved_peak, result.preserved_peak_bytes) == (12, 1200)
+    assert (result.unknown, result.ignored) == (3, 1), "those of the warm-up belong to it"
+    assert result.series["preserved"] == [9, 4, 0]
+    assert result.series["preserved_bytes"] == [900, 400, 0]
+    assert result.series["unknown"] == [2, 3, 0]
 
 
 def test_without_a_checker_nothing_is_called_linearizable() -> None:

@@ -6,7 +6,7 @@ from functools import cache
 
 from planted import InThisProcess, ReusesSlotsEarly, scheme_with
 
-from netkv.scenarios.events import FAULT_KINDS
+from netkv.scenarios.events import USUAL_KINDS
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
@@ -20,7 +20,7 @@ PLANTED = scheme_with(ReusesSlotsEarly)
 @cache
 def found() -> Found:
     """The first violation of the planted bug."""
-    wanted = Search("netcache", first=0, seeds=40, seconds=None, kinds=FAULT_KINDS)
+    wanted = Search("netcache", first=0, seeds=40, seconds=None, kinds=USUAL_KINDS)
     _, cases_found = search(InThisProcess(PLANTED), wanted, lambda _: None)
     assert cases_found, "a slot that is reused early is not found"
     return cases_found[0]
@@ -92,7 +92,7 @@ def test_case_and_violation_can_be_read() -> None:
 
 
 def test_seeds_are_played_in_order_until_the_lowest_that_fails() -> None:
-    wanted = Search("netcache", first=found().case.seed, seeds=1, seconds=None, kinds=FAULT_KINDS)
+    wanted = Search("netcache", first=found().case.seed, seeds=1, seconds=None, kinds=USUAL_KINDS)
     tally, again = search(InThisProcess(PLANTED), wanted, lambda _: None)
     assert tally.seeds == 1
     assert [(each.case, each.outcome) for each in again] == [(found().case, found().outcome)]

@@ -9,7 +9,7 @@ import pytest
 
 from netkv.errors import UsageError
 from netkv.lab.spec import ClosedLoop
-from netkv.scenarios.events import FAULT_KINDS
+from netkv.scenarios.events import USUAL_KINDS
 from netkv.sim.config import lay_out
 from netkv.soak import case as cases
 from netkv.soak.plan import draw
@@ -75,7 +75,7 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn() -> None:
             seen["storage kept"] += fault.end.storage == "kept"
     for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):
         assert seen[what] > 5, what
-    for what in ("more keys than entries", "storage kept", *FAULT_KINDS):
+    for what in ("more keys than entries", "storage kept", *USUAL_KINDS):
         assert seen[what] > 20, what
 
 

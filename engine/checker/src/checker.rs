@@ -126,7 +126,8 @@ impl Checker {
         self.with(key, |register| register.end_write(moment, id));
     }
 
-    /// The writer waits no longer for an acknowledgement. The write may still take effect.
+    /// The writer waits no longer for an acknowledgement, or was told that nobody knows what became
+    /// of the write. It may have taken effect, and may still do so.
     pub fn give_up_write(&mut self, key: &Key, id: WriteId) {
         self.given_up += 1;
         let keep = self.given_up <= MAX_GIVEN_UP_IN_ALL;

@@ -129,7 +129,8 @@ impl<'a> Loop<'a> {
     }
 
     fn run(mut self) -> io::Result<()> {
-        let mut deadline = None;
+        // Clients of some schemes have something to say before any load.
+        let mut deadline = lock(&self.shared.generator).deadline();
         loop {
             let mut ready = false;
             for token in self.poller.wait(clock::until(deadline))? {

@@ -31,6 +31,8 @@ pub enum Command {
         /// How many.
         n: u64,
     },
+    /// Be as a process that dies, and another one in its place at once.
+    Crash {},
 }
 
 /// What the load generator does.
@@ -45,6 +47,8 @@ pub enum PhaseName {
     Drain,
     /// Every written key is read back.
     Verify,
+    /// The controller is told that the clients end, if the scheme wants that.
+    End,
     /// Nothing.
     Idle,
 }
@@ -55,7 +59,8 @@ impl Command {
         serde_json::from_str(text).map_err(|error| {
             format!(
                 "This is not a command of the client: {error}. Commands are \
-                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"shift\" | \"hottest\", ...}}."
+                 {{\"do\": \"phase\" | \"rate\" | \"outstanding\" | \"shift\" | \"hottest\" | \
+                 \"crash\", ...}}."
             )
         })
     }
@@ -98,6 +103,7 @@ mod tests {
         assert_eq!(Shift::from(shift), Shift::HotIn { keys: 200 });
         let hottest = Command::parse(r#"{"do": "hottest", "n": 5}"#).unwrap();
         assert_eq!(hottest, Command::Hottest { n: 5 });
+        assert_eq!(Command::parse(r#"{"do": "crash"}"#).unwrap(), Command::Crash {});
     }
 
     #[test]

@@ -78,6 +78,26 @@ impl Scheme {
     }
 }
 
+/// Role of the clients.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ClientRole {
+    /// Requests and answers, nothing else.
+    #[default]
+    Plain,
+    /// Write-back: what only the switch has is preserved.
+    FarReach,
+}
+
+impl From<ClientRole> for netkv_roles::ClientRole {
+    fn from(role: ClientRole) -> Self {
+        match role {
+            ClientRole::Plain => Self::Plain,
+            ClientRole::FarReach => Self::FarReach,
+        }
+    }
+}
+
 impl From<Scheme> for netkv_roles::Scheme {
     fn from(scheme: Scheme) -> Self {
         match scheme {
@@ -139,6 +159,9 @@ impl TryFrom<serde_json::Map<String, serde_json::Value>> for ClientConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LoadConfig {
+    /// Role of the clients.
+    #[serde(default)]
+    pub role: ClientRole,
     /// Client identities.
     pub clients: u16,
     /// Seed of everything random.
@@ -175,14 +198,15 @@ impl LoadConfig {
             _ => most.max_outstanding,
         };
         let initial = nanos("retry_s", self.retry_s)?;
-        Ok(netkv_roles::ClientConfig {
+        let config = netkv_roles::ClientConfig {
             first_request,
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
             check: self.verify,
             max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
-        })
+        };
+        Ok(config.with_role(self.role.into()))
     }
 
     /// Configuration of the only generator of the rack.

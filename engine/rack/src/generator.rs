@@ -1,7 +1,9 @@
 //! The load generator: the client role, the phases of a run, and shifts of popularity by the clock.
 //! It has no I/O, so the live node and the simulator drive the same one.
 
-use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
+use netkv_roles::{
+    Actions, Client, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
+};
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
@@ -40,6 +42,7 @@ pub struct Sample {
     interval: Nanos,
     phase: PhaseName,
     outstanding: usize,
+    preserved: Preserved,
     verified: Option<VerifyReport>,
     read_back: u64,
     /// What the checker found since the start.
@@ -52,6 +55,7 @@ impl Sample {
     pub fn document(self) -> (Value, ClientStats) {
         let mut document = sample::document(&self.stats, self.interval, self.verified);
         sample::add_history(&mut document, self.history);
+        sample::add_preserved(&mut document, self.stats.counts.preserved, self.preserved);
         document["phase"] = json!(self.phase);
         document["outstanding"] = json!(self.outstanding);
         if self.phase == PhaseName::Verify {
@@ -99,6 +103,7 @@ impl Generator {
                 self.saturation = None;
                 self.client.set_arrivals(now, arrivals, &mut self.actions);
             }
+            Command::Crash {} => self.client.forget_preserved(now, &mut self.actions),
             Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
             Command::Hottest { n } => {
                 let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
@@ -122,6 +127,7 @@ impl Generator {
                 self.verifying = 0;
                 self.client.verify(now, &mut self.actions);
             }
+            PhaseName::End => self.client.leave(now, &mut self.actions),
         }
         if let Some(shifts) = &mut self.shifts {
             let measuring = name == PhaseName::Measure;
@@ -153,6 +159,7 @@ impl Generator {
         let over = match self.phase {
             PhaseName::Drain => self.client.outstanding() == 0,
             PhaseName::Verify => self.client.verified().is_some(),
+            PhaseName::End => self.client.is_gone(),
             _ => false,
         };
         if over {
@@ -215,6 +222,7 @@ impl Generator {
             interval,
             phase: self.phase,
             outstanding,
+            preserved: self.client.preserved(),
             verified: self.client.verified(),
             read_back: self.verifying.saturating_sub(outstanding as u64),
             history: sample::history(&self.client),
@@ -234,4 +242,94 @@ pub(crate) fn nanos(name: &str, seconds: f64) -> Result<Nanos, String> {
         return Ok((seconds * SECOND as f64) as Nanos);
     }
     Err(format!("'{name}' is {seconds}; it must be above 0 and at most a million seconds."))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use netkv_roles::MILLISECOND;
+    use netkv_wire::{FrameView, Message, Op, Sequence, Stamp, Status, write_frame};
+
+    fn generator(role: &str) -> Generator {
+        let config = json!({
+            "role": role, "clients": 2, "seed": 1, "deadline_s": 1.0, "retry_s": 0.01,
+            "servers": 1, "verify": true,
+            "workload": {
+                "keys": 10, "zipf": 0.0, "writes": 1.0, "value_size": 64,
+                "arrivals": { "outstanding": 2 },
+            },
+        });
+        let config: LoadConfig = serde_json::from_value(config).unwrap();
+        Generator::new(&config, 1, 0).unwrap()
+    }
+
+    /// What it wants sent.
+    fn sent(generator: &mut Generator) -> Vec<Vec<u8>> {
+        let frames = generator.actions().frames().map(<[u8]>::to_vec).collect();
+        generator.actions().clear();
+        frames
+    }
+
+    fn answer(generator: &mut Generator, request: &[u8], sequence: Sequence, cache_hit: bool) {
+        let stamp = Stamp { sequence, ..Stamp::default() };
+        let reply = FrameView::parse(request).unwrap().reply(Status::Ok).with_stamp(stamp);
+        let mut bytes = Vec::new();
+        write_frame(&mut bytes, &Message { cache_hit, ..reply });
+        generator.on_frame(MILLISECOND, &bytes);
+        generator.settle();
+    }
+
+    fn begin(generator: &mut Generator, name: &str) {
+        let text = json!({ "do": "phase", "name": name }).to_string();
+        generator.carry_out(MILLISECOND, Command::parse(&text).unwrap()).unwrap();
+    }
+
+    fn sample(generator: &mut Generator) -> Value {
+        let (document, spare) = generator.take_sample(MILLISECOND).document();
+        generator.give_back(spare);
+        document
+    }
+
+    fn op(bytes: &[u8]) -> Op {
+        FrameView::parse(bytes).unwrap().op()
+    }
+
+    #[test]
+    fn clients_of_farreach_greet_before_any_load_and_tell_what_they_keep_and_when_they_end() {
+        let mut generator = generator("farreach");
+        assert_eq!(generator.deadline(), Some(0));
+        generator.poll(0).unwrap();
+        let hello = sent(&mut generator).remove(0);
+        assert_eq!(op(&hello), Op::Hello);
+        answer(&mut generator, &hello, Sequence { life: 3, number: 0 }, false);
+        begin(&mut generator, "measure");
+        let writes = sent(&mut generator);
+        answer(&mut generator, &writes[0], Sequence { life: 3, number: 7 }, true);
+        let first = sample(&mut generator);
+        let kept = ["preserved", "preserved_most", "preserved_peak"].map(|name| &first[name]);
+        assert_eq!(kept, [1, 1, 1]);
+        assert_eq!((&first["preserved_bytes"], &first["ignored"]), (&json!(88), &json!(0)));
+        sent(&mut generator);
+        generator.carry_out(MILLISECOND, Command::Crash {}).unwrap();
+        let after = sent(&mut generator);
+        assert!(after.iter().any(|frame| op(frame) == Op::Hello), "another process greets");
+        let second = sample(&mut generator);
+        assert_eq!((&second["preserved"], &second["preserved_peak"]), (&json!(0), &json!(1)));
+        assert_eq!(second["lost"], 2, "what was under way in the one that died");
+        begin(&mut generator, "end");
+        assert_eq!(sample(&mut generator)["phase"], "end");
+        let bye = sent(&mut generator).remove(0);
+        assert_eq!(op(&bye), Op::Bye);
+        answer(&mut generator, &bye, Sequence::default(), false);
+        assert_eq!(sample(&mut generator)["phase"], "idle");
+    }
+
+    #[test]
+    fn clients_of_other_schemes_have_nothing_to_say() {
+        let mut generator = generator("plain");
+        assert_eq!(generator.deadline(), None);
+        begin(&mut generator, "end");
+        assert!(sent(&mut generator).is_empty());
+        assert_eq!(sample(&mut generator)["phase"], "idle");
+    }
 }

@@ -4,7 +4,9 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use netkv_roles::{Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
+use netkv_roles::{
+    Client, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
+};
 use serde_json::{Value, json};
 
 /// A sample of `interval`; `verified` once a verification is over.
@@ -28,6 +30,8 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
         "unchecked_reads": counts.unchecked_reads,
         "late_replies": counts.late_replies,
         "malformed": counts.malformed,
+        "unknown": counts.unknown,
+        "ignored": counts.ignored,
         "latency": encoded(&stats.latency),
         "latency_ns": summary(&stats.latency),
         "socket": {},
@@ -38,6 +42,16 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
         document["unread"] = json!(report.unread);
     }
     document
+}
+
+/// Adds to a sample what clients keep because only the switch has it: now, at most since the last
+/// sample, and at most since the start.
+pub fn add_preserved(document: &mut Value, most: u64, preserved: Preserved) {
+    document["preserved"] = json!(preserved.records);
+    document["preserved_bytes"] = json!(preserved.bytes);
+    document["preserved_most"] = json!(most);
+    document["preserved_peak"] = json!(preserved.most_records);
+    document["preserved_peak_bytes"] = json!(preserved.most_bytes);
 }
 
 /// What is known of the history of all operations so far, for [`add_history`].

@@ -24,7 +24,7 @@ pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use applied::{Applied, Block, FORGET, LONGEST_DEADLINE, Origin};
-pub use client::{Client, ClientConfig, VerifyReport};
+pub use client::{Client, ClientConfig, ClientRole, Preserved, VerifyReport};
 pub use memory::MemoryStore;
 #[cfg(feature = "mutations")]
 pub use mutation::Mutation;

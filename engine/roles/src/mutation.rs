@@ -109,6 +109,60 @@ FARREACH_SERVER: {
     /// Server: a key whose tombstone may go is deleted unseen.
     DropUnchecked,
 }
+
+/// Protections of a client of FarReach.
+FARREACH_CLIENT: {
+    /// Client: records that were read are not kept.
+    ClientKeepsNoReads,
+    /// Client: records that a server answered with for the switch are not kept.
+    ClientKeepsNoEmbedded,
+    /// Client: records that say that a key is deleted are not kept.
+    ClientKeepsNoDeletes,
+    /// Client: an older record takes the place of a newer one.
+    ClientKeepsOlder,
+    /// Client: a key that is listed goes, however old the listed record is.
+    ClientReleasesNewer,
+    /// Client: a key that is not listed goes at once.
+    ClientReleasesUnlisted,
+    /// Client: a key that is not listed goes though the list before had it.
+    ClientLooksAtOneList,
+    /// Client: a key that is not cached any more is kept for ever.
+    ClientKeepsUnlisted,
+    /// Client: a list counts each time that it comes, and whenever it comes.
+    ClientTakesOldLists,
+    /// Client: lists are counted by the numbers of snapshots, of which some have none.
+    ClientCountsSnapshots,
+    /// Client: a list counts as whole although a part is missing.
+    ClientReleasesWithoutAPart,
+    /// Client: parts of several lists are taken for those of one.
+    ClientMixesLists,
+    /// Client: HELLO is sent once.
+    ClientHellosOnce,
+    /// Client: what is told at COLLECT is forgotten at once.
+    ClientDropsAtCollect,
+    /// Client: each COLLECT tells of what is kept then.
+    ClientFreezesAgain,
+    /// Client: COLLECT also tells of what the switch says in its new life.
+    ClientFreezesTheLiving,
+    /// Client: a COLLECT of a recovery that is over is answered, too.
+    ClientTellsDeadControllers,
+    /// Client: RECOVERED of any life releases what was told.
+    ClientThawsForAnyLife,
+    /// Client: RECOVERED releases also records that are newer than what was told.
+    ClientReleasesWhatIsNewer,
+    /// Client: answers of a switch that is dead count.
+    ClientTakesPastAnswers,
+    /// Client: a record counts as of a dead switch although the server has it, too.
+    ClientIgnoresCleanRecords,
+    /// Client: a record counts as of a dead switch when the life of the switch was raised.
+    ClientIgnoresEras,
+    /// Client: records that only the switch has are taken before HELLO is answered.
+    ClientTakesWhatNobodyCollects,
+    /// Client: a request that is sent again is stamped with the life of then.
+    ClientStampsRetriesAnew,
+    /// Client: a write that may or may not have been done counts as done.
+    ClientTakesUnknownAsDone,
+}
 }
 
 /// Which protection a role does without, if any.

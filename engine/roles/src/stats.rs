@@ -65,6 +65,13 @@ pub struct ClientCounts {
     pub late_replies: u64,
     /// Frames that no client can have been meant by.
     pub malformed: u64,
+    /// Writes given up because nobody can tell whether they were done (write-back only).
+    pub unknown: u64,
+    /// Answers of a switch that were not taken, because it is dead or because nobody would have
+    /// collected what it said (write-back only). Their requests went on.
+    pub ignored: u64,
+    /// Most records that were kept at a time (write-back only).
+    pub preserved: u64,
 }
 
 /// Counts of a server since it started.

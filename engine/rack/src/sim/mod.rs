@@ -130,6 +130,7 @@ impl Simulation {
         let mut servers = Servers::new(config)?;
         let mut hosts = Hosts::new(config);
         let fabric = Fabric::new(config, &mut switches, &mut servers, &mut hosts)?;
+        let generator = Generator::new(&config.load, 1, 0)?;
         Ok(Self {
             now: 0,
             queue: Queue::default(),
@@ -139,8 +140,9 @@ impl Simulation {
             servers,
             hosts,
             controls: Controls::new(config),
-            generator: Generator::new(&config.load, 1, 0)?,
-            generator_due: Nanos::MAX,
+            // Clients of some schemes have something to say before any load.
+            generator_due: generator.deadline().unwrap_or(Nanos::MAX),
+            generator,
             engines,
             output: Output::new(),
             actions: Actions::new(),

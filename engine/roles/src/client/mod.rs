@@ -4,23 +4,33 @@
 //! -----
 //! 1. Replies are matched by (client, request number), never by key. A request that is sent again
 //!    keeps its number; a write keeps its value, which names the client and the number.
-//! 2. A client never uses a request number [`WINDOW`](crate::WINDOW) above its oldest request
-//!    under way: a server takes what is older than its window for a late copy. If all clients
-//!    are at that limit, operations wait.
+//! 2. A client never uses a request number `window` above its oldest request under way: servers,
+//!    and a switch that writes back, take what is older for a late copy. If all clients are at
+//!    that limit, operations wait.
 //! 3. An operation that is not over at its deadline is given up and counted as lost. If it was a
 //!    write, it may still take effect.
 //! 4. Latency counts from the moment at which the operation was to start (open loop: its Poisson
 //!    arrival), so that waiting is not left out (no coordinated omission).
-//! 5. Every operation is recorded and every read is judged by the
+//! 5. For a write-back cache, each request is stamped with the life of the switch that was known
+//!    when it was first sent, and what only the switch has is kept (`docs/farreach.md`, "Client").
+//! 6. Every operation is recorded and every read is judged by the
 //!    [`Checker`](netkv_checker::Checker), whether the history of its key can still be linearized;
 //!    a final verification reads every written key back.
 //!
 //! Where it lives: this module has the load, `requests` rules 1 and 3, `senders` rule 2,
-//! `verify` rule 5.
+//! `write_back` rule 5 (`preserved` what is kept, `parts` and `frozen` the lists of the controller
+//! and for it, `control` what the two say to each other), `reads` and `verify` rule 6.
 
+mod config;
+mod control;
+mod frozen;
+mod parts;
+mod preserved;
+mod reads;
 mod requests;
 mod senders;
 mod verify;
+mod write_back;
 
 use std::collections::VecDeque;
 
@@ -30,55 +40,14 @@ use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
 use crate::timers::Timers;
-use crate::{Actions, Backoff, ClientStats, LONGEST_DEADLINE, MILLISECOND, Nanos, SECOND};
+use crate::{Actions, ClientStats, Nanos};
+pub use config::{ClientConfig, ClientRole};
+pub use preserved::Preserved;
 use requests::Request;
 use senders::Senders;
 use verify::Verification;
 pub use verify::VerifyReport;
-
-/// What a client process is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ClientConfig {
-    /// Id of the first client that it emulates, from 1.
-    pub first_client: u16,
-    /// How many clients it emulates (at least 1).
-    pub clients: u16,
-    /// First request number of each; see [`crate::first_request`].
-    pub first_request: u32,
-    /// When operations start.
-    pub arrivals: Arrivals,
-    /// Retries of requests.
-    pub retry: Backoff,
-    /// Time after which an operation is given up.
-    pub deadline: Nanos,
-    /// Most operations under way in open loop; more wait, and their latency counts.
-    pub max_outstanding: usize,
-    /// Most operations that wait in open loop; more are not started and counted as unsent.
-    pub max_waiting: usize,
-    /// Whether reads are judged.
-    pub check: bool,
-    /// Whether other processes write the same keys; then values of clients that this process
-    /// does not emulate pass, and only the order of its own writes is judged.
-    pub other_writers: bool,
-}
-
-impl ClientConfig {
-    /// Clients 1 to `clients` with the usual settings.
-    pub const fn new(clients: u16, arrivals: Arrivals) -> Self {
-        Self {
-            first_client: 1,
-            clients,
-            first_request: 1,
-            arrivals,
-            retry: Backoff { initial: 50 * MILLISECOND, cap: 500 * MILLISECOND },
-            deadline: 5 * SECOND,
-            max_outstanding: 8192,
-            max_waiting: 65_536,
-            check: true,
-            other_writers: false,
-        }
-    }
-}
+use write_back::WriteBack;
 
 /// What the client does at present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,6 +77,8 @@ pub struct Client {
     by_number: FxHashMap<(u16, u32), u32>,
     senders: Senders,
     timers: Timers<(u16, u32)>,
+    /// What the scheme needs beside requests and answers, if it needs anything.
+    write_back: Option<Box<WriteBack>>,
     checker: Checker,
     verification: Option<Verification>,
     stats: ClientStats,
@@ -116,27 +87,18 @@ pub struct Client {
 }
 
 impl Client {
-    /// A client that does nothing until [`Client::start`].
+    /// A client that starts no operation until [`Client::start`].
     ///
     /// # Errors
     ///
-    /// A sentence, if there are no clients or more than there are ids.
+    /// A sentence, if there are no clients or more than there are ids, or about another setting
+    /// that cannot be.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
-        let last = u32::from(config.first_client) + u32::from(config.clients);
-        if config.first_client == 0 || config.clients == 0 || last > 0x8000 {
-            return Err(format!(
-                "{} clients from number {} on are not possible; client numbers are 1 to 32767",
-                config.clients, config.first_client
-            ));
-        }
-        if config.deadline > LONGEST_DEADLINE {
-            return Err(format!(
-                "a deadline of {} s is too long; with more than {} s, a server could have \
-                 forgotten the request that is sent again",
-                config.deadline / SECOND,
-                LONGEST_DEADLINE / SECOND
-            ));
-        }
+        config.check()?;
+        let write_back = match config.role {
+            ClientRole::Plain => None,
+            ClientRole::FarReach => Some(Box::new(WriteBack::new(&config))),
+        };
         Ok(Self {
             arrivals: config.arrivals,
             workload,
@@ -147,8 +109,9 @@ impl Client {
             free: Vec::new(),
             outstanding: 0,
             by_number: FxHashMap::default(),
-            senders: Senders::new(config.first_client, config.clients, config.first_request),
+            senders: Senders::new(&config),
             timers: Timers::new(),
+            write_back,
             checker: Checker::new(),
             verification: None,
             stats: ClientStats::default(),
@@ -162,6 +125,9 @@ impl Client {
     pub fn start(&mut self, now: Nanos, out: &mut Actions) {
         self.phase = Phase::Running;
         self.verification = None;
+        if let Some(write_back) = &mut self.write_back {
+            write_back.process.come_back(now);
+        }
         self.set_arrivals(now, self.arrivals, out);
     }
 
@@ -188,6 +154,9 @@ impl Client {
 
     /// Does what is due at `now`: arrivals, retries, deadlines. Calling it early does nothing.
     pub fn poll(&mut self, now: Nanos, out: &mut Actions) {
+        if let Some(write_back) = &mut self.write_back {
+            write_back.process.poll(now, out, self.mutated);
+        }
         while let Some((at, number)) = self.timers.take(now) {
             self.on_timer(now, at, number, out);
         }
@@ -210,8 +179,10 @@ impl Client {
 
     /// When to call [`Client::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
-        let arrival = (self.next_arrival != Nanos::MAX).then_some(self.next_arrival);
-        [self.timers.next(), arrival].into_iter().flatten().min()
+        let arrival = self.next_arrival;
+        let process = self.write_back.as_ref().map_or(Nanos::MAX, |it| it.process.due());
+        let due = self.timers.next().unwrap_or(Nanos::MAX).min(arrival).min(process);
+        (due != Nanos::MAX).then_some(due)
     }
 
     /// Operations under way.
@@ -238,6 +209,42 @@ impl Client {
     pub fn take_stats(&mut self, into: &mut ClientStats) {
         std::mem::swap(&mut self.stats, into);
         self.stats.clear();
+        self.stats.counts.preserved = self.preserved().records as u64;
+    }
+
+    /// Records that only the switch has, as far as is known, and that are kept therefore.
+    pub fn preserved(&self) -> Preserved {
+        self.write_back.as_ref().map(|it| it.records.gauge()).unwrap_or_default()
+    }
+
+    /// The process dies, and another one begins in its place at once: all that was under way is
+    /// given up, what was kept is gone. The load goes on; what was seen and done is still judged.
+    pub fn forget_preserved(&mut self, now: Nanos, out: &mut Actions) {
+        for slot in 0..self.requests.len() {
+            if let Some(request) = self.requests[slot].take() {
+                self.give_up(slot as u32, &request);
+                self.stats.counts.lost += u64::from(!request.verifies);
+            }
+        }
+        if let Some(write_back) = &mut self.write_back {
+            write_back.begin_again();
+        }
+        self.poll(now, out);
+    }
+
+    /// Says BYE to the controller, if the scheme wants that: nobody asks for what is kept from then
+    /// on. See [`Client::is_gone`].
+    pub fn leave(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        if let Some(write_back) = &mut self.write_back {
+            write_back.process.leave(now);
+        }
+        self.poll(now, out);
+    }
+
+    /// Whether nothing is left to be said after [`Client::leave`].
+    pub fn is_gone(&self) -> bool {
+        self.write_back.as_ref().is_none_or(|it| it.process.is_gone())
     }
 
     /// What the checker thinks of everything so far; `None` if reads are not judged.

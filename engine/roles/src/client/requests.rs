@@ -1,31 +1,34 @@
 //! A request from its first frame to its reply or deadline.
 
-use netkv_checker::{Answer, Observed, ReadTicket, Verdict, WriteId, WriteKind};
+use netkv_checker::{ReadTicket, WriteId, WriteKind};
 use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
+use super::write_back::{Take, first_stamp};
 use super::{Client, Phase};
 use crate::mutation::Mutation;
-use crate::{Actions, Nanos, fill_value, read_writer};
+use crate::{Actions, Nanos, fill_value};
 
 /// An operation under way.
 #[derive(Debug)]
 pub(super) struct Request {
-    operation: Operation,
+    pub(super) operation: Operation,
     /// Whether the key had a value before anybody wrote it.
-    exists: bool,
+    pub(super) exists: bool,
     /// Whether it is a read of the final verification.
-    verifies: bool,
-    intended: Nanos,
+    pub(super) verifies: bool,
+    pub(super) intended: Nanos,
     deadline: Nanos,
     /// What the current frame asks: a read-modify-write first reads, then writes.
-    op: Op,
+    pub(super) op: Op,
     client: u16,
     number: u32,
     attempts: u32,
+    /// Life of the switch that was known when it was first sent.
+    life: u32,
     /// When the timer of this request is due; others in the queue mean nothing.
     timer: Nanos,
-    ticket: Option<ReadTicket>,
+    pub(super) ticket: Option<ReadTicket>,
 }
 
 impl Request {
@@ -50,12 +53,13 @@ impl Request {
             client: 0,
             number: 0,
             attempts: 0,
+            life: 0,
             timer: 0,
             ticket: None,
         }
     }
 
-    fn id(&self) -> WriteId {
+    pub(super) fn id(&self) -> WriteId {
         WriteId { client: self.client, request: self.number }
     }
 
@@ -78,9 +82,7 @@ impl Client {
             found = (0..self.requests.len() as u32).find(|slot| self.is_about(*slot, &frame.key()));
         }
         let Some(slot) = found.filter(|slot| self.expects(*slot, &frame)) else {
-            let ours = frame.op().is_reply() && self.senders.issued(number.0, number.1);
-            let counts = &mut self.stats.counts;
-            *(if ours { &mut counts.late_replies } else { &mut counts.malformed }) += 1;
+            self.on_other_frame(now, &frame, out);
             return;
         };
         if frame.status() == Status::Overloaded {
@@ -88,10 +90,33 @@ impl Client {
             self.stats.counts.overloaded += 1;
             return;
         }
+        match self.take(slot, &frame) {
+            Take::Yes => {}
+            Take::No => {
+                self.stats.counts.ignored += 1;
+                return;
+            }
+            Take::Malformed => {
+                self.stats.counts.malformed += 1;
+                return;
+            }
+        }
         let Some(request) = self.requests[slot as usize].take() else { return };
         self.end_number(&request);
         self.on_reply(now, slot, request, &frame, out);
         self.fill(now, out);
+    }
+
+    /// A frame that answers no request under way.
+    fn on_other_frame(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        let ours = frame.op().is_reply() && self.senders.issued(frame.sender(), frame.request());
+        let expected = self.on_control(now, frame, out);
+        let counts = &mut self.stats.counts;
+        if ours && !expected {
+            counts.late_replies += 1;
+        } else if !expected {
+            counts.malformed += 1;
+        }
     }
 
     fn expects(&self, slot: u32, frame: &FrameView<'_>) -> bool {
@@ -110,10 +135,21 @@ impl Client {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
-        let refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
+        let mut refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
         if request.op == Op::Get {
             self.on_read(now, &mut request, frame, refused);
         } else {
+            if frame.status() == Status::Unknown {
+                self.stats.counts.unknown += 1;
+                if !self.mutated.by(Mutation::ClientTakesUnknownAsDone) {
+                    self.give_up(slot, &request);
+                    return;
+                }
+                refused = false;
+            }
+            if !refused {
+                self.keep_written(&request, frame);
+            }
             self.stats.counts.writes += 1;
             let (key, id) = (&request.operation.key, request.id());
             if self.config.check && refused {
@@ -142,54 +178,6 @@ impl Client {
         }
     }
 
-    fn on_read(&mut self, now: Nanos, request: &mut Request, frame: &FrameView<'_>, refused: bool) {
-        let counts = &mut self.stats.counts;
-        if !request.verifies {
-            counts.reads += 1;
-            counts.hits += u64::from(frame.cache_hit());
-            counts.not_found += u64::from(frame.status() == Status::NotFound);
-        }
-        let Some(ticket) = request.ticket else { return };
-        let key = &request.operation.key;
-        if refused {
-            // The ticket stays: for a verification, this key has not been read.
-            self.checker.give_up_read(key, ticket);
-            return;
-        }
-        request.ticket = None;
-        let observed = match frame.status() {
-            Status::NotFound => Observed::NotFound,
-            _ => read_writer(key, frame.value()).map_or(Observed::Garbage, Observed::Value),
-        };
-        let (issued, foreign) = match observed {
-            Observed::Value(id) => (
-                self.senders.issued(id.client, id.request),
-                self.config.other_writers && id != WriteId::INITIAL,
-            ),
-            _ => (false, self.config.other_writers && observed == Observed::NotFound),
-        };
-        let verdict = if foreign && !issued {
-            self.checker.skip_read(key, ticket);
-            Verdict::Unchecked
-        } else {
-            let (reader, exists, last) = (request.id(), request.exists, request.verifies);
-            let answer = Answer { reader, observed, exists, issued, last };
-            self.checker.end_read(now, key, ticket, answer)
-        };
-        self.count_verdict(verdict, request.verifies);
-    }
-
-    fn count_verdict(&mut self, verdict: Verdict, verifies: bool) {
-        let counts = &mut self.stats.counts;
-        match verdict {
-            Verdict::Fresh => {}
-            Verdict::Unchecked => counts.unchecked_reads += 1,
-            Verdict::Stale | Verdict::Phantom if verifies => self.verify_lost(),
-            Verdict::Stale => counts.stale_reads += 1,
-            Verdict::Phantom => counts.phantom_reads += 1,
-        }
-    }
-
     /// Numbers a request and sends it for the first time. There is room (rule 2).
     pub(super) fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
         (request.client, request.number) = self.senders.take();
@@ -204,6 +192,7 @@ impl Client {
     /// Puts a numbered request into its slot, tells the checker, and sends it.
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
+        request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
         if self.config.check {
             let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
             match request.op {
@@ -232,6 +221,8 @@ impl Client {
             request.number,
             key,
         );
+        let stamp = self.write_back.as_ref().map(|_| first_stamp(request.life));
+        let message = Message { stamp, ..message };
         if request.op == Op::Put {
             self.value.resize(request.operation.size, 0);
             fill_value(&key, request.id(), &mut self.value);
@@ -254,11 +245,20 @@ impl Client {
         };
         let again = !self.mutated.by(Mutation::RequestOnce);
         if now < request.deadline && again {
+            if self.mutated.by(Mutation::ClientStampsRetriesAnew) {
+                request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
+            }
             self.send(now, &mut request, out);
             self.requests[slot as usize] = Some(request);
             return;
         }
-        self.end_number(&request);
+        self.give_up(slot, &request);
+        self.stats.counts.lost += u64::from(!request.verifies);
+    }
+
+    /// Ends a request of which nobody knows what it has done.
+    pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
+        self.end_number(request);
         self.release(slot);
         let (key, id) = (&request.operation.key, request.id());
         if let Some(ticket) = request.ticket {
@@ -266,11 +266,9 @@ impl Client {
         } else if self.config.check {
             self.checker.give_up_write(key, id);
         }
-        self.settle(&request);
+        self.settle(request);
         if request.verifies {
             self.verify_ended(false);
-        } else {
-            self.stats.counts.lost += 1;
         }
     }
 

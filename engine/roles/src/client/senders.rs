@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::WINDOW;
+use super::ClientConfig;
 
 /// Gives out (client, request number) pairs and keeps each client within its window.
 #[derive(Debug)]
 pub(super) struct Senders {
     first_client: u16,
     first_request: u32,
+    window: u32,
     clients: Vec<Sender>,
     turn: usize,
 }
@@ -23,21 +24,23 @@ struct Sender {
 impl Sender {
     /// Whether an operation may start. Half of the window is left for the second numbers of
     /// read-modify-writes under way.
-    fn has_room(&self) -> bool {
-        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < WINDOW / 2)
+    fn has_room(&self, window: u32) -> bool {
+        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < window / 2)
     }
 }
 
 impl Senders {
-    pub(super) fn new(first_client: u16, clients: u16, first_request: u32) -> Self {
+    pub(super) fn new(config: &ClientConfig) -> Self {
+        let ClientConfig { first_client, clients, first_request, window, .. } = *config;
         let sender = |_| Sender { next: first_request, open: VecDeque::new() };
-        Self { first_client, first_request, clients: (0..clients).map(sender).collect(), turn: 0 }
+        let clients = (0..clients).map(sender).collect();
+        Self { first_client, first_request, window, clients, turn: 0 }
     }
 
     /// Whether some client may start a request; turns to one that may.
     pub(super) fn has_room(&mut self) -> bool {
         for _ in 0..self.clients.len() {
-            if self.clients[self.turn].has_room() {
+            if self.clients[self.turn].has_room(self.window) {
                 return true;
             }
             self.turn = (self.turn + 1) % self.clients.len();
@@ -94,11 +97,22 @@ impl Senders {
 
 #[cfg(test)]
 mod tests {
+    use netkv_workload::Arrivals;
+
     use super::*;
 
     #[test]
-    fn a_client_with_an_old_request_under_way_stops_before_servers_forget_it() {
-        let mut senders = Senders::new(5, 2, u32::MAX - 100);
+    fn a_client_with_an_old_request_under_way_stops_before_it_is_forgotten() {
+        for window in [2, 1024, crate::WINDOW] {
+            stops_within(window);
+        }
+    }
+
+    fn stops_within(window: u32) {
+        let config = ClientConfig::new(2, Arrivals::Closed { outstanding: 1 });
+        let first_request = u32::MAX - 100;
+        let config = ClientConfig { first_client: 5, first_request, window, ..config };
+        let mut senders = Senders::new(&config);
         let first = senders.take();
         assert_eq!(first, (5, u32::MAX - 100));
         let mut given = 1;
@@ -106,19 +120,20 @@ mod tests {
             let (client, request) = senders.take();
             if client == 6 {
                 senders.end(client, request);
-                if given > 3 * WINDOW {
+                if given > 3 * window {
                     break;
                 }
             } else {
                 senders.end(client, request);
-                assert!(request.wrapping_sub(first.1) < WINDOW);
+                assert!(request.wrapping_sub(first.1) < window);
             }
             given += 1;
         }
-        assert!(given > 3 * WINDOW, "the other client went on");
+        assert!(given > 3 * window, "the other client went on");
         senders.end(first.0, first.1);
-        assert!(senders.clients[0].has_room());
-        assert!(senders.issued(5, u32::MAX) && senders.issued(5, 3));
+        assert!(senders.clients[0].has_room(window));
+        assert!(senders.issued(6, u32::MAX - 96));
+        assert!(window < 200 || senders.issued(5, u32::MAX) && senders.issued(5, 3));
         assert!(!senders.issued(7, 3) && !senders.issued(5, u32::MAX - 101));
     }
 }

@@ -38,8 +38,9 @@ impl PythonStore {
         for call in batch.calls() {
             let (kind, value) = match self.format.plain(&call) {
                 PlainCall::Get => (pyo3::intern!(py, "get"), py.None().into_bound(py)),
-                PlainCall::Put(parts) => {
-                    (pyo3::intern!(py, "put"), bytes_of(py, parts)?.into_any())
+                PlainCall::Put(value, trailer) => {
+                    let trailer = trailer.as_ref().map_or(&[][..], |trailer| trailer);
+                    (pyo3::intern!(py, "put"), joined(py, value, trailer)?.into_any())
                 }
                 PlainCall::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
             };

@@ -37,7 +37,10 @@ def soak(
         float | None, typer.Option(min=0.0, help="Begin no further seed after this time.")
     ] = None,
     faults: Annotated[
-        str, typer.Option(help="'all', 'none', or kinds of faults: 'kill,loss,partition'.")
+        str,
+        typer.Option(
+            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'."
+        ),
     ] = "all",
     replay: Annotated[
         str | None,
@@ -69,7 +72,7 @@ def soak(
     """
     from netkv.errors import UsageError
 
-    kinds = _kinds(faults)
+    kinds = _kinds(faults, scheme)
     if replay is not None:
         _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
         return
@@ -225,12 +228,15 @@ def _check(scheme: str, program: Path | None) -> None:
         raise UsageError(f"There is no file {program}.")
 
 
-def _kinds(faults: str) -> tuple[FaultKind, ...]:
+def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
+    """The kinds that are asked for; raises `UsageError` for those that a scheme cannot have."""
     from netkv.errors import UsageError, suggest
+    from netkv.scenarios import possible
     from netkv.scenarios.events import FAULT_KINDS
+    from netkv.soak.plan import USUAL_KINDS
 
     if faults in ("all", "none"):
-        return FAULT_KINDS if faults == "all" else ()
+        return USUAL_KINDS if faults == "all" else ()
     names = [name.strip() for name in faults.split(",")]
     for name in names:
         if name not in FAULT_KINDS:
@@ -238,6 +244,10 @@ def _kinds(faults: str) -> tuple[FaultKind, ...]:
             raise UsageError(
                 f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
             )
+    try:
+        possible.check_schemes([scheme] if scheme else [], "client-crash" in names)
+    except ValueError as wrong:
+        raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)
 
 

@@ -40,6 +40,8 @@ class Scheme:
     """One sentence for lists."""
     control_plane: Callable[[RackSpec, Topology], ControlPlane]
     """Makes the control plane for a rack with these hosts at the switch."""
+    client_keeps: bool = False
+    """Whether its clients keep records that only the switch has, and lose them when they die."""
     recovery_phases: tuple[str, ...] = ()
     """How its control plane calls the phases of a recovery (`Recovered`), in their order; empty:
     a switch that has lost its memory is just filled anew."""

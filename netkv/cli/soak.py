@@ -72,7 +72,7 @@ def soak(
     """
     from netkv.errors import UsageError
 
-    kinds = _kinds(faults)
+    kinds = _kinds(faults, scheme)
     if replay is not None:
         _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
         return
@@ -228,9 +228,12 @@ def _check(scheme: str, program: Path | None) -> None:
         raise UsageError(f"There is no file {program}.")
 
 
-def _kinds(faults: str) -> tuple[FaultKind, ...]:
+def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
+    """The kinds that are asked for; raises `UsageError` for those that a scheme cannot have."""
     from netkv.errors import UsageError, suggest
-    from netkv.scenarios.events import FAULT_KINDS, USUAL_KINDS
+    from netkv.scenarios import possible
+    from netkv.scenarios.events import FAULT_KINDS
+    from netkv.soak.plan import USUAL_KINDS
 
     if faults in ("all", "none"):
         return USUAL_KINDS if faults == "all" else ()
@@ -241,6 +244,10 @@ def _kinds(faults: str) -> tuple[FaultKind, ...]:
             raise UsageError(
                 f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
             )
+    try:
+        possible.check_schemes([scheme] if scheme else [], "client-crash" in names)
+    except ValueError as wrong:
+        raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)
 
 

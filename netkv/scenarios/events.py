@@ -28,11 +28,10 @@ FaultKind = Literal[
     "client-crash",
 ]
 FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
-SIMULATED_KINDS: tuple[FaultKind, ...] = ("controller-restart",)
-"""Faults that only the simulator can make: they happen only if they are asked for by name."""
-USUAL_KINDS: tuple[FaultKind, ...] = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
-"""What is drawn unless kinds are named: a client process that dies takes with it what only it and
-the switch had, which FarReach does not promise to survive if the switch dies soon after."""
+NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
+"""Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
+other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
+client and switch die one soon after the other."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10)]
@@ -101,6 +100,7 @@ class TimelineEvent(Spec):
         "stop",
         "start",
         "kill",
+        "crash",
         "link",
         "partition",
         "heal",
@@ -120,6 +120,10 @@ class TimelineEvent(Spec):
     after_actions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
     """With `kill: controller`, in the simulator: it dies once it has sent or saved so many things
     more (frames, table writes, saves), before the next; at the latest when it is started again."""
+    crash: Literal["client"] | None = None
+    """The client process dies and another one is there at once: requests under way are given up,
+    and what it kept because only the switch had it is gone. Only with schemes whose clients keep
+    anything. The load and its checks go on, which they do not after `kill: client`."""
     storage: Storage | None = None
     """With `start` of servers: whether they find their records. Left out: kept where the back end
     can keep them."""
@@ -183,8 +187,7 @@ class RandomFaults(Spec):
     last: Annotated[float, Field(gt=0)]
     """Mean seconds that a fault lasts."""
     kinds: Annotated[list[FaultKind], Field(min_length=1)] | None = None
-    """Which they may be. Left out: all that are possible in this lab, live and simulated, but for
-    `client-crash`."""
+    """Which they may be. Left out: all that are possible in every lab of this kind."""
     nodes: list[str] | None = None
     """Which nodes they may hit. Left out: all, but the client's process is not stopped, and servers
     only if their back end keeps the records."""

@@ -3,8 +3,8 @@
 Rules
 -----
 1. The same arguments give the same events on every machine.
-2. Every fault ends: what is stopped is started, what is cut is healed, before `quiet` of the
-   duration is left, so that a run that follows can be verified.
+2. Every fault that lasts ends: what is stopped is started, what is cut is healed, before `quiet`
+   of the duration is left, so that a run that follows can be verified.
 3. A fault hits what no other fault has hit and not yet let go, and nothing that an event of
    `besides` is about; so the timeline is always a possible one.
 """
@@ -18,8 +18,8 @@ from typing import TypeAlias, TypeVar
 
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
-    SIMULATED_KINDS,
-    USUAL_KINDS,
+    FAULT_KINDS,
+    NAMED_KINDS,
     Direction,
     FaultKind,
     LinkFault,
@@ -61,9 +61,9 @@ def random_schedule(
 ) -> list[TimelineEvent]:
     """Faults and their ends over `duration` seconds, in the order of their times.
 
-    `kinds`: None is all usual ones that are possible in this lab on either clock. `nodes`: which
-    they may hit; None is all, but for the client's process, which only a `client-crash` hits then,
-    and servers are stopped only if they keep their records.
+    `kinds`: None is all that are possible in this lab on either clock with any scheme. `nodes`:
+    which they may hit; None is all, but for the client's process, and servers are stopped only if
+    they keep their records.
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
     what their back end can do. Raises ValueError with a sentence for what is not possible.
@@ -72,8 +72,8 @@ def random_schedule(
     if kinds is None:
         kinds = [
             kind
-            for kind in USUAL_KINDS
-            if kind not in SIMULATED_KINDS and _targets(kind, lab, nodes, storage)
+            for kind in FAULT_KINDS
+            if kind not in NAMED_KINDS and _targets(kind, lab, nodes, storage)
         ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
@@ -91,8 +91,9 @@ def random_schedule(
         free = [t for t in _targets(kind, lab, nodes, storage) if held.get(t, -1.0) < begin]
         if end > begin and free:
             target = _one(rng, free)
-            held[target] = end
-            events += _fault(rng, kind, target[1], begin, end, storage)
+            fault = _fault(rng, kind, target[1], begin, end, storage)
+            held[target] = fault[-1].at
+            events += fault
     return sorted(events, key=lambda event: event.at)
 
 
@@ -156,6 +157,8 @@ def about(event: TimelineEvent) -> Target | None:
     """What an event is about, as far as faults are concerned."""
     if event.node is not None:
         return ("node", event.node)
+    if event.crash is not None:
+        return ("node", event.crash)
     if event.link is not None:
         return ("link", event.link.node)
     if event.slow is not None:
@@ -174,8 +177,10 @@ def _fault(
     begin: float,
     end: float,
     storage: Storage | None,
-) -> tuple[TimelineEvent, TimelineEvent]:
-    """A fault of a kind and its end."""
+) -> tuple[TimelineEvent, ...]:
+    """A fault of a kind and its end; a crash is over at once."""
+    if kind == "client-crash":
+        return (TimelineEvent(at=begin, crash="client"),)
     if kind in ("stop", "kill"):
         found = storage if node.startswith("servers-") else None
         return (
@@ -189,10 +194,6 @@ def _fault(
             TimelineEvent(at=begin, kill="controller", after_actions=actions),
             TimelineEvent(at=end, start="controller"),
         )
-    if kind == "client-crash":
-        # The next process is there at once.
-        again = round(begin + 10**-_DIGITS, _DIGITS)
-        return TimelineEvent(at=begin, kill=node), TimelineEvent(at=again, start=node)
     if kind == "partition":
         return (
             TimelineEvent(at=begin, partition="controller"),

@@ -62,11 +62,18 @@ class Scenario(Spec):
         possible.check(self.timeline(), self.lab, self.duration)
         if self.random_faults is not None:
             faults.check(self.lab, self.random_faults.kinds, self.random_faults.nodes)
+        possible.check_schemes(self.schemes, self.crashes)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
         """The events in the order of their times."""
         return sorted(self.events, key=lambda event: event.at)
+
+    @property
+    def crashes(self) -> bool:
+        """Whether the client is to crash."""
+        drawn = self.random_faults.kinds if self.random_faults is not None else None
+        return any(event.crash for event in self.events) or "client-crash" in (drawn or ())
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """What the lab has to bring up for one run."""

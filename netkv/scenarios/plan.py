@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from netkv import schemes
-from netkv.scenarios import faults, loader, thresholds
+from netkv.errors import UsageError
+from netkv.scenarios import faults, loader, possible, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit
 
@@ -61,9 +62,13 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """The scenario with these schemes instead of its own.
 
     Thresholds and plots that speak of a scheme that does not run any more are left out. Raises
-    `UsageError` for a scheme that does not exist.
+    `UsageError` for a scheme that does not exist, or that its events do not fit.
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
+    try:
+        possible.check_schemes(chosen, scenario.crashes)
+    except ValueError as wrong:
+        raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}
     expect = [
         text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from netkv import schemes
 from netkv.errors import suggest
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent, node_names, server_names
@@ -20,6 +21,23 @@ def check(events: Iterable[TimelineEvent], lab: LabSpec, duration: float) -> Non
             )
         course.take(event)
     course.end()
+
+
+def check_schemes(names: Iterable[str], crashes: bool) -> None:
+    """Raises ValueError if clients are to lose what they keep, but those of a scheme keep nothing.
+
+    `crashes`: whether an event or a random fault is a crash of the client.
+    """
+    if not crashes:
+        return
+    for name in names:
+        if not schemes.get(name).client_keeps:
+            keep = [scheme.name for scheme in schemes.all_schemes() if scheme.client_keeps]
+            right = f"schemes whose clients do: {', '.join(keep)}" if keep else "no scheme does"
+            raise ValueError(
+                f"a crash of the client loses what it keeps, but clients of '{name}' keep nothing "
+                f"({right}); 'kill: client' stops the whole load generator"
+            )
 
 
 def check_names(found: Iterable[str], known: Sequence[str], what: str) -> None:
@@ -46,6 +64,9 @@ class _Course:
         if event.node is not None:
             check_names([event.node], node_names(self._lab), where)
             self._up_or_down(event.node, event, where)
+        elif event.crash is not None:
+            if event.crash in self._down:
+                raise ValueError(f"{where} is about '{event.crash}', which is down by then")
         elif event.link is not None:
             self._link(event.link, where)
         elif event.slow is not None:

@@ -53,6 +53,8 @@ async def carry_out(event: TimelineEvent, rack: Rack) -> None:
         rack.kill_controller_after(event.after_actions)
     elif event.kill is not None:
         await rack.kill(event.kill)
+    elif event.crash is not None:
+        await rack.client({"do": "crash"})
     elif event.stop is not None:
         await rack.stop_node(event.stop)
     elif event.start is not None:

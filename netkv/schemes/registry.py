@@ -51,6 +51,11 @@ class Scheme:
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
 
     @property
+    def client_keeps(self) -> bool:
+        """Whether clients keep records that only the switch has."""
+        return self.client_role != "plain"
+
+    @property
     def program_path(self) -> Path:
         """The P4 source of the scheme."""
         return resources.path("p4") / self.program

@@ -17,7 +17,13 @@ class Fault(Spec):
     """A fault from its beginning to its end, in seconds of load."""
 
     begin: TimelineEvent
-    end: TimelineEvent
+    end: TimelineEvent | None = None
+    """None: it is over at once."""
+
+    @property
+    def events(self) -> tuple[TimelineEvent, ...]:
+        """Beginning and end."""
+        return (self.begin,) if self.end is None else (self.begin, self.end)
 
 
 class Case(Spec):
@@ -39,7 +45,7 @@ class Case(Spec):
     @property
     def schedule(self) -> list[tuple[TimelineEvent, Fault]]:
         """Beginnings and ends of all faults, in the order of their times."""
-        events = [(event, fault) for fault in self.faults for event in (fault.begin, fault.end)]
+        events = [(event, fault) for fault in self.faults for event in fault.events]
         return sorted(events, key=lambda each: each[0].at)
 
 

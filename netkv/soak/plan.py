@@ -3,7 +3,8 @@
 Rules
 -----
 1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
-   gives all schemes the same rack, load and faults, but none more pipelines than it can do with.
+   gives all schemes the same rack, load and faults, but none more pipelines than it can do with,
+   and clients that keep nothing do not crash.
 2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
    that conflicts, admissions, evictions and moves are the rule.
 3. A run has some thousand operations, whether links are fast or slow; faults come often enough to
@@ -28,7 +29,7 @@ from netkv.lab.spec import (
     WorkloadSpec,
 )
 from netkv.scenarios import faults
-from netkv.scenarios.events import USUAL_KINDS, FaultKind, TimelineEvent
+from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.sim import config
 from netkv.sim.models import (
     ControlModel,
@@ -44,6 +45,9 @@ from netkv.soak.dice import Dice
 
 GUARD = 2.05
 """Seconds after which a server that has just started trusts unmarked writes (engine/roles)."""
+USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
+"""What a search tries unless it is told: no scheme promises to survive the deaths of client and
+switch one soon after the other."""
 LARGEST_VALUE = 200
 """Some values fit the switch, some do not."""
 _SWITCH = "switch"
@@ -56,7 +60,8 @@ def draw(
     *,
     program: Path | None = None,
 ) -> Case:
-    """The case of a seed. `kinds` may be empty; `program` replaces the scheme's P4 program."""
+    """The case of a seed. `kinds` may be empty, and clients that keep nothing do not crash;
+    `program` replaces the scheme's P4 program."""
     dice = Dice(seed)
     duration = dice.between(0.5, 2.5)
     operations = dice.scale(2_000, 40_000)
@@ -216,7 +221,12 @@ def _faults(
     switches = tuple(plan.name for plan in config.lay_out(rack).switches)
     found: list[Fault] = []
     open_faults: dict[tuple[str, str], TimelineEvent] = {}
+    keeps = schemes.get(rack.scheme).client_keeps
     for event in events:
+        if event.crash is not None:
+            # Drawn for all schemes, so that the other faults are the same for all of them.
+            found += [Fault(begin=event)] if keeps else []
+            continue
         about = faults.about(event)
         assert about is not None, "every drawn event is about something"
         begun = open_faults.pop(about, None)

@@ -156,11 +156,12 @@ class _Run:
     async def _carry_out(self, event: TimelineEvent, fault: Fault) -> None:
         self._hooks.on_fault(self._rack.now, event.describe())
         await carry_out(event, self._rack)
-        if event is fault.begin:
-            self._faults += 1
-            self._open.append(fault)
-        else:
+        if event is not fault.begin:
             self._open.remove(fault)
+            return
+        self._faults += 1
+        if fault.end is not None:
+            self._open.append(fault)
 
     def _load_until(self, at: float) -> bool:
         """Lets the load go on up to a moment of it; False if there is a violation before."""
@@ -174,6 +175,7 @@ class _Run:
     async def _heal(self) -> None:
         """Ends what is still wrong, and waits until all switches are set up."""
         for fault in list(self._open):
+            assert fault.end is not None, "what has no end is never open"
             await self._carry_out(fault.end, fault)
         self._rack.command({"do": "phase", "name": "drain"})
         most = self._case.rack.deadline + 1

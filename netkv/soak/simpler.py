@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, TopologySpec, WorkloadSpec
@@ -77,10 +78,7 @@ def _one_switch(case: Case) -> Case:
             return event
         return event.model_copy(update={event.action: _SWITCH})
 
-    faults = tuple(
-        Fault(begin=at_the_switch(fault.begin), end=at_the_switch(fault.end))
-        for fault in case.faults
-    )
+    faults = tuple(_changed(fault, at_the_switch) for fault in case.faults)
     return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
 
 
@@ -98,11 +96,14 @@ def _sooner(case: Case) -> Iterator[Case]:
 
 
 def _moved(fault: Fault, sooner: float) -> Fault:
-    begin, end = (
-        event.model_copy(update={"at": round(event.at - sooner, 6)})
-        for event in (fault.begin, fault.end)
+    return _changed(
+        fault, lambda event: event.model_copy(update={"at": round(event.at - sooner, 6)})
     )
-    return Fault(begin=begin, end=end)
+
+
+def _changed(fault: Fault, change: Callable[[TimelineEvent], TimelineEvent]) -> Fault:
+    """The fault with its beginning and its end changed."""
+    return Fault(begin=change(fault.begin), end=fault.end and change(fault.end))
 
 
 def _steady(case: Case) -> Iterator[Case]:
@@ -122,6 +123,11 @@ def _constant(profile: Profile) -> Profile:
     )
 
 
+def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
+    assert event.link is not None, "a fault of a link begins and ends at that link"
+    return event.model_copy(update={"link": event.link.model_copy(update={"direction": direction})})
+
+
 def _simpler_fault(fault: Fault) -> Iterator[Fault]:
     """A fault of one direction only, a death sooner or at once; or a shorter one."""
     actions = fault.begin.after_actions
@@ -132,14 +138,9 @@ def _simpler_fault(fault: Fault) -> Iterator[Fault]:
     link = fault.begin.link
     if link is not None and link.direction == "both":
         for direction in ("to", "from"):
-            begin, end = (
-                event.model_copy(
-                    update={"link": event.link.model_copy(update={"direction": direction})}
-                )
-                for event in (fault.begin, fault.end)
-                if event.link is not None
-            )
-            yield Fault(begin=begin, end=end)
+            yield _changed(fault, functools.partial(_one_way, direction=direction))
+    if fault.end is None:
+        return
     lasts = fault.end.at - fault.begin.at
     if lasts > 0.01:
         half = round(fault.begin.at + lasts / 2, 6)

@@ -75,6 +75,12 @@ def test_a_seed_without_a_violation_can_be_shown_too(netkv: Netkv) -> None:
     assert "No violation in" in said.out
 
 
+def test_clients_that_keep_nothing_cannot_lose_it(netkv: Netkv) -> None:
+    said = netkv("soak", "nocache", "--faults", "kill,client-crash")
+    assert said.status == 2
+    assert "clients of 'nocache' keep nothing" in said.err
+
+
 def test_faults_are_of_the_kinds_that_were_asked_for(netkv: Netkv) -> None:
     said = netkv("soak", "nocache", "--seeds", "2", "--faults", "none", "--json")
     assert (said.status, said.document["faults"]) == (0, 0)

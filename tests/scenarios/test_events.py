@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import pytest
 
+from netkv import schemes
 from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.events import LinkFault, TimelineEvent
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.timeline import check_live
+from netkv.scenarios.plan import only_schemes, plan
+from netkv.scenarios.timeline import carry_out, check_live
+from netkv.schemes import registry
 
 HEAD = """\
 name: mine
@@ -116,6 +122,55 @@ def test_a_death_between_two_actions_is_one_of_the_simulator() -> None:
     scenario = loads("{at: 1.5, kill: controller, after_actions: 3}", "{at: 2, start: controller}")
     with pytest.raises(UsageError, match=r"at 1\.5 s kills the controller .*'--mode sim'"):
         check_live(scenario)
+
+
+@pytest.fixture
+def keeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NoCache as if its clients kept records that only the switch has."""
+    changed = replace(schemes.get("nocache"), client_role="farreach")
+    monkeypatch.setitem(registry._SCHEMES, "nocache", changed)
+
+
+def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
+    text = error_of("{at: 1, crash: client}")
+    assert "clients of 'nocache' keep nothing" in text
+    assert "no scheme does" in text
+    drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash]}\n"
+    assert "clients of 'nocache' keep nothing" in error_of(more=drawn)
+    assert "'events.0.crash' is 'switch'" in error_of("{at: 1, crash: switch}")
+
+
+@pytest.mark.usefixtures("keeps")
+async def test_a_crash_of_the_client_is_its_own_matter_and_is_over_at_once() -> None:
+    class Rack:
+        def __init__(self) -> None:
+            self.asked: list[dict[str, Any]] = []
+
+        async def client(self, command: dict[str, Any]) -> dict[str, Any]:
+            self.asked.append(command)
+            return {}
+
+    scenario = loads("{at: 1, crash: client}", "{at: 2, crash: client}")
+    assert scenario.events[0].describe() == "crash client"
+    rack = Rack()
+    await carry_out(scenario.events[0], rack)  # type: ignore[arg-type]
+    assert rack.asked == [{"do": "crash"}]
+    down = "about 'client', which is down by then"
+    assert down in error_of("{at: 1, kill: client}", "{at: 2, crash: client}")
+    assert "schemes whose clients do: nocache" in error_of(
+        "{at: 1, crash: client}", head=HEAD.replace("[nocache]", "[nocache, netcache]")
+    )
+    with pytest.raises(UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep nothing"):
+        only_schemes(scenario, ["netcache"])
+
+
+@pytest.mark.usefixtures("keeps")
+def test_crashes_of_the_client_are_drawn_if_they_are_asked_for() -> None:
+    drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash, loss]}\n"
+    [run] = plan(loads(more=drawn))
+    crashes = [event for event in run.scenario.events if event.crash]
+    assert len(crashes) > 1
+    assert all(event.at < 10 for event in crashes)
 
 
 def test_link_of_both_directions_is_two_orders_and_zero_heals() -> None:

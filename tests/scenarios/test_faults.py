@@ -113,7 +113,7 @@ def test_short_runs_of_the_simulator_have_faults_too() -> None:
 
 @pytest.mark.parametrize("kind", FAULT_KINDS)
 def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
-    events = random_schedule(1, 30, LAB, [kind], every=1, last=1)
+    events = random_schedule(1, 30, LAB, [kind], every=0.5, last=0.5)
     assert len(events) > 10
     check(events, LAB, 30)
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.spec import ClosedLoop
-from netkv.scenarios.events import USUAL_KINDS
+from netkv.scenarios.events import FAULT_KINDS
+from netkv.schemes import registry
 from netkv.sim.config import lay_out
 from netkv.soak import case as cases
-from netkv.soak.plan import draw
+from netkv.soak.plan import USUAL_KINDS, draw
 
 SEEDS = range(200)
 
@@ -46,15 +49,19 @@ def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:
         nodes = {"switch"} if len(switches) == 1 else switches
         nodes |= {"controller", *(f"servers-{i}" for i in range(4))}
         for fault in case.faults:
-            assert 0 <= fault.begin.at < fault.end.at < case.duration
+            assert 0 <= fault.begin.at < case.duration
+            assert fault.end is not None, "no client of NetCache crashes: it keeps nothing"
+            assert fault.begin.at < fault.end.at < case.duration
             assert fault.begin.node is None or fault.begin.node in nodes
             assert fault.begin.node == fault.end.node
 
 
-def test_all_kinds_of_racks_loads_and_faults_are_drawn() -> None:
+def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
+    keeps = replace(schemes.get("netcache"), client_role="farreach")
+    monkeypatch.setitem(registry._SCHEMES, "netcache", keeps)
     for seed in SEEDS:
-        case = draw("netcache", seed)
+        case = draw("netcache", seed, FAULT_KINDS)
         lab, load = case.rack.lab, case.rack.workload
         seen[lab.topology.kind] += 1
         seen["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
@@ -71,12 +78,26 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn() -> None:
                 kinds += ["loss"] * (0 < link.loss < 1)
             between = fault.begin.after_actions is not None
             kinds += ["controller-restart"] * between
+            kinds += ["client-crash"] * (fault.begin.crash is not None)
             seen.update(kinds or [fault.begin.action])
-            seen["storage kept"] += fault.end.storage == "kept"
+            seen["storage kept"] += fault.end is not None and fault.end.storage == "kept"
     for what in ("rack", "racks", "spine-leaf", "closed", "open", "deletes", "shift", "in guard"):
         assert seen[what] > 5, what
     for what in ("more keys than entries", "storage kept", *USUAL_KINDS):
         assert seen[what] > 20, what
+
+
+def test_crashes_of_clients_leave_other_faults_as_they_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    without = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
+    keeps = replace(schemes.get("netcache"), client_role="farreach")
+    monkeypatch.setitem(registry._SCHEMES, "netcache", keeps)
+    having = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
+    usual = [draw("netcache", seed).faults for seed in range(20)]
+    assert not any(fault.begin.crash for faults in usual for fault in faults)
+    assert without != having
+    assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in having]
 
 
 def test_only_the_kinds_that_were_asked_for_are_drawn() -> None:

@@ -108,9 +108,7 @@ class Places(Generic[H]):
         for part in (self._by_generation, self._by_key, self._cached, self._places):
             part.clear()
 
-    def sample(
-        self, random: Random, count: int, tries: int, suits: Callable[[H], bool]
-    ) -> list[H]:
+    def sample(self, random: Random, count: int, tries: int, suits: Callable[[H], bool]) -> list[H]:
         """`count` different cached holders that suit, found with so many draws, or fewer."""
         found: list[H] = []
         for place in random.sample(range(len(self._cached)), min(tries, len(self._cached))):

@@ -12,7 +12,10 @@ from netkv.control.numbers import is_newer
 
 _HEAD = struct.Struct("!16sIIBH")
 
-KEPT = int(Bit.DELETED | Bit.DIRTY | Bit.LATEST)
+# As numbers: of every record of a snapshot they are asked for, and an `IntFlag` takes its time.
+_DELETED, _DIRTY, _LATEST = int(Bit.DELETED), int(Bit.DIRTY), int(Bit.LATEST)
+
+KEPT = _DELETED | _DIRTY | _LATEST
 """Bits of a stamp that are about the record."""
 
 
@@ -32,17 +35,22 @@ class Record(NamedTuple):
     @property
     def deleted(self) -> bool:
         """Whether there is nothing under the key."""
-        return bool(self.bits & Bit.DELETED)
+        return self.bits & _DELETED != 0
 
     @property
     def dirty(self) -> bool:
         """Whether the server may not have it."""
-        return bool(self.bits & Bit.DIRTY)
+        return self.bits & _DIRTY != 0
+
+    @property
+    def latest(self) -> bool:
+        """Whether the switch knows of no later one."""
+        return self.bits & _LATEST != 0
 
     @property
     def stamp(self) -> Stamp:
         """For a message that tells a server of it."""
-        return Stamp(self.life, self.number, bits=Bit(self.bits & Bit.DELETED))
+        return Stamp(self.life, self.number, bits=Bit(self.bits & _DELETED))
 
 
 def is_later(a: Record, b: Record) -> bool:

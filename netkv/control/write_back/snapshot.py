@@ -295,7 +295,7 @@ class Snapshots:
             record = self._originals[generation] if generation in self._overwritten else found
             records.append(record)
             generations.append(generation)
-            if record.dirty and (entry.frozen is not None or not record.bits & Bit.LATEST):
+            if record.dirty and (entry.frozen is not None or not record.latest):
                 doubtful.append((generation, record.life, record.number))
         return Taken(
             self._number, self._point, tuple(records), tuple(generations), frozenset(doubtful)

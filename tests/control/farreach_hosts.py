@@ -257,7 +257,8 @@ class Shim:
     at: Callable[[Nanoseconds, Callable[[], None]], None]
     now: Callable[[], Nanoseconds]
     up: bool = True
-    tombstones_last: Nanoseconds = 0
+    tombstones_last: Nanoseconds = 3 * SECOND
+    """Longer than any client waits for an answer, as ten minutes are."""
 
     def __post_init__(self) -> None:
         self.store: dict[bytes, Record] = {}
@@ -302,7 +303,7 @@ class Shim:
                 self.done[origin] = None
                 bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS
                 self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))
-            return self._with(message, self.store[key], stamp.generation, NO_BITS)
+            return self._with(message, self.store.get(key), stamp.generation, NO_BITS)
         if message.op is Op.RESTORE:
             bits = stamp.bits & Bit.DELETED
             self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))

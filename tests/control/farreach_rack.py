@@ -38,6 +38,7 @@ from netkv.control.messages import Datagram, Message, Op, Status, decode, encode
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.control.write_back.entries import FarReachOptions
 from netkv.control.write_back.record import Record
+from tests.control.farreach_engine import EngineSwitch
 from tests.control.farreach_hosts import Asked, Judge, Process, Shim
 from tests.control.farreach_switch import ModelSwitch
 
@@ -71,6 +72,7 @@ class Rack:
     clients: int = 2
     servers: int = 2
     control_type: Controls = FarReach
+    switch_type: type[ModelSwitch] | type[EngineSwitch] = ModelSwitch
     net: Net = field(default_factory=Net)
     channel: Net = field(default_factory=Net)
     save_time: Nanoseconds = MILLISECOND
@@ -82,9 +84,7 @@ class Rack:
         self.now: Nanoseconds = 0
         self.random = Random(self.seed)
         self.judge = Judge()
-        self.switch = ModelSwitch(
-            self.topology, self.options.pipelines, self.judge.written
-        )
+        self.switch = self.switch_type(self.topology, self.options.pipelines, self.judge.written)
         self.notes: list[Note] = []
         self.recoveries: list[Recovered] = []
         self.sent: list[Message] = []

@@ -119,7 +119,7 @@ class FarReach(NoCache):
             arrives=lambda address: self._recovery.include(address),
             leaves=self._client_left,
         )
-        self._releases = Releases(shared.questions, self._keeper, self._released)
+        self._releases = Releases(shared.questions, self._released)
         self._horizon = Horizon(shared, self._clients.present, self._queue.dismiss)
         self._recovery = Recovery(
             shared,
@@ -208,7 +208,6 @@ class FarReach(NoCache):
             yield Note("what was saved is refused", {"because": str(error)})
         if state is not None:
             self._keeper.restore(state)
-            self._releases.take_over()
             self._snapshots.go_above(state.snapshot)
         self._recovery.begin(now, (), first=state is None)
 

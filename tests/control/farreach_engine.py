@@ -9,6 +9,9 @@ from netkv.control.topology import CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 from tests.control.farreach_switch import Out, Sequence
 
+# Made as `ModelSwitch` is, needed or not.
+# ruff: noqa: ARG002
+
 
 class _Pipeline:
     """One pipeline of a switch: what is written here reaches no other."""

@@ -100,15 +100,15 @@ class Process:
         self.least_life = 0  # of switch answers that count
         self.request = self.first_request
         self.asked: dict[int, Asked] = {}
-        self.preserved: dict[bytes, tuple[Record, int]] = {}  # and the last RELEASE then
+        self.preserved: dict[bytes, tuple[Record, int]] = {}  # and how many lists had come then
         self.frozen: list[Record] = []
         self.frozen_for = 0
-        self.released = 0
+        self.whole: int | None = None  # number of the last complete RELEASE
+        self.lists = 0
+        self.listed: dict[bytes, int] = {}  # key → the last list that had it
         self.parts: dict[int, bytes] = {}
         self.parts_of = 0
-        self.lists: list[set[bytes]] = [set()]
         self.unknown = 0
-        self.refrozen = 0
 
     def _next(self) -> int:
         self.request += 1
@@ -118,9 +118,7 @@ class Process:
         """Say HELLO, now and at intervals that suit an era of seconds."""
         if not self.up:
             return
-        message = Message(
-            Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.life)
-        )
+        message = Message(Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.life))
         asked = Asked(message, None, self.now() + again)
         self.asked[message.request] = asked
         self._send_until(asked, CONTROLLER_IP)
@@ -189,14 +187,15 @@ class Process:
             return  # of a life that is over: whether it was, nobody can tell
         asked.reply = reply
         is_read = request.op is Op.GET
-        if reply.cache_hit and (not is_read or stamp.bits & Bit.DIRTY):
+        embedded = stamp.bits & Bit.EMBEDDED
+        if embedded or (reply.cache_hit and (not is_read or stamp.bits & Bit.DIRTY)):
             deleted = request.op is Op.DELETE or reply.status is Status.NOT_FOUND
             value = reply.value if is_read else request.value
             bits = int(Bit.DELETED) if deleted else 0
             record = Record(request.key, stamp.life, stamp.number, bits, value)
             before = self.preserved.get(request.key)
             if later(record, before and before[0]):
-                self.preserved[request.key] = (record, self.released)
+                self.preserved[request.key] = (record, self.lists)
         self.judge.ended(request, asked.began, reply)
 
     def _controller(self, message: Message) -> None:
@@ -224,28 +223,26 @@ class Process:
     def _release(self, number: int, part: int, parts: int, value: bytes) -> None:
         assert part < parts
         assert len(value) <= 1024
-        if not is_newer(number, self.released):
+        if self.whole is not None and not is_newer(number, self.whole):
             return
-        assert number - self.released <= 2, "a gap in the numbers of RELEASE"
         if number != self.parts_of:
             self.parts_of, self.parts = number, {}
         self.parts[part] = value
         if len(self.parts) < parts:
             return
+        self.lists += 1
         pairs = b"".join(self.parts.values())
-        listed: set[bytes] = set()
         for at in range(0, len(pairs), PAIR):
             key = pairs[at : at + 16]
-            listed.add(key)
+            self.listed[key] = self.lists
             life, last = (int.from_bytes(pairs[at + i : at + i + 4]) for i in (16, 20))
             known = self.preserved.get(key)
             if known and not is_later(known[0], Record(key, life, last, 0, b"")):
                 del self.preserved[key]
-        for key, (_, tag) in list(self.preserved.items()):
-            if tag <= number - 3 and key not in listed and key not in self.lists[-1]:
+        for key, (_, since) in list(self.preserved.items()):
+            if self.lists - since >= 3 and self.lists - self.listed.get(key, 0) > 1:
                 del self.preserved[key]
-        self.lists.append(listed)
-        self.released = number
+        self.whole = number
 
 
 @dataclass
@@ -337,7 +334,7 @@ class Shim:
 
     def _horizon(self) -> None:
         for key, (horizons, when) in list(self.made.items()):
-            if horizons < self.horizons and self.now() - when >= self.tombstones_last:
+            if horizons <= self.horizons - 4 and self.now() - when >= self.tombstones_last:
                 del self.made[key], self.store[key]
         self.horizons += 1
 
@@ -366,5 +363,3 @@ class Shim:
         )
         self.send(Datagram(self.host.ip, CONTROLLER_IP, message))
         self.at(20 * MILLISECOND, lambda: self._repeat_offer(key, record, request))
-
-

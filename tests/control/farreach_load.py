@@ -31,7 +31,9 @@ class Load:
         self._value = 0
         for client in rack.processes:
             for _ in range(3):
-                rack.after(rack.random.randrange(5 * MILLISECOND), lambda client=client: self._next(client))
+                rack.after(
+                    rack.random.randrange(5 * MILLISECOND), lambda client=client: self._next(client)
+                )
 
     def _next(self, client: int) -> None:
         rack = self.rack

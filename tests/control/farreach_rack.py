@@ -300,9 +300,7 @@ class Rack:
                 self._travel(self.channel, datagram, arrive)
             case Save(save, data):
                 self._save(save, data)
-            case (
-                InsertEntry() | ModifyEntry() | DeleteEntry() | SetDefault() | CloneSession()
-            ):
+            case InsertEntry() | ModifyEntry() | DeleteEntry() | SetDefault() | CloneSession():
                 self._write(action)
 
     def _save(self, save: int, data: bytes) -> None:

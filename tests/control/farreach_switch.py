@@ -236,13 +236,7 @@ class ModelSwitch:
                 return self._clone(port, self._answer(datagram, reply))
         sequence = (egress.life, number)
         self.written[message.key, message.value] = sequence
-        applied = (
-            new
-            and ours
-            and cell.validity == VALID
-            and fits
-            and egress.is_this(stamp.life)
-        )
+        applied = new and ours and cell.validity == VALID and fits and egress.is_this(stamp.life)
         if new:
             egress.seen[slot] = (message.request, sequence if applied else None)
         if applied:
@@ -292,9 +286,7 @@ class ModelSwitch:
             if held.dirty:
                 bits |= Bit.EMBEDDED | (Bit.DELETED if held.deleted else NO_BITS)
                 stamp = Stamp(*held.sequence, generation, bits)
-                message = replace(
-                    message, stamp=stamp, value=held.value, length=len(held.value)
-                )
+                message = replace(message, stamp=stamp, value=held.value, length=len(held.value))
                 return [(server_port, replace(onward, message=message))]
         stamp = replace(message.stamp or Stamp(), generation=generation, bits=bits)
         return [(server_port, replace(onward, message=replace(message, stamp=stamp)))]

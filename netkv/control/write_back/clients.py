@@ -20,8 +20,7 @@ class Clients:
     1. A process is known when its HELLO is answered, and it is saved before that.
     2. While the switch is closed no HELLO is answered: the client may have to tell first what it
        has preserved, and hears the life with RECOVERED.
-    3. A process that says HELLO without knowing a life is a new one, whatever was there before.
-       Late copies of HELLO and BYE are known by their numbers, which a new process begins above.
+    3. A late copy of BYE, by its number, is not about the process that has said HELLO since.
     4. One that a recovery has given up is *absent* until its next HELLO.
     """
 
@@ -42,44 +41,36 @@ class Clients:
         self._leaves = leaves
         self._hellos: dict[int, Message] = {}  # not answered
         self._unsaved: set[int] = set()
-        self._last: dict[int, int] = {}  # request number of the last HELLO of each
+        self._last: dict[int, Message] = {}  # HELLO of each
 
     def present(self) -> list[int]:
         """Addresses of the processes that are there, as far as is known."""
-        absent = self._keeper.absent
-        return [address for address in self._keeper.clients if address not in absent]
+        return [address for address, present in self._keeper.clients.items() if present]
 
     def hello(self, datagram: Datagram) -> Iterator[Action]:
         """A process says that it is there."""
-        address, message = datagram.source, datagram.message
+        address, clients = datagram.source, self._keeper.clients
         if address & ~0x7FFF != _NETWORK:
             return
-        last = self._last.get(address)
-        is_new = last is None or is_newer(message.request, last)
-        if not is_new and last != message.request:
-            return
-        self._last[address] = message.request
-        knows_none = message.stamp is not None and message.stamp.life == 0
-        if is_new and knows_none and address in self._keeper.clients:
-            self._forget(address)
-        if address not in self._keeper.clients:
-            self._keeper.clients[address] = 0
-            self._unsaved.add(address)
+        self._hellos[address] = self._last[address] = datagram.message
+        if not clients.get(address):
+            if address not in clients:
+                self._unsaved.add(address)
+            clients[address] = True
             self._keeper.save(partial(self._saved, address))
             self._arrives(address)
-        elif address in self._keeper.absent:
-            self._arrives(address)
-        self._keeper.absent.discard(address)
-        self._hellos[address] = message
         yield from self.answer()
 
     def bye(self, datagram: Datagram) -> Iterator[Action]:
         """A process leaves."""
         address, message = datagram.source, datagram.message
         last = self._last.get(address)
-        is_late = last is not None and not is_newer(message.request, last)
+        is_late = last is not None and not is_newer(message.request, last.request)
         if address in self._keeper.clients and not is_late:
-            self._forget(address)
+            del self._keeper.clients[address]
+            self._hellos.pop(address, None)
+            self._unsaved.discard(address)
+            self._leaves(address)
             self._keeper.save()
         yield SendFrame(encode(message.reply(), destination=address))
 
@@ -99,9 +90,3 @@ class Clients:
     def _saved(self, address: int, _now: Nanoseconds) -> Iterator[Action]:
         self._unsaved.discard(address)
         yield from self.answer()
-
-    def _forget(self, address: int) -> None:
-        del self._keeper.clients[address]
-        self._hellos.pop(address, None)
-        self._unsaved.discard(address)
-        self._leaves(address)

@@ -43,6 +43,8 @@ class Collecting:
         """Heartbeats since the client answered last."""
         self.lost = False
         """Whether it did not tell all."""
+        self.silent = False
+        """Whether that is because it did not answer."""
         self.done = False
         self._ask(0, None)
 

@@ -11,24 +11,20 @@ from netkv.control.topology import KEY_BYTES
 from netkv.control.write_back.shared import Shared, to_server
 from netkv.control.write_back.snapshot import Taken
 
-ROUNDS = 4
-"""RELEASEs after which no client keeps anything from before the first of them."""
-
 
 class Horizon:
     """HORIZONs to the servers.
 
     Rules
     -----
-    1. A server drops a tombstone that it had before the HORIZON before this one (and that is ten
-       minutes old, so that nobody waits for an answer about it any more). So between the two
-       everything older must have gone: from the snapshot in force, from clients and switch.
-    2. From the clients it has gone when each has heard `ROUNDS` RELEASEs of snapshots that were
-       taken since then.
-    3. From the switch it has gone when no record is *doubtful* that was there before: dirty, and
-       either no longer the latest, or being evicted. Only what was there at the first snapshot
-       since then can be older than those tombstones. Nobody has asked for such a record for as
-       long; it is evicted.
+    1. A server drops a tombstone some HORIZONs after it was made, and not before it is ten minutes
+       old: then nobody waits for an answer about it any more. What a HORIZON says is that nothing
+       older than the snapshot in force is left with the clients, nor, for good, in the switch.
+    2. So it comes when all clients that are there have heard the RELEASE of a snapshot that was
+       taken since the last HORIZON.
+    3. And when no record is *doubtful* that was in the snapshot before already: dirty, and either
+       no longer the latest, or being evicted. It may be older than a tombstone. Nobody has asked
+       for it all the while, or it would have been replaced: it is evicted.
     """
 
     def __init__(
@@ -41,34 +37,33 @@ class Horizon:
         self.restart(0)
 
     def restart(self, now: Nanoseconds) -> None:
-        """From now on everything must go again."""
+        """Nothing counts that was before."""
         self._since = now
         self._before: frozenset[tuple[int, int, int]] | None = None
         self._clean = False
-        self._heard: dict[int, int] = {}
+        self._heard: set[int] = set()
 
     def taken(self, taken: Taken) -> None:
         """A snapshot is in force."""
-        if taken.point < self._since:
-            return
-        if self._before is None:
-            self._before = taken.dirty()
-            return
-        old = taken.doubtful & self._before
-        self._clean = not old
-        for generation, _, _ in sorted(old):
-            self._evict(generation)
+        dirty = taken.dirty()
+        if self._before is not None and taken.point >= self._since:
+            old = taken.doubtful & self._before
+            self._clean = not old
+            for generation, _, _ in sorted(old):
+                self._evict(generation)
+        self._before = dirty
 
     def heard(self, address: int, point: Nanoseconds) -> None:
         """A client has heard the RELEASE of the snapshot with this point."""
         if point >= self._since:
-            self._heard[address] = self._heard.get(address, 0) + 1
+            self._heard.add(address)
 
     def look(self, now: Nanoseconds) -> Iterator[Action]:
         """Tell the servers, if it is time."""
-        clients = self._clients()
-        if self._clean and all(self._heard.get(each, 0) >= ROUNDS for each in clients):
-            self.restart(now)
+        if self._clean and self._heard.issuperset(self._clients()):
+            self._since = now
+            self._clean = False
+            self._heard.clear()
             self._shared.counts["horizons"] += 1
             for server in self._shared.topology.servers:
                 self._shared.questions.ask(

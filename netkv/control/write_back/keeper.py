@@ -30,10 +30,10 @@ class Keeper:
         """The latest life that is saved, or is to be."""
         self.snapshot = 0
         self.records: Sequence[Record] = ()
-        self.clients: dict[int, int] = {}
-        """Address of each client process → the last RELEASE that it acknowledged."""
-        self.absent: set[int] = set()
-        """Those of them that a recovery has given up."""
+        self.recovered = 0
+        """The life of the last recovery of which the servers have all."""
+        self.clients: dict[int, bool] = {}
+        """Address of each client process → whether it answered when it was asked last."""
         self.saves = 0
         self._under_way = False
         self._wanted = False
@@ -44,9 +44,9 @@ class Keeper:
 
     def restore(self, state: State) -> None:
         """Begin with what was saved."""
-        self.life, self.snapshot, self.records = state.life, state.snapshot, state.records
-        self.clients = {client.address: client.heard for client in state.clients}
-        self.absent = {client.address for client in state.clients if not client.present}
+        self.life, self.recovered = state.life, state.recovered
+        self.snapshot, self.records = state.snapshot, state.records
+        self.clients = dict(state.clients)
 
     def save(self, kept: Kept | None = None) -> None:
         """Save all as it is now; then `kept`."""
@@ -76,11 +76,8 @@ class Keeper:
         self._wanted, self._under_way = False, True
         self._after_this, self._after_next = self._after_next, []
         self.saves += 1
-        clients = tuple(
-            Client(address, heard, address not in self.absent)
-            for address, heard in self.clients.items()
-        )
-        state = State(self.life, self.snapshot, clients, tuple(self.records))
+        clients = tuple(Client(*client) for client in self.clients.items())
+        state = State(self.life, self.recovered, self.snapshot, clients, tuple(self.records))
         yield Save(self.saves, to_bytes(state))
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:

@@ -11,6 +11,7 @@ from functools import partial
 
 from netkv.control.base import SECOND, Action, Nanoseconds, Note, Recovered
 from netkv.control.messages import Message, Op, Stamp
+from netkv.control.numbers import is_newer
 from netkv.control.topology import KEY_BYTES
 from netkv.control.write_back.clients import Clients
 from netkv.control.write_back.collecting import Collecting
@@ -32,6 +33,7 @@ class Step(IntEnum):
     LIFE = auto()  # tables, and a new life: saved, then given to the switch
     COLLECT = auto()
     UPDATE = auto()  # servers
+    KEEP = auto()  # save that the servers have all
     TELL = auto()  # clients
     OPEN = auto()  # table write
     READMIT = auto()
@@ -57,11 +59,13 @@ class Recovery:
     1. A new life is saved, then given to the switch. It was never used, nor was the one before it.
     2. The switch stays closed until the servers have all that only the switch, the snapshot and the
        clients had: the newest record of each key, of all of them.
-    3. Clients may forget what they have told when the servers have it, and not before. They hear of
+    3. What is older than the last recovery does not count: the servers have it, or it was lost with
+       a client that was given up, and others have seen since that it was.
+    4. Clients may forget what they have told when the servers have it, and not before. They hear of
        it and of the new life before the switch opens, unless they are too slow.
-    4. A client that is silent for `collect_patience` is given up. Only time counts in which the
+    5. A client that is silent for `collect_patience` is given up. Only time counts in which the
        switch answers: else nobody could have been heard. A server is never given up, but named.
-    5. Whatever dies meanwhile, all begins anew, with a life that is later still: clients and
+    6. Whatever dies meanwhile, all begins anew, with a life that is later still: clients and
        snapshot still have what they told.
     """
 
@@ -187,13 +191,17 @@ class Recovery:
         dirty = [record for record in self._records if record.dirty]
         told = (*self._former, *self._collecting.values())
         preserved = [record for each in told for record in each.records]
+        recovered = self._keeper.recovered
         for record in (*dirty, *self._frozen, *preserved):
+            if recovered and is_newer(recovered, record.life):
+                continue
             known = newest.get(record.key)
             if known is None or is_later(record, known):
                 newest[record.key] = record
         lost = [address for address, each in self._collecting.items() if each.lost]
-        self._keeper.absent.update(lost)
         for address in lost:
+            if self._collecting[address].silent:
+                self._keeper.clients[address] = False
             yield Note("client given up", {"client": to_client(address).name})
         self._finds = Finds(newest, len(preserved), len(lost))
         self._marks.append(now)
@@ -202,11 +210,11 @@ class Recovery:
         self._heartbeat.stop()
         self.step = Step.UPDATE
         self._queue = deque(newest.values())
-        yield from self._restore(now)
+        self._restore()
 
     # -------------------------------------------------------------------------- update
 
-    def _restore(self, now: Nanoseconds) -> Iterator[Action]:
+    def _restore(self) -> None:
         shared = self._shared
         while self._queue and self._restoring < shared.options.max_bulk:
             record = self._queue.popleft()
@@ -221,14 +229,17 @@ class Recovery:
                 insist=True,
             )
         if not self._restoring:
-            yield from self._tell(now)
+            self.step = Step.KEEP
+            self._keeper.recovered = self._keeper.life
+            self._keeper.save(self._tell)
 
     def _is_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
         if reply is not None and reply.stamp is not None:
             self._shared.heard_life(reply.stamp.life)
         self._restoring -= 1
         self._restored += 1
-        yield from self._restore(now)
+        self._restore()
+        return iter(())
 
     def _tell(self, now: Nanoseconds) -> Iterator[Action]:
         """The servers have it all: the clients need not keep it."""
@@ -313,13 +324,14 @@ class Recovery:
         return self._heartbeat.deadline()
 
     def on_timer(self, now: Nanoseconds) -> None:
-        """Ask the switch something, if it is time (rule 4)."""
+        """Ask the switch something, if it is time (rule 5)."""
         self._heartbeat.on_timer(now)
 
     def _collect_beats(self, now: Nanoseconds) -> Iterator[Action]:
         for each in self._collecting.values():
             each.silence += 1
             if each.silence > BEATS and not each.done:
+                each.silent = True
                 each.give_up()
         yield from self._look(now)
 

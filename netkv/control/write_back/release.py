@@ -8,7 +8,6 @@ from functools import partial
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Stamp
 from netkv.control.topology import KEY_BYTES
-from netkv.control.write_back.keeper import Keeper
 from netkv.control.write_back.questions import Question, Questions
 from netkv.control.write_back.record import Record
 from netkv.control.write_back.shared import to_client
@@ -47,42 +46,32 @@ class Releases:
 
     Rules
     -----
-    1. A snapshot is released when it is saved, and not before.
-    2. The numbers that a client hears follow each other without a gap, and each RELEASE is complete
-       before the next: a client drops what was preserved three numbers ago. So they are counted for
-       each client, from 1, and a client that is late is left out until it has heard the last one.
-    3. The snapshot of a RELEASE has its point after the client has heard the RELEASE before.
-    4. The next controller does not know whether the number after the last one that is saved as
-       heard was used, and leaves it out: parts of two lists must not be mixed.
-    5. A restart of the switch does not end a RELEASE: its snapshot stays in force.
+    1. A snapshot is released when it is saved, and not before. So no number is released twice, not
+       by the next controller either, and parts of two lists are never mixed.
+    2. A client hears of a snapshot only if it had heard the RELEASE before when the point was set:
+       one that is late is left out until then. A client counts on it: what it has preserved before
+       one RELEASE is known, or durable, at the point of the next.
+    3. A restart of the switch does not end a RELEASE: its snapshot stays in force.
     """
 
     def __init__(
         self,
         questions: Questions,
-        keeper: Keeper,
         heard: Callable[[Nanoseconds, int, Nanoseconds], Iterable[Action]],
     ) -> None:
         """`heard` is told a client's address and the point of the snapshot that it has heard of."""
         self._questions = questions
-        self._keeper = keeper
         self._heard = heard
         self._rounds: dict[int, _Round] = {}
         self._heard_at: dict[int, Nanoseconds] = {}
-        self._skips: set[int] = set()
 
     def __len__(self) -> int:
         """How many clients have yet to hear a RELEASE."""
         return len(self._rounds)
 
-    def take_over(self) -> None:
-        """Another controller has spoken to the clients before (rule 4)."""
-        self._skips = set(self._keeper.clients)
-
     def forget(self, address: int) -> None:
-        """The process there is gone, or a new one."""
+        """The process there is gone."""
         self._heard_at.pop(address, None)
-        self._skips.discard(address)
         gone = self._rounds.pop(address, None)
         for question in gone.waiting.values() if gone else ():
             self._questions.cancel(question)
@@ -93,8 +82,8 @@ class Releases:
         for address in clients:
             if address in self._rounds or self._heard_at.get(address, taken.point) > taken.point:
                 continue
-            number = self._keeper.clients[address] + (2 if address in self._skips else 1)
-            self._rounds[address] = _Round(number, taken.point, parts, list(range(len(parts))))
+            every = list(range(len(parts)))
+            self._rounds[address] = _Round(taken.number, taken.point, parts, every)
             self._ask(address)
 
     def pause(self) -> None:
@@ -130,7 +119,5 @@ class Releases:
         if each.waiting or each.unasked:
             return
         del self._rounds[address]
-        self._skips.discard(address)
-        self._keeper.clients[address] = each.number
         self._heard_at[address] = now
         yield from self._heard(now, address, each.point)

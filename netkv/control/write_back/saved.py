@@ -1,8 +1,8 @@
 """What FarReach's controller saves, as bytes.
 
     magic (16) | version (2) | bytes of the body (4) | CRC-32 of the body (4) | body
-    body: life (4) | snapshot (4) | clients (2) | records (4)
-        | clients times: address (4), RELEASE acknowledged last (4), present (1)
+    body: life (4) | life that is recovered (4) | snapshot (4) | clients (2) | records (4)
+        | clients times: address (4), present (1)
         | records times: as in replies to COLLECT (netkv/control/write_back/record.py)
 
 Big-endian, as frames are.
@@ -18,8 +18,8 @@ from netkv.control.write_back.record import MalformedRecordsError, Record, pack,
 _MAGIC = b"netkv FarReach\0\0"
 _VERSION = 1
 _HEAD = struct.Struct("!16sHII")
-_BODY = struct.Struct("!IIHI")
-_CLIENT = struct.Struct("!II?")
+_BODY = struct.Struct("!IIIHI")
+_CLIENT = struct.Struct("!I?")
 
 
 class SavedError(ValueError):
@@ -27,11 +27,9 @@ class SavedError(ValueError):
 
 
 class Client(NamedTuple):
-    """A client process: the address of its first client, the last RELEASE that it acknowledged, and
-    whether it answered when it was asked last."""
+    """A client process: the address of its first client, and whether it answered at last."""
 
     address: int
-    heard: int
     present: bool = True
 
 
@@ -41,6 +39,8 @@ class State:
 
     life: int
     """The latest life that was given to the switch, or is about to be."""
+    recovered: int = 0
+    """The life of the last recovery of which the servers have all; 0 if there was none."""
     snapshot: int = 0
     """Number of the snapshot in force, 0 for none."""
     clients: tuple[Client, ...] = ()
@@ -52,7 +52,13 @@ def to_bytes(state: State) -> bytes:
     """What is to be saved."""
     body = b"".join(
         (
-            _BODY.pack(state.life, state.snapshot, len(state.clients), len(state.records)),
+            _BODY.pack(
+                state.life,
+                state.recovered,
+                state.snapshot,
+                len(state.clients),
+                len(state.records),
+            ),
             *(_CLIENT.pack(*client) for client in state.clients),
             pack(state.records),
         )
@@ -74,7 +80,7 @@ def from_bytes(data: bytes) -> State:
         raise SavedError("Damaged: the checksum is another.")
     if length < _BODY.size:
         raise SavedError(f"A body of {length} bytes: at least {_BODY.size} are needed.")
-    life, snapshot, clients, records = _BODY.unpack_from(body)
+    life, recovered, snapshot, clients, records = _BODY.unpack_from(body)
     at = _BODY.size
     if at + clients * _CLIENT.size > length:
         raise SavedError(f"Cut short within the list of {clients} clients.")
@@ -87,4 +93,4 @@ def from_bytes(data: bytes) -> State:
         raise SavedError(f"The records are {error}.") from error
     if len(found) != records:
         raise SavedError(f"{records} records were saved, {len(found)} are here.")
-    return State(life, snapshot, known, tuple(found))
+    return State(life, recovered, snapshot, known, tuple(found))

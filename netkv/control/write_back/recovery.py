@@ -14,16 +14,13 @@ from netkv.control.messages import Message, Op, Stamp
 from netkv.control.numbers import is_newer
 from netkv.control.topology import KEY_BYTES
 from netkv.control.write_back.clients import Clients
-from netkv.control.write_back.collecting import Collecting
+from netkv.control.write_back.collection import BEATS, Collection
 from netkv.control.write_back.entries import Candidate
 from netkv.control.write_back.heartbeat import Heartbeat
 from netkv.control.write_back.keeper import Keeper
 from netkv.control.write_back.record import Record, is_later
 from netkv.control.write_back.settings import Settings
 from netkv.control.write_back.shared import Shared, to_client
-
-BEATS = 8
-"""Heartbeats in the time for which a client may be silent."""
 
 
 class Step(IntEnum):
@@ -63,8 +60,8 @@ class Recovery:
        a client that was given up, and others have seen since that it was.
     4. Clients may forget what they have told when the servers have it, and not before. They hear of
        it and of the new life before the switch opens, unless they are too slow.
-    5. A client that is silent for `collect_patience` is given up. Only time counts in which the
-       switch answers: else nobody could have been heard. A server is never given up, but named.
+    5. A client that is silent for `collect_patience` is given up (`Collection`). A server never is,
+       but named.
     6. Whatever dies meanwhile, all begins anew, with a life that is later still: clients and
        snapshot still have what they told.
     """
@@ -86,13 +83,13 @@ class Recovery:
         self._clients = clients
         self._opened = opened
         self._readmit = readmit
-        self._heartbeat = Heartbeat(shared.questions, shared.options.collect_patience // BEATS)
+        interval = max(shared.options.collect_patience // BEATS, 1)
+        self._heartbeat = Heartbeat(shared.questions, interval)
+        self._collection = Collection(shared.questions, self._heartbeat)
         self.step = Step.OFF
         self.completed = 0
         self._frozen: tuple[Record, ...] = ()
         self._finds = Finds({}, 0, 0)
-        self._collecting: dict[int, Collecting] = {}
-        self._former: list[Collecting] = []  # of processes that are gone
 
     @property
     def serving(self) -> bool:
@@ -108,8 +105,7 @@ class Recovery:
         self._first = first
         self._marks = [now]
         self._frozen = tuple(frozen)
-        self._collecting.clear()
-        self._former.clear()
+        self._collection.clear()
         self._queue: deque[Record] = deque()
         self._restoring = 0
         self._restored = 0
@@ -144,53 +140,34 @@ class Recovery:
     def _collect(self, now: Nanoseconds) -> Iterator[Action]:
         self.step = Step.COLLECT
         self._records = self._keeper.records
-        for address in self._clients.present():
-            self.include(address)
-        self._heartbeat.start(now, self._collect_beats)
-        yield from self._look(now)
+        yield from self._collection.begin(
+            now, self._keeper.life, self._clients.present(), self._collected
+        )
 
     def include(self, address: int) -> None:
-        """Ask a client, if it is not too late."""
-        if self.step is Step.COLLECT:
-            self.leave(address)
-            self._collecting[address] = Collecting(
-                self._shared.questions, address, self._keeper.life, self._look
-            )
+        """A client is there that was not."""
+        self._collection.include(address)
 
     def leave(self, address: int) -> None:
-        """The process there is gone; what it has told still counts."""
-        gone = self._collecting.pop(address, None)
-        if gone is not None:
-            gone.give_up()
-            self._former.append(gone)
+        """A client is gone."""
+        self._collection.leave(address)
         self._untold.discard(address)
+
+    def holds(self, address: int) -> bool:
+        """Whether the client there has yet to tell something."""
+        return self.step is Step.LIFE or self._collection.waits_for(address)
 
     def unfinished(self) -> list[Record]:
         """Records that were told and may not have reached a server."""
         if not Step.LIFE <= self.step <= Step.UPDATE:
             return []
-        told = (*self._former, *self._collecting.values())
-        records = [record for each in told for record in each.records]
-        return [*self._frozen, *records, *self._finds.newest.values()]
+        return [*self._frozen, *self._collection.records(), *self._finds.newest.values()]
 
-    def holds(self, address: int) -> bool:
-        """Whether the client there has yet to tell something."""
-        return self.step is Step.LIFE or (
-            self.step is Step.COLLECT
-            and address in self._collecting
-            and not self._collecting[address].done
-        )
-
-    def _look(self, now: Nanoseconds) -> Iterator[Action]:
-        """Whether all have told."""
-        if self.step is not Step.COLLECT or not all(
-            each.done for each in self._collecting.values()
-        ):
-            return
+    def _collected(self, now: Nanoseconds) -> Iterator[Action]:
+        """All have told: find the newest record of each key."""
         newest: dict[bytes, Record] = {}
         dirty = [record for record in self._records if record.dirty]
-        told = (*self._former, *self._collecting.values())
-        preserved = [record for each in told for record in each.records]
+        preserved = self._collection.records()
         recovered = self._keeper.recovered
         for record in (*dirty, *self._frozen, *preserved):
             if recovered and is_newer(recovered, record.life):
@@ -198,16 +175,14 @@ class Recovery:
             known = newest.get(record.key)
             if known is None or is_later(record, known):
                 newest[record.key] = record
-        lost = [address for address, each in self._collecting.items() if each.lost]
-        for address in lost:
-            if self._collecting[address].silent:
+        lost = self._collection.lost()
+        for address, silent in lost:
+            if silent:
                 self._keeper.clients[address] = False
             yield Note("client given up", {"client": to_client(address).name})
         self._finds = Finds(newest, len(preserved), len(lost))
         self._marks.append(now)
-        self._collecting.clear()
-        self._former.clear()
-        self._heartbeat.stop()
+        self._collection.clear()
         self.step = Step.UPDATE
         self._queue = deque(newest.values())
         self._restore()
@@ -324,16 +299,8 @@ class Recovery:
         return self._heartbeat.deadline()
 
     def on_timer(self, now: Nanoseconds) -> None:
-        """Ask the switch something, if it is time (rule 5)."""
+        """Ask the switch something, if it is time."""
         self._heartbeat.on_timer(now)
-
-    def _collect_beats(self, now: Nanoseconds) -> Iterator[Action]:
-        for each in self._collecting.values():
-            each.silence += 1
-            if each.silence > BEATS and not each.done:
-                each.silent = True
-                each.give_up()
-        yield from self._look(now)
 
     def _tell_beats(self, now: Nanoseconds) -> Iterator[Action]:
         self._silence += 1

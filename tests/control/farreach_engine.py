@@ -7,7 +7,7 @@ from netkv.control.base import CloneSession, TableWrite
 from netkv.control.messages import Datagram, Op, decode, encode
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
-from tests.control.farreach_switch import Out, Sequence
+from tests.control.farreach_switch import Out, Passed
 
 # Made as `ModelSwitch` is, needed or not.
 # ruff: noqa: ARG002
@@ -35,7 +35,7 @@ class EngineSwitch:
         self,
         topology: Topology,
         pipelines: int,
-        written: dict[tuple[bytes, bytes], Sequence],
+        passed: Passed,
     ) -> None:
         """As `ModelSwitch`."""
         folder = resources.path("p4")
@@ -45,7 +45,7 @@ class EngineSwitch:
             Tables(_Pipeline(self._engine, each), self._bundle)  # type: ignore[arg-type]
             for each in range(pipelines)
         ]
-        self._written = written
+        self._passed = passed
 
     def power_on(self) -> None:
         """Tables and registers are empty."""
@@ -70,6 +70,6 @@ class EngineSwitch:
             applied = message.cache_hit and message.op in (Op.PUT_REPLY, Op.DELETE_REPLY)
             if (applied or message.op in (Op.PUT, Op.DELETE)) and message.stamp is not None:
                 stamp = message.stamp
-                self._written[request.key, request.value] = (stamp.life, stamp.number)
+                self._passed(request.key, request.value, (stamp.life, stamp.number))
             out.append((egress, found))
         return out

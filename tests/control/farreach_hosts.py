@@ -29,6 +29,7 @@ class Judge:
         self.values: dict[tuple[bytes, int, int], tuple[bool, bytes]] = {}
         self.written: dict[tuple[bytes, bytes], tuple[int, int]] = {}
         """Key and value of each write → its sequence, the latest if its copies got several."""
+        self.first: dict[tuple[bytes, bytes], tuple[int, int]] = {}
         self.complaints: list[str] = []
         self.reads = 0
         self.writes = 0
@@ -41,8 +42,7 @@ class Judge:
         got = Record(message.key, stamp.life, stamp.number, bits, reply.value)
         if not stamp.life:
             # From before, says the switch: only the value (none, if deleted) tells when.
-            life, number = self.written.get((got.key, got.value), (0, 0))
-            got = got._replace(life=life, number=number)
+            got = self._dated(got, self.written)
         if message.op is Op.GET:
             self.reads += 1
             self._check_value(got)
@@ -57,8 +57,19 @@ class Judge:
         if message.op is not Op.GET:
             deleted = Bit.DELETED if message.op is Op.DELETE else NO_BITS
             got = got._replace(bits=int(deleted), value=message.value)
+        if not stamp.life:
+            got = self._dated(got, self.first)
         if later(got, self.known.get(message.key)):
             self.known[message.key] = got
+
+    def _dated(self, got: Record, by: dict[tuple[bytes, bytes], tuple[int, int]]) -> Record:
+        life, number = by.get((got.key, got.value), (0, 0))
+        return got._replace(life=life, number=number)
+
+    def passed(self, key: bytes, value: bytes, sequence: tuple[int, int]) -> None:
+        """A write, or a copy of it, got this sequence."""
+        self.first.setdefault((key, value), sequence)
+        self.written[key, value] = sequence
 
     def _check_value(self, got: Record) -> None:
         if not got.deleted and (got.key, got.value) not in self.written:

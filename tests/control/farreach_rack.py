@@ -84,7 +84,7 @@ class Rack:
         self.now: Nanoseconds = 0
         self.random = Random(self.seed)
         self.judge = Judge()
-        self.switch = self.switch_type(self.topology, self.options.pipelines, self.judge.written)
+        self.switch = self.switch_type(self.topology, self.options.pipelines, self.judge.passed)
         self.notes: list[Note] = []
         self.recoveries: list[Recovered] = []
         self.sent: list[Message] = []

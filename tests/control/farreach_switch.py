@@ -5,6 +5,7 @@ It asserts what a real one would suffer from silently: an entry number in two lo
 generation given twice.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, ModifyEntry, SetDefault, TableWrite
@@ -89,6 +90,7 @@ class Egress:
 
 
 Out = list[tuple[int, Datagram]]
+Passed = Callable[[bytes, bytes, Sequence], None]
 
 
 class ModelSwitch:
@@ -98,11 +100,11 @@ class ModelSwitch:
         self,
         topology: Topology,
         pipelines: int,
-        written: dict[tuple[bytes, bytes], Sequence],
+        passed: Passed,
     ) -> None:
-        """`written` hears the sequence of each key and value."""
+        """`passed` hears of each write: key, value and the sequence that it got."""
         self.topology = topology
-        self.written = written
+        self.passed = passed
         self.pipelines = pipelines
         self.generations: set[int] = set()
         self.dropped: dict[str, int] = {}
@@ -235,7 +237,7 @@ class ModelSwitch:
                 reply = message.reply(stamp=Stamp(*known[1]), cache_hit=True)
                 return self._clone(port, self._answer(datagram, reply))
         sequence = (egress.life, number)
-        self.written[message.key, message.value] = sequence
+        self.passed(message.key, message.value, sequence)
         applied = new and ours and cell.validity == VALID and fits and egress.is_this(stamp.life)
         if new:
             egress.seen[slot] = (message.request, sequence if applied else None)

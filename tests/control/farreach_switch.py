@@ -49,6 +49,7 @@ class Cell:
     """All that is known under an entry number."""
 
     generation: int = 0
+    key: bytes = b""
     validity: int = INVALID
     retired: bool = False
     frequency: tuple[int, int] = (0, 0)
@@ -349,7 +350,9 @@ class ModelSwitch:
                 sequence = (stamp.life, number) if number else (0, 0)
                 deleted = bool(stamp.bits & Bit.DELETED)
                 held = Held(message.value, sequence, False, False, deleted)
-                egress.cells[place.entry] = Cell(stamp.generation, floor=number, held=held)
+                egress.cells[place.entry] = Cell(
+                    stamp.generation, message.key, floor=number, held=held
+                )
             ok = egress.cell(place.entry).generation == stamp.generation
             return self._said(message, Status.OK if ok else Status.STALE)
         if cell.generation != stamp.generation or not stamp.generation:

@@ -9,7 +9,8 @@ from netkv.control.numbers import is_newer
 from netkv.control.topology import client_ip
 from netkv.control.write_back.keeper import Keeper
 
-_NETWORK = client_ip(1) & ~0x7FFF
+_INDEX = 0x7FFF
+"""Bits of an address that tell the client."""
 
 
 class Clients:
@@ -50,7 +51,7 @@ class Clients:
     def hello(self, datagram: Datagram) -> Iterator[Action]:
         """A process says that it is there."""
         address, clients = datagram.source, self._keeper.clients
-        if address & ~0x7FFF != _NETWORK:
+        if not _is_client(address):
             return
         self._hellos[address] = self._last[address] = datagram.message
         if not clients.get(address):
@@ -64,6 +65,8 @@ class Clients:
     def bye(self, datagram: Datagram) -> Iterator[Action]:
         """A process leaves."""
         address, message = datagram.source, datagram.message
+        if not _is_client(address):
+            return
         last = self._last.get(address)
         is_late = last is not None and not is_newer(message.request, last.request)
         if address in self._keeper.clients and not is_late:
@@ -90,3 +93,7 @@ class Clients:
     def _saved(self, address: int, _now: Nanoseconds) -> Iterator[Action]:
         self._unsaved.discard(address)
         yield from self.answer()
+
+
+def _is_client(address: int) -> bool:
+    return address & ~_INDEX == client_ip(1) & ~_INDEX

@@ -1,9 +1,7 @@
 """p4/farreach.p4 itself in the place of the switch in miniature (`ModelSwitch`)."""
 
-from typing import Any
-
 from netkv import _engine, resources
-from netkv.control.base import CloneSession, TableWrite
+from netkv.control.base import TableWrite
 from netkv.control.messages import Datagram, Op, decode, encode
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
@@ -11,21 +9,6 @@ from tests.control.farreach_switch import Out, Passed
 
 # Made as `ModelSwitch` is, needed or not.
 # ruff: noqa: ARG002
-
-
-class _Pipeline:
-    """One pipeline of a switch: what is written here reaches no other."""
-
-    def __init__(self, engine: _engine.Switch, pipeline: int) -> None:
-        self._engine = engine
-        self._pipeline = pipeline
-
-    def __getattr__(self, name: str) -> Any:
-        call = getattr(self._engine, name)
-        return lambda *arguments: call(*arguments, pipeline=self._pipeline)
-
-    def insert_clone_session(self, *arguments: Any) -> None:
-        self._engine.insert_clone_session(*arguments)
 
 
 class EngineSwitch:
@@ -41,10 +24,7 @@ class EngineSwitch:
         folder = resources.path("p4")
         self._bundle = _engine.compile_p4(str(folder / "farreach.p4"), [str(folder)])
         self._engine = _engine.Switch(self._bundle, 0, "compiled", pipelines)
-        self._tables = [
-            Tables(_Pipeline(self._engine, each), self._bundle)  # type: ignore[arg-type]
-            for each in range(pipelines)
-        ]
+        self._tables = Tables(self._engine, self._bundle)
         self._passed = passed
 
     def power_on(self) -> None:
@@ -53,9 +33,8 @@ class EngineSwitch:
 
     def apply(self, write: TableWrite, pipeline: int) -> None:
         """A write reaches one pipeline."""
-        if not isinstance(write, CloneSession) or pipeline == 0:
-            error = self._tables[pipeline].carry_out(write)
-            assert not error, error
+        error = self._tables.carry_out(write, pipeline)
+        assert not error, error
 
     def receive(self, port: int, datagram: Datagram) -> Out:
         """A frame comes in."""

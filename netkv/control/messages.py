@@ -29,7 +29,7 @@ _MARK = struct.Struct("!IIB")
 _STAMP = struct.Struct("!IIIB")
 _PLACE = struct.Struct("!HI")
 
-_KV_AT = _ETHERNET.size + _IPV4.size + _UDP.size
+KV_AT = _ETHERNET.size + _IPV4.size + _UDP.size
 
 _ETHERTYPE_IPV4 = 0x0800
 _PROTOCOL_UDP = 17
@@ -226,7 +226,7 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         message.key,
     )
     payload = kv + mark + stamp + message.value + padding
-    return _headers(source, destination, len(payload)) + payload
+    return headers(source, destination, len(payload)) + payload
 
 
 def _is_placed(op: int) -> bool:
@@ -235,7 +235,7 @@ def _is_placed(op: int) -> bool:
 
 
 @lru_cache(maxsize=4096)
-def _headers(source: int, destination: int, payload: int) -> bytes:
+def headers(source: int, destination: int, payload: int) -> bytes:
     """The headers in front of a payload of so many bytes: a controller needs the same few."""
     total = _IPV4.size + _UDP.size + payload
     fields = [0x45, 0, total, 0, 0, _TTL, _PROTOCOL_UDP, 0, source, destination]
@@ -249,18 +249,18 @@ def _headers(source: int, destination: int, payload: int) -> bytes:
 
 def decode(frame: bytes) -> Datagram:
     """The message in an Ethernet frame. Raises MalformedFrameError."""
-    source, destination, end = _envelope(frame[:_KV_AT])
+    source, destination, end = envelope(frame[:KV_AT])
     if end > len(frame):
         raise MalformedFrameError(f"Cut short: {end} bytes, {len(frame)} arrived.")
-    return Datagram(source, destination, _decode_kv(frame[_KV_AT:end]))
+    return Datagram(source, destination, _decode_kv(frame[KV_AT:end]))
 
 
 @lru_cache(maxsize=4096)
-def _envelope(head: bytes) -> tuple[int, int, int]:
+def envelope(head: bytes) -> tuple[int, int, int]:
     """Source, destination and end of the frame that begins with these headers."""
-    if len(head) < _KV_AT:
+    if len(head) < KV_AT:
         raise MalformedFrameError(
-            f"A frame of {len(head)} bytes: netkv's headers take {_KV_AT + _KV.size}."
+            f"A frame of {len(head)} bytes: netkv's headers take {KV_AT + _KV.size}."
         )
     if _ETHERNET.unpack_from(head)[2] != _ETHERTYPE_IPV4:
         raise MalformedFrameError("Not an IPv4 frame.")

@@ -52,7 +52,7 @@ class Outstanding:
 
     def __init__(self, numbers: Numbers, timeouts: Timeouts) -> None:
         """`numbers` is shared with whoever else takes from the same line."""
-        self._numbers = numbers
+        self.numbers = numbers
         self._timeouts = timeouts
         self._round_trips: dict[Op, RoundTrip] = {}
         self._pending: dict[int, _Pending] = {}
@@ -81,7 +81,7 @@ class Outstanding:
 
         `to` is the IPv4 address that it goes to. Returns its number. It leaves with `ready`.
         """
-        number = self._numbers.take()
+        number = self.numbers.take()
         request = wire(number)
         message = Message(
             op, key, request, mark=mark, length=len(value), value=value, stamp=stamp, place=place
@@ -95,7 +95,7 @@ class Outstanding:
 
     def ready(self, now: Nanoseconds) -> Iterator[Message]:
         """The requests that are to be sent now for the first time."""
-        while self._ready and self._numbers.usable(self._ready[0].number) <= now:
+        while self._ready and self.numbers.usable(self._ready[0].number) <= now:
             pending = self._ready.popleft()
             if pending.message.request not in self._pending:
                 continue  # nobody wants to know any more
@@ -169,7 +169,7 @@ class Outstanding:
 
     def deadline(self) -> Nanoseconds | None:
         """When the next wait is over, or the next request may leave."""
-        leaves = self._numbers.usable(self._ready[0].number) if self._ready else None
+        leaves = self.numbers.usable(self._ready[0].number) if self._ready else None
         while self._queue:
             due, request = self._queue[0]
             pending = self._pending.get(request)

@@ -35,9 +35,9 @@ class Timeouts:
             )
 
     def scaled(self, factor: float) -> "Timeouts":
-        """For hosts and links that take `factor` times as long (at least 1), at the same controller.
+        """For hosts and links that take `factor` times as long, and the controller as before.
 
-        The shortest wait stays: it is the controller's own.
+        `factor` is at least 1. The shortest wait stays: it is the controller's own.
         """
         return Timeouts(round(self.first * factor), self.shortest, round(self.longest * factor))
 

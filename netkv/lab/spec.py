@@ -59,9 +59,14 @@ class LabSpec(Spec):
     cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
     """Rows of the switch's eight value arrays that the cache may fill; None is all there are."""
     hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
-    """Reads of an uncached key within an epoch that make it hot, so that it may be cached."""
+    """Counted requests for an uncached key within an epoch that make it hot, so that it may be
+    cached: reads, and with a write-back cache writes, too."""
+    sample_rate: Annotated[float, Field(ge=0, le=1)] | None = None
+    """Share of requests that is counted; None is the scheme's own: NetCache 1, FarReach 0.5."""
     epoch: Annotated[float, Field(gt=0, le=3600)] = 1.0
     """Seconds after which the statistics of a caching scheme begin anew."""
+    snapshot_period: Annotated[float, Field(ge=0, le=3600)] = 10.0
+    """Seconds from one snapshot of a write-back cache to the next; 0 for none."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"

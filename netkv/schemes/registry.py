@@ -7,7 +7,7 @@ its control plane. Everything else (partitioning, forwarding, request path, supe
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -85,21 +85,69 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.control.base import SECOND
     from netkv.control.entries import NetCacheOptions
     from netkv.control.netcache import NetCache
+    from netkv.control.roundtrip import Timeouts
     from netkv.control.slots import MAX_ROWS
 
-    if spec.lab.cache_entries == 0:
-        raise UsageError(
-            "The scheme 'netcache' needs at least 1 of 'lab.cache_entries'; "
-            "without a cache it is the scheme 'nocache'."
-        )
+    lab = spec.lab
+    _check_cache(lab, "netcache")
     options = NetCacheOptions(
-        capacity=spec.lab.cache_entries,
-        rows=spec.lab.cache_rows or MAX_ROWS,
-        hot_threshold=spec.lab.hot_threshold,
-        epoch=max(round(spec.lab.epoch * SECOND), 1),
+        capacity=lab.cache_entries,
+        rows=lab.cache_rows or MAX_ROWS,
+        sample_rate=1.0 if lab.sample_rate is None else lab.sample_rate,
+        hot_threshold=lab.hot_threshold,
+        epoch=max(round(lab.epoch * SECOND), 1),
         seed=spec.seed,
+        timeouts=Timeouts().scaled(lab.scale),
     )
     return NetCache(topology, options)
+
+
+def _farreach(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.base import SECOND
+    from netkv.control.farreach import FarReach
+    from netkv.control.write_back.entries import MAX_ENTRIES, FarReachOptions
+
+    lab = spec.lab
+    _check_cache(lab, "farreach")
+    if lab.cache_entries > MAX_ENTRIES:
+        raise UsageError(
+            f"The scheme 'farreach' has room for {MAX_ENTRIES} of 'lab.cache_entries', "
+            f"not for {lab.cache_entries}."
+        )
+    if lab.topology.kind != "rack":
+        raise UsageError(
+            "The scheme 'farreach' is made for one switch (FarReach, section III-A): "
+            f"'lab.topology.kind' must be 'rack', not '{lab.topology.kind}'."
+        )
+    if lab.cache_rows is not None:
+        raise UsageError(
+            "The scheme 'farreach' keeps a record in one row of all value arrays, so "
+            "'lab.cache_rows' means nothing to it: 'lab.cache_entries' is the size of its cache."
+        )
+    options = FarReachOptions(
+        capacity=lab.cache_entries,
+        hot_threshold=lab.hot_threshold,
+        epoch=max(round(lab.epoch * SECOND), 1),
+        snapshot_period=round(lab.snapshot_period * SECOND),
+        pipelines=getattr(lab, "pipelines", 1),
+        seed=spec.seed,
+    )
+    # What waits for hosts follows what hosts and links take.
+    options = replace(
+        options,
+        sample_rate=options.sample_rate if lab.sample_rate is None else lab.sample_rate,
+        timeouts=options.timeouts.scaled(lab.scale),
+        collect_patience=round(options.collect_patience * lab.scale),
+    )
+    return FarReach(topology, options)
+
+
+def _check_cache(lab: LabSpec, scheme: str) -> None:
+    if lab.cache_entries == 0:
+        raise UsageError(
+            f"The scheme '{scheme}' needs at least 1 of 'lab.cache_entries'; "
+            "without a cache it is the scheme 'nocache'."
+        )
 
 
 _SCHEMES = {
@@ -130,6 +178,17 @@ _SCHEMES = {
             # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers'
             # updates would meet different ones.
             max_pipelines=1,
+        ),
+        Scheme(
+            name="farreach",
+            title="FarReach",
+            program="farreach.p4",
+            server_role="farreach",
+            caches=True,
+            paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
+            summary="Write-back cache of hot records in the switch, which survives its crash.",
+            control_plane=_farreach,
+            recovery_phases=("collect", "update servers", "re-admit"),
         ),
     )
 }

@@ -3,8 +3,9 @@
 Rules
 -----
 1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
-   gives all schemes the same rack, load and faults, but none more pipelines than it can do with,
-   and clients that keep nothing do not crash.
+   gives all schemes the same rack, load and faults, as far as they can do with it: a scheme for one
+   switch gets one, none gets more pipelines than its program bears, and clients that keep nothing do
+   not crash.
 2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
    that conflicts, admissions, evictions and moves are the rule.
 3. A run has some thousand operations, whether links are fast or slow; faults come often enough to
@@ -65,7 +66,7 @@ def draw(
     dice = Dice(seed)
     duration = dice.between(0.5, 2.5)
     operations = dice.scale(2_000, 40_000)
-    lab = _lab(dice, operations / duration, slow="slow" in kinds)
+    lab = _fit(_lab(dice, operations / duration, slow="slow" in kinds), scheme)
     workload = _workload(dice, operations / duration)
     profile = _profile(dice, lab, workload, operations / duration)
     # Some repeat what is only slow, most do not.
@@ -90,7 +91,15 @@ def draw(
         duration=duration,
         faults=_faults(dice, rack, duration, kinds),
     )
-    return _in_pipelines(dice, case, schemes.get(scheme).max_pipelines)
+    return _with_what_came_later(dice, case, schemes.get(scheme).max_pipelines)
+
+
+def _fit(lab: LabSpec, scheme: str) -> LabSpec:
+    """The lab without what the scheme refuses."""
+    if scheme != "farreach":
+        return lab
+    # A record has one row of all arrays, and there is one switch (FarReach, section III-A).
+    return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
 
 
 def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
@@ -181,11 +190,19 @@ def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> P
     )
 
 
-def _in_pipelines(dice: Dice, case: Case, most: int) -> Case:
-    """The case with switches of one or more pipelines; half of all have several if they can."""
+def _with_what_came_later(dice: Dice, case: Case, most: int) -> Case:
+    """The case with what is drawn last, so that earlier seeds still mean what they meant.
+
+    Half of all cases have switches of several pipelines, if they can; most have snapshots, some of
+    them back to back.
+    """
     pipelines = min(dice.one((1, 1, 2, 4)), most)
     switch = case.profile.switch.model_copy(update={"table_write_gap": dice.scale(1, 20_000)})
-    lab = case.rack.lab.model_copy(update={"pipelines": pipelines})
+    period = dice.scale(0.005, 0.5) if dice.chance(0.9) else 0.0
+    update = {"pipelines": pipelines, "snapshot_period": period}
+    if dice.chance(0.5):
+        update["sample_rate"] = dice.scale(0.2, 1.0)
+    lab = case.rack.lab.model_copy(update=update)
     return case.model_copy(
         update={
             "rack": case.rack.model_copy(update={"lab": lab}),

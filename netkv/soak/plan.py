@@ -4,8 +4,8 @@ Rules
 -----
 1. The same scheme, seed and kinds of faults give the same case on every machine; the same seed
    gives all schemes the same rack, load and faults, as far as they can do with it: a scheme for one
-   switch gets one, none gets more pipelines than its program bears, and clients that keep nothing do
-   not crash.
+   switch gets one, none gets more pipelines than its program bears, and clients that keep nothing
+   do not crash.
 2. Keys are few and hot, the cache is smaller than they are, thresholds are low and epochs short, so
    that conflicts, admissions, evictions and moves are the rule.
 3. A run has some thousand operations, whether links are fast or slow; faults come often enough to

@@ -78,6 +78,16 @@ impl Scheme {
     }
 }
 
+impl From<Scheme> for netkv_roles::Scheme {
+    fn from(scheme: Scheme) -> Self {
+        match scheme {
+            Scheme::NoCache => Self::Plain,
+            Scheme::NetCache => Self::NetCache,
+            Scheme::FarReach => Self::FarReach,
+        }
+    }
+}
+
 /// Role of the clients.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -94,16 +104,6 @@ impl From<ClientRole> for netkv_roles::ClientRole {
         match role {
             ClientRole::Plain => Self::Plain,
             ClientRole::FarReach => Self::FarReach,
-        }
-    }
-}
-
-impl From<Scheme> for netkv_roles::Scheme {
-    fn from(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::NoCache => Self::Plain,
-            Scheme::NetCache => Self::NetCache,
-            Scheme::FarReach => Self::FarReach,
         }
     }
 }

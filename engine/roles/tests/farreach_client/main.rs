@@ -110,11 +110,13 @@ traps! {
     records_are_told_to_the_next_controller:
         recovering::controller_dies_after_collect, [ClientDropsAtCollect];
     answer_of_a_dead_switch_does_not_count_when_its_records_have_been_told:
-        recovering::answer_of_the_dead, [ClientTakesPastAnswers];
+        recovering::answer_of_the_dead, [ClientTakesPastAnswers],
+        also [ClientKeepsNoEmbedded];
     record_from_before_the_life_of_the_switch_is_read:
         recovering::clean_record, [ClientIgnoresCleanRecords];
     record_from_before_the_life_was_raised_is_read:
-        recovering::former_era, [ClientIgnoresEras];
+        recovering::former_era, [ClientIgnoresEras],
+        also [ClientKeepsNoReads];
     late_copy_of_collect_is_no_recovery:
         recovering::late_collect, [ClientTellsDeadControllers],
         also [ClientFreezesAgain];

@@ -49,6 +49,8 @@ class Scheme:
     max_pipelines: int = 1
     """Of a switch: more than one only if the program keeps each key's state where all its packets
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
+    needs: Callable[[LabSpec], None] | None = None
+    """What else it needs of a lab: raises `UsageError`."""
 
     @property
     def client_keeps(self) -> bool:
@@ -62,6 +64,8 @@ class Scheme:
 
     def check(self, lab: LabSpec) -> None:
         """Raises `UsageError` for a lab that the scheme cannot run in."""
+        if self.needs is not None:
+            self.needs(lab)
         if lab.pipelines <= self.max_pipelines:
             return
         most = (
@@ -89,7 +93,6 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.control.slots import MAX_ROWS
 
     lab = spec.lab
-    _check_cache(lab, "netcache")
     options = NetCacheOptions(
         capacity=lab.cache_entries,
         rows=lab.cache_rows or MAX_ROWS,
@@ -105,10 +108,35 @@ def _netcache(spec: RackSpec, topology: Topology) -> ControlPlane:
 def _farreach(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.control.base import SECOND
     from netkv.control.farreach import FarReach
-    from netkv.control.write_back.entries import MAX_ENTRIES, FarReachOptions
+    from netkv.control.write_back.entries import FarReachOptions
 
     lab = spec.lab
-    _check_cache(lab, "farreach")
+    options = FarReachOptions(
+        capacity=lab.cache_entries,
+        hot_threshold=lab.hot_threshold,
+        epoch=max(round(lab.epoch * SECOND), 1),
+        snapshot_period=round(lab.snapshot_period * SECOND),
+        pipelines=lab.pipelines,
+        seed=spec.seed,
+    )
+    # What waits for hosts follows what hosts and links take.
+    options = replace(
+        options,
+        sample_rate=options.sample_rate if lab.sample_rate is None else lab.sample_rate,
+        timeouts=options.timeouts.scaled(lab.scale),
+        collect_patience=round(options.collect_patience * lab.scale),
+    )
+    return FarReach(topology, options)
+
+
+def _netcache_needs(lab: LabSpec) -> None:
+    _need_cache(lab, "netcache")
+
+
+def _farreach_needs(lab: LabSpec) -> None:
+    from netkv.control.write_back.entries import MAX_ENTRIES
+
+    _need_cache(lab, "farreach")
     if lab.cache_entries > MAX_ENTRIES:
         raise UsageError(
             f"The scheme 'farreach' has room for {MAX_ENTRIES} of 'lab.cache_entries', "
@@ -124,25 +152,9 @@ def _farreach(spec: RackSpec, topology: Topology) -> ControlPlane:
             "The scheme 'farreach' keeps a record in one row of all value arrays, so "
             "'lab.cache_rows' means nothing to it: 'lab.cache_entries' is the size of its cache."
         )
-    options = FarReachOptions(
-        capacity=lab.cache_entries,
-        hot_threshold=lab.hot_threshold,
-        epoch=max(round(lab.epoch * SECOND), 1),
-        snapshot_period=round(lab.snapshot_period * SECOND),
-        pipelines=getattr(lab, "pipelines", 1),
-        seed=spec.seed,
-    )
-    # What waits for hosts follows what hosts and links take.
-    options = replace(
-        options,
-        sample_rate=options.sample_rate if lab.sample_rate is None else lab.sample_rate,
-        timeouts=options.timeouts.scaled(lab.scale),
-        collect_patience=round(options.collect_patience * lab.scale),
-    )
-    return FarReach(topology, options)
 
 
-def _check_cache(lab: LabSpec, scheme: str) -> None:
+def _need_cache(lab: LabSpec, scheme: str) -> None:
     if lab.cache_entries == 0:
         raise UsageError(
             f"The scheme '{scheme}' needs at least 1 of 'lab.cache_entries'; "
@@ -178,12 +190,14 @@ _SCHEMES = {
             # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers'
             # updates would meet different ones.
             max_pipelines=1,
+            needs=_netcache_needs,
         ),
         Scheme(
             name="farreach",
             title="FarReach",
             program="farreach.p4",
             server_role="farreach",
+            client_role="farreach",
             caches=True,
             paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
             summary="Write-back cache of hot records in the switch, which survives its crash.",
@@ -191,6 +205,7 @@ _SCHEMES = {
             client_role="farreach",
             recovery_phases=("collect", "update servers", "re-admit"),
             max_pipelines=4,
+            needs=_farreach_needs,
         ),
     )
 }

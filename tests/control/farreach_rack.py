@@ -103,6 +103,8 @@ class Rack:
         self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
         self._order = 0
         self._table_time = 0
+        self.pipeline_time: Nanoseconds | None = None
+        """How long a table write takes from one pipeline to the next; None: up to 100 us."""
         self.processes = {
             host.index: self.new_process(host.index) for host in self.topology.clients
         }
@@ -332,7 +334,8 @@ class Rack:
                 self.tell(TableWritten(write.write, not refused, error))
 
         for pipeline in range(self.options.pipelines):
-            self._table_time += self.random.randrange(1, 100 * MICROSECOND)
+            any_time = self.random.randrange(1, 100 * MICROSECOND)
+            self._table_time += self.pipeline_time or any_time
             self.after(self._table_time - self.now, lambda pipeline=pipeline: reach(pipeline))
         self.writes += 1
         self.after(self._table_time - self.now + 50 * MICROSECOND, answered)

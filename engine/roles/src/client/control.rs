@@ -11,13 +11,16 @@ use super::frozen::Frozen;
 use super::parts::{Parts, Taken};
 use super::preserved::Records;
 use crate::mutation::{Mutated, Mutation};
-use crate::{Actions, Backoff, Nanos, SECOND};
+use crate::{Actions, Backoff, MILLISECOND, Nanos, SECOND};
 
 /// From an answered HELLO to the next.
 const HELLO_EVERY: Nanos = 60 * SECOND;
 /// A BYE without answer is repeated for that long.
 const BYE_PATIENCE: Nanos = 2 * SECOND;
-/// Longest wait before HELLO or BYE is repeated.
+/// Longest first wait before HELLO or BYE is repeated: until it is answered the switch's cache is of
+/// no use, however patient a client is with its requests.
+const FIRST_WAIT: Nanos = 50 * MILLISECOND;
+/// Longest wait of all.
 const LONGEST_WAIT: Nanos = SECOND;
 
 /// What the process is at with HELLO and BYE.
@@ -58,7 +61,7 @@ impl Process {
     pub(super) fn new(client: u16, first_request: u32, retry: Backoff) -> Self {
         Self {
             client,
-            retry: Backoff { cap: retry.cap.max(LONGEST_WAIT), ..retry },
+            retry: Backoff { initial: retry.initial.min(FIRST_WAIT), cap: LONGEST_WAIT },
             talk: Talk::Asking(Op::Hello, Nanos::MAX),
             number: first_request,
             attempts: 0,

@@ -85,10 +85,8 @@ class Life:
 
     async def run(self, first: Sequence[base.Event]) -> None:
         """Runs until the stream breaks; raises `ControllerError`."""
-        for event in first:
-            self.hear(event)
         tasks = [
-            asyncio.create_task(self._decide()),
+            asyncio.create_task(self._decide(first)),
             asyncio.create_task(self._carry_out()),
             asyncio.create_task(self._hear_packets()),
             asyncio.create_task(self._hear_digests()),
@@ -106,11 +104,13 @@ class Life:
             raise (faults or errors)[0]
         assert done
 
-    async def _decide(self) -> None:
+    async def _decide(self, first: Sequence[base.Event]) -> None:
         """Feeds events and the timer to the control plane; the only place that calls it."""
         timed = False
+        # A timer that came due while the switch was away must not be heard before that it was.
+        beginning = deque(first)
         while True:
-            event = await self._next_event(timed)
+            event = beginning.popleft() if beginning else await self._next_event(timed)
             timed = isinstance(event, base.Timer)
             for action in self._control_plane.handle(time.monotonic_ns(), event):
                 if not isinstance(action, base.SendFrame) or not self._channel.loses():

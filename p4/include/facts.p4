@@ -25,7 +25,9 @@ control Facts(in headers_t hdr, inout metadata_t meta) {
                                     ++ (bit<1>) meta.brought.deleted ++ life[12:0]
                                     ++ meta.brought.length);
         } else if (meta.outdates) {
-            cells.write(meta.entry, 1w0 ++ cell[30:0]);
+            // A reply tells that the server has a later record: this one is of no use to it any more.
+            cells.write(meta.entry, 1w0 ++ (bit<1>) (meta.held.dirty && meta.role != ROLE_REPLY)
+                                    ++ cell[29:0]);
         }
     }
 }

@@ -78,6 +78,9 @@ pub struct StoreModel {
     pub warm_records: usize,
     /// A write.
     pub put: Time,
+    /// A write of a record that the store has at hand; none: it costs as much as any.
+    #[serde(default)]
+    pub warm_put: Option<Time>,
     /// A delete.
     pub delete: Time,
 }
@@ -179,6 +182,7 @@ impl RackConfig {
             ("get", store.get),
             ("warm_get", store.warm_get.unwrap_or(store.get)),
             ("put", store.put),
+            ("warm_put", store.warm_put.unwrap_or(store.put)),
             ("delete", store.delete),
         ];
         for (name, value) in times {

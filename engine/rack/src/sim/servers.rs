@@ -48,6 +48,7 @@ struct Times {
     get: Distribution,
     warm_get: Distribution,
     put: Distribution,
+    warm_put: Distribution,
     delete: Distribution,
     /// Nothing costs any time.
     ideal: bool,
@@ -57,15 +58,18 @@ impl Times {
     fn new(config: &ServersConfig) -> Self {
         let (host, store) = (&config.host, &config.store);
         let warm_get = store.warm_get.unwrap_or(store.get);
-        let [get, warm_get, put, delete] =
-            [store.get, warm_get, store.put, store.delete].map(|time| time.distribution());
-        let free = [get, warm_get, put, delete].iter().all(|time| time.mean() == 0.0);
+        let warm_put = store.warm_put.unwrap_or(store.put);
+        let [get, warm_get, put, warm_put, delete] =
+            [store.get, warm_get, store.put, warm_put, store.delete]
+                .map(|time| time.distribution());
+        let free = [get, warm_get, put, warm_put, delete].iter().all(|time| time.mean() == 0.0);
         Self {
             receive: host.receive.distribution(),
             send: host.send.distribution(),
             get,
             warm_get,
             put,
+            warm_put,
             delete,
             ideal: free && is_ideal(host),
         }
@@ -82,6 +86,7 @@ impl Times {
         let store = match op {
             Op::Get if is_warm => &self.warm_get,
             Op::Get => &self.get,
+            Op::Put if is_warm => &self.warm_put,
             Op::Put => &self.put,
             _ => &self.delete,
         };

@@ -27,7 +27,8 @@ _EVERY_S = 10.0
 
 def soak(
     scheme: Annotated[
-        str | None, typer.Argument(help="What to search: a scheme ('nocache', 'netcache').")
+        str | None,
+        typer.Argument(help="What to search: a scheme ('nocache', 'netcache', 'farreach')."),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Number of seeds (default: 100, or --seconds).")

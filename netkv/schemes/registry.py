@@ -49,6 +49,8 @@ class Scheme:
     max_pipelines: int = 1
     """Of a switch: more than one only if the program keeps each key's state where all its packets
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
+    one_switch: bool = False
+    """Whether it is made for a single switch."""
     needs: Callable[[LabSpec], None] | None = None
     """What else it needs of a lab: raises `UsageError`."""
 
@@ -64,6 +66,11 @@ class Scheme:
 
     def check(self, lab: LabSpec) -> None:
         """Raises `UsageError` for a lab that the scheme cannot run in."""
+        if self.one_switch and lab.topology.kind != "rack":
+            raise UsageError(
+                f"The scheme '{self.name}' is made for one switch: 'lab.topology.kind' must be "
+                f"'rack', not '{lab.topology.kind}'."
+            )
         if self.needs is not None:
             self.needs(lab)
         if lab.pipelines <= self.max_pipelines:
@@ -142,11 +149,6 @@ def _farreach_needs(lab: LabSpec) -> None:
             f"The scheme 'farreach' has room for {MAX_ENTRIES} of 'lab.cache_entries', "
             f"not for {lab.cache_entries}."
         )
-    if lab.topology.kind != "rack":
-        raise UsageError(
-            "The scheme 'farreach' is made for one switch (FarReach, section III-A): "
-            f"'lab.topology.kind' must be 'rack', not '{lab.topology.kind}'."
-        )
     if lab.cache_rows is not None:
         raise UsageError(
             "The scheme 'farreach' keeps a record in one row of all value arrays, so "
@@ -204,6 +206,7 @@ _SCHEMES = {
             control_plane=_farreach,
             recovery_phases=("collect", "update servers", "re-admit"),
             max_pipelines=4,
+            one_switch=True,
             needs=_farreach_needs,
         ),
     )

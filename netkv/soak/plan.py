@@ -96,9 +96,9 @@ def draw(
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
     """The lab without what the scheme refuses."""
-    if scheme != "farreach":
+    if not schemes.get(scheme).one_switch:
         return lab
-    # A record has one row of all arrays, and there is one switch (FarReach, section III-A).
+    # FarReach: a record has one row of all arrays, and there is one switch (section III-A).
     return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from netkv import schemes
 from netkv.lab.spec import ClosedLoop
 from netkv.sim.models import Time
 from netkv.soak.case import Case
@@ -22,6 +23,9 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         "spine-leaf": f"{topology.layers} layers of {topology.switches} switches",
     }[topology.kind]
     cache = f"; cache of {lab.cache_entries}, hot at {lab.hot_threshold} reads in {lab.epoch:g} s"
+    if schemes.get(case.rack.scheme).client_keeps:
+        period = lab.snapshot_period
+        cache += f", a snapshot every {period:g} s" if period else ", no snapshots"
     yield (
         f"rack     {switches}, {_count(lab.servers, 'server')} in "
         f"{_count(min(lab.server_processes, lab.servers), 'process')}, "

@@ -12,6 +12,7 @@ from netkv.control.write_back.saved import State, from_bytes
 from tests.control.farreach_load import KEYS, SMALL, Load
 from tests.control.farreach_rack import CALM, ROUGH, Rack
 from tests.control.farreach_truth import Witness
+from tests.control.measure_farreach import Script, snapshot
 
 OPTIONS = FarReachOptions(
     capacity=8,
@@ -359,3 +360,11 @@ def test_late_answers_to_an_earlier_snapshot_are_not_believed() -> None:
     at_the_point(it, lambda: it._leave(1, 510, held[0]))
     next_snapshot(it)
     assert values(it)[KEYS[0]] == b"two"
+
+
+def test_entry_costs_no_more_in_a_large_snapshot_than_in_a_small_one() -> None:
+    def micros(entries: int) -> float:
+        script = Script(entries, 10 * SECOND)
+        return min(snapshot(script) for _ in range(3))
+
+    assert micros(6000) < 2 * micros(600)

@@ -2,8 +2,13 @@
 
 mod common;
 
-use common::{ingress, report};
+use common::report;
 use netkv_budget::{Pipeline, What};
+
+/// The estimate for an ingress.
+fn ingress(body: &str) -> Pipeline {
+    report("", body, "apply { }").ingress
+}
 
 fn stages(body: &str) -> u64 {
     let pipeline = ingress(body);

@@ -2,8 +2,13 @@
 
 mod common;
 
-use common::{ingress, report, source};
+use common::{report, source};
 use netkv_budget::{Pipeline, Trouble};
+
+/// The estimate for an ingress.
+fn ingress(body: &str) -> Pipeline {
+    report("", body, "apply { }").ingress
+}
 
 /// The only warning, as kind, objects and lines (from the beginning of the body).
 fn warned(pipeline: &Pipeline) -> (Trouble, Vec<&str>, Vec<u32>) {

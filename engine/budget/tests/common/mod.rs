@@ -36,8 +36,3 @@ pub fn report(globals: &str, ingress: &str, egress: &str) -> Report {
     let compiled = compiled.unwrap_or_else(|errors| panic!("{errors}"));
     estimate(&compiled.program, &Target::default()).unwrap_or_else(|error| panic!("{error}"))
 }
-
-/// The estimate for an ingress.
-pub fn ingress(body: &str) -> netkv_budget::Pipeline {
-    report("", body, "apply { }").ingress
-}

@@ -4,6 +4,11 @@ use std::collections::HashMap;
 
 use netkv_ir::{BinaryOp, BlockId, Expr, UnaryOp, Value, Word};
 
+const AND: u8 = BinaryOp::And as u8;
+const OR: u8 = BinaryOp::Or as u8;
+const EQUAL: u8 = BinaryOp::Eq as u8;
+const NOT_EQUAL: u8 = BinaryOp::Ne as u8;
+
 /// Stands for a value of the pipeline.
 pub(crate) type Number = u32;
 
@@ -36,10 +41,31 @@ enum UnaryKey {
     Cut,
 }
 
+/// What a condition is made of.
+pub(crate) enum Condition<'a> {
+    Constant,
+    Not(Number),
+    Both(Number, Number),
+    Either(Number, Number),
+    /// A bit is 1, or is 0.
+    Bit {
+        of: Number,
+        is: bool,
+    },
+    /// A value is a constant, or is not.
+    Equal {
+        of: Number,
+        value: &'a [u64],
+        is: bool,
+    },
+    Other,
+}
+
 /// The numbers given so far.
 #[derive(Debug, Default)]
 pub(crate) struct Numbers {
     known: HashMap<Key, Number>,
+    keys: Vec<Key>,
     /// Of the number of a word: the value, and which word of it.
     part_of: HashMap<Number, (Number, u32)>,
     fresh: u32,
@@ -47,8 +73,36 @@ pub(crate) struct Numbers {
 
 impl Numbers {
     fn of(&mut self, key: Key) -> Number {
-        let next = self.known.len() as Number;
-        *self.known.entry(key).or_insert(next)
+        if let Some(number) = self.known.get(&key) {
+            return *number;
+        }
+        let number = self.keys.len() as Number;
+        self.keys.push(key.clone());
+        self.known.insert(key, number);
+        number
+    }
+
+    /// A value as a condition, taken apart once.
+    pub(crate) fn condition(&self, number: Number) -> Condition<'_> {
+        match &self.keys[number as usize] {
+            Key::Constant(_) => Condition::Constant,
+            Key::Unary(UnaryKey::Not, of, 1) => Condition::Not(*of),
+            Key::Binary(AND, a, b, 1) => Condition::Both(*a, *b),
+            Key::Binary(OR, a, b, 1) => Condition::Either(*a, *b),
+            Key::Binary(op @ (EQUAL | NOT_EQUAL), a, b, width) => {
+                let is = *op == EQUAL;
+                let (of, value) = match (&self.keys[*a as usize], &self.keys[*b as usize]) {
+                    (_, Key::Constant(value)) => (*a, value),
+                    (Key::Constant(value), _) => (*b, value),
+                    _ => return Condition::Other,
+                };
+                match width {
+                    1 => Condition::Bit { of, is: is != value.is_empty() },
+                    _ => Condition::Equal { of, value, is },
+                }
+            }
+            _ => Condition::Other,
+        }
     }
 
     pub(crate) fn initial(&mut self, word: Word) -> Number {

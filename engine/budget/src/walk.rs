@@ -217,9 +217,10 @@ impl Walk<'_> {
         match &block.terminator {
             Terminator::Jump(to) => ways.push((*to, facts.clone())),
             Terminator::Branch { cond, then, otherwise } => {
+                let cond = state.expr(numbers, cond);
                 for (to, truth) in [(*then, true), (*otherwise, false)] {
                     let mut facts = facts.clone();
-                    facts.assume(cond, truth, &mut |expr| state.expr(numbers, expr));
+                    facts.assume(numbers, cond, truth);
                     ways.push((to, facts));
                 }
             }

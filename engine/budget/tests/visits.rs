@@ -122,6 +122,51 @@ fn conditions_that_exclude_each_other_are_known_in_later_branches() {
 }
 
 #[test]
+fn a_condition_of_several_parts_is_known_by_its_parts() {
+    let body = |first: &str, second: &str| {
+        format!(
+            "register<bit<32>>(1024) r;
+            apply {{
+                bool writes = hdr.h.op == 2 || hdr.h.op == 4;
+                if ({first}) {{ r.read(meta.a, (bit<32>) hdr.h.index); hdr.h.value = meta.a; }}
+                meta.b = 1;
+                if ({second}) {{ r.write((bit<32>) hdr.h.other, hdr.h.value); }}
+            }}"
+        )
+    };
+    unwarned(&body("hdr.h.op == 0", "writes"));
+    unwarned(&body("writes && hdr.h.flags == 1", "hdr.h.op == 6 || hdr.h.op == 8"));
+    unwarned(&body("!(hdr.h.op == 2 || hdr.h.op == 4)", "writes && meta.found"));
+    unwarned(&body("!(hdr.h.op != 2 && hdr.h.op != 4)", "!writes"));
+    let both = [
+        ("hdr.h.op == 2", "writes"),
+        ("!writes", "hdr.h.op != 2"),
+        ("writes || hdr.h.flags == 1", "hdr.h.op == 0"),
+    ];
+    for (first, second) in both {
+        assert_eq!(warned(&ingress(&body(first, second))).0, Trouble::Twice, "{first}, {second}");
+    }
+}
+
+#[test]
+fn ways_that_come_together_keep_what_they_have_in_common() {
+    let body = |op: u32| {
+        format!(
+            "register<bit<32>>(1024) r;
+            apply {{
+                switch (hdr.h.op) {{
+                    1: 2: {{ r.read(meta.a, (bit<32>) hdr.h.index); hdr.h.value = meta.a; }}
+                    3: {{ meta.b = 1; }}
+                }}
+                if (hdr.h.op == {op}) {{ r.write((bit<32>) hdr.h.other, 1); }}
+            }}"
+        )
+    };
+    unwarned(&body(3));
+    assert_eq!(warned(&ingress(&body(2))).0, Trouble::Twice);
+}
+
+#[test]
 fn conditions_that_may_both_hold_are_two_accesses() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;

@@ -194,6 +194,109 @@ def compile_source(
 ) -> bytes:
     """Compile source text; `name` is what errors call it."""
 
+@type_check_only
+class BudgetShare(TypedDict):
+    """A number and its limit."""
+
+    used: int
+    limit: int
+    percent: float
+
+BudgetResource: TypeAlias = Literal[
+    "stages", "arrays", "state_kib", "table_kib", "sram_kib", "phv_bytes"
+]
+"""`arrays`: of registers, 32 bits wide; `state_kib`: of registers, counters and meters;
+`sram_kib`: of these and of tables."""
+
+@type_check_only
+class BudgetPhv(TypedDict):
+    """What travels with a packet from stage to stage."""
+
+    header_bits: int
+    metadata_bits: int
+    standard_bits: int
+
+@type_check_only
+class BudgetPlaced(TypedDict):
+    """An object, or a part of it, in a stage."""
+
+    what: Literal["table", "register", "counter", "meter"]
+    name: str
+    arrays: int
+    kib: int
+    again: bool
+    """It is in an earlier stage already: a packet would have to come to it twice."""
+
+@type_check_only
+class BudgetStage(TypedDict):
+    """A stage that something is in; numbers from 1."""
+
+    stage: int
+    arrays: int
+    state_kib: int
+    table_kib: int
+    placed: list[BudgetPlaced]
+    hashes: int
+    operations: int
+
+@type_check_only
+class BudgetPosition(TypedDict):
+    """A place in the source, and what happens there."""
+
+    file: str
+    line: int
+    column: int
+    what: str
+
+@type_check_only
+class BudgetLink(TypedDict):
+    """A part of the longest chain of dependencies."""
+
+    stage: int
+    what: str
+    at: BudgetPosition
+    delayed: int
+    """Stages that it waits or lasts because one of them has no room for it."""
+
+@type_check_only
+class BudgetWarning(TypedDict):
+    """What a pipeline cannot do in one pass."""
+
+    kind: Literal["twice", "order", "update", "shared"]
+    objects: list[str]
+    message: str
+    help: str
+    at: list[BudgetPosition]
+
+@type_check_only
+class BudgetPipeline(TypedDict):
+    """What ingress or egress would take."""
+
+    usage: dict[BudgetResource, BudgetShare]
+    actions: int
+    tcam_kib: float
+    phv: BudgetPhv
+    stages: list[BudgetStage]
+    longest_chain: list[BudgetLink]
+    warnings: list[BudgetWarning]
+    exceeded: list[str]
+    """A sentence for each limit that is exceeded."""
+
+@type_check_only
+class P4Budget(TypedDict):
+    """What `p4_budget` estimates."""
+
+    target: dict[str, int]
+    """The shape of the switch: stages and what each of them has."""
+    ingress: BudgetPipeline
+    egress: BudgetPipeline
+
+def p4_budget(bundle: bytes) -> P4Budget:
+    """Estimate what a program would take of a switch with the shape of a Tofino (docs/p4.md).
+
+    Raises ValueError for a program that is too large to estimate.
+    """
+
 def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
     """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
 

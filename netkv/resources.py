@@ -1,7 +1,8 @@
-"""Where the files are that ship with netkv but are not Python: P4 programs, scenarios, the page.
+"""Where the files are that ship with netkv but are not Python: P4 programs, scenarios, the page,
+figures of papers.
 
-They stand in top-level folders of the repository and appear inside the package under `data/`: in a
-checkout through links, in a wheel as files.
+All but the last stand in top-level folders of the repository and appear inside the package under
+`data/`: in a checkout through links, in a wheel as files.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Literal
 
 from netkv.errors import NetkvError
 
-Resource = Literal["p4", "scenarios", "web"]
+Resource = Literal["p4", "papers", "scenarios", "web"]
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli import p4_bench
+from netkv.cli import p4_bench, p4_budget
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, print_json, say, stdout
 
@@ -70,12 +70,26 @@ def check(
 @app.command()
 def info(
     program: Program,
+    budget: Annotated[
+        bool,
+        typer.Option("--budget", help="Instead, estimate what it takes of a Tofino-like switch."),
+    ] = False,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="Exit status 1 if --budget finds what does not fit.")
+    ] = False,
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
 ) -> None:
     """Print the P4Info of a program, as protobuf text or JSON, with the ids that p4c gives."""
+    from netkv.errors import UsageError
+
+    if strict and not budget:
+        raise UsageError("--strict goes with --budget: a P4Info has no limits.")
     bundle = compiled(program, include, define)
+    if budget:
+        p4_budget.show(program, bundle, strict=strict, json=json)
+        return
     from netkv.p4rt import p4info
 
     description = p4info.from_bundle(bundle)

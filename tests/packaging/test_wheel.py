@@ -38,6 +38,7 @@ def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> No
         "netkv/data/p4/netcache.p4",
         "netkv/data/p4/include/headers.p4",
         "netkv/data/scenarios/quickstart.yaml",
+        "netkv/data/papers/farreach.json",
         "netkv/data/web/index.html",
         "netkv/servers/rocksdb.py",
     ):

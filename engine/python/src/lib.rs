@@ -2,6 +2,7 @@
 //! `netkv/_engine.pyi`; here is only the translation.
 
 mod bench;
+mod budget;
 mod bundle;
 mod digests;
 mod errors;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 mod _engine {
     #[pymodule_export]
     use crate::bench::{bench_load, bench_measure, bench_paths, bench_source};
+    #[pymodule_export]
+    use crate::budget::p4_budget;
     #[pymodule_export]
     use crate::bundle::{compile_p4, compile_source, run_stf};
     #[pymodule_export]

@@ -1,0 +1,111 @@
+//! Every program of the repository, and random ones: an estimate is made, and it agrees with itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use netkv_budget::{Pipeline, Report, Target, estimate};
+use netkv_p4::{Options, compile_source};
+
+/// Random programs that are tried.
+const SEEDS: u64 = 150;
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The estimate for a text; None if it is no program (the corpus of the fuzzer has such).
+fn report(name: &str, source: &str) -> Option<Report> {
+    let include_dirs = vec![root().join("p4"), root().join("p4/include")];
+    let options = Options { include_dirs, defines: Vec::new() };
+    let program = compile_source(name, source, &options).ok()?.program;
+    let target = Target::default();
+    let made = estimate(&program, &target).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(made, estimate(&program, &target).unwrap(), "{name}: twice the same");
+    for pipeline in [&made.ingress, &made.egress] {
+        sound(name, &target, pipeline);
+    }
+    Some(made)
+}
+
+fn sound(name: &str, target: &Target, pipeline: &Pipeline) {
+    let usage = &pipeline.usage;
+    let last = pipeline.stages.last().map_or(0, |stage| stage.stage);
+    assert_eq!(u64::from(last), usage.stages.used, "{name}: the last stage");
+    let sum = |of: fn(&netkv_budget::Stage) -> u64| pipeline.stages.iter().map(of).sum::<u64>();
+    assert_eq!(sum(|stage| stage.arrays.into()), usage.arrays.used, "{name}: arrays");
+    assert_eq!(sum(|stage| stage.state_kib), usage.state_kib.used, "{name}: state");
+    if usage.table_kib.used <= usage.table_kib.limit {
+        assert_eq!(sum(|stage| stage.table_kib), usage.table_kib.used, "{name}: tables");
+    }
+    assert_eq!(usage.sram_kib.used, usage.state_kib.used + usage.table_kib.used, "{name}");
+    for stage in &pipeline.stages {
+        let one_fits = stage.arrays <= target.arrays_per_stage
+            && stage.state_kib <= target.state_kib.into()
+            && stage.table_kib <= target.table_kib.into();
+        assert!(one_fits || !pipeline.exceeded.is_empty(), "{name}: stage {}", stage.stage);
+    }
+    // An object is placed once, but for warnings.
+    let mut first: BTreeMap<&str, bool> = BTreeMap::new();
+    for placed in pipeline.stages.iter().flat_map(|stage| &stage.placed) {
+        let again = first.insert(&placed.name, true).is_some();
+        assert!(again || !placed.again, "{name}: {} again before it was there", placed.name);
+        let warned = pipeline.warnings.iter().any(|w| w.objects.contains(&placed.name));
+        assert!(!placed.again || warned, "{name}: {} without a warning", placed.name);
+    }
+    let chain = &pipeline.longest_chain;
+    assert!(chain.is_sorted_by_key(|link| link.stage), "{name}: {chain:#?}");
+    assert_eq!(chain.last().map_or(0, |link| link.stage), last, "{name}: {chain:#?}");
+}
+
+#[test]
+fn every_program_of_the_repository_gets_an_estimate() {
+    let mut seen = 0;
+    for folder in ["p4", "tests/golden", "tests/p4", "tests/p4rt", "engine/bench/programs"] {
+        for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
+            let path = entry.expect("an entry").path();
+            if path.extension().is_some_and(|extension| extension == "p4") {
+                let source = std::fs::read_to_string(&path).expect("a readable file");
+                let name = path.to_string_lossy();
+                assert!(report(&name, &source).is_some(), "{name} does not compile");
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen >= 12, "{seen} programs");
+}
+
+#[test]
+fn whatever_the_fuzzer_has_found_gets_an_estimate() {
+    let folder = root().join("engine/fuzz/corpus/front_end");
+    let mut compiled = 0;
+    for entry in std::fs::read_dir(folder).expect("the corpus") {
+        let path = entry.expect("an entry").path();
+        let Ok(source) = std::fs::read_to_string(&path) else { continue };
+        compiled += u32::from(report(&path.to_string_lossy(), &source).is_some());
+    }
+    assert!(compiled >= 10, "{compiled} programs compile");
+}
+
+#[test]
+fn random_programs_get_an_estimate() {
+    let mut warned = 0;
+    for seed in 0..SEEDS {
+        let source = netkv_differ::program::generate(seed);
+        let made = report(&format!("seed {seed}"), &source).expect("a program");
+        warned += u64::from(!made.ingress.warnings.is_empty());
+    }
+    // Random programs go to their registers as they please.
+    assert!(warned > 5, "{warned} of {SEEDS}");
+}
+
+#[test]
+fn the_programs_that_ship_pass_each_array_once() {
+    for name in ["nocache.p4", "netcache.p4"] {
+        let path = root().join("p4").join(name);
+        let source = std::fs::read_to_string(&path).expect("a readable file");
+        let made = report(&path.to_string_lossy(), &source).expect("a program");
+        for pipeline in [&made.ingress, &made.egress] {
+            assert!(pipeline.warnings.is_empty(), "{name}: {:#?}", pipeline.warnings);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+"""`netkv p4 info --budget` as a user reads it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commands import ROOT, Netkv
+
+PROGRAM = """\
+#include <core.p4>
+#include <v1model.p4>
+header h_t {{ bit<32> key; bit<32> value; bit<32> index; bit<32> other; }}
+struct headers {{ h_t h; }}
+struct metadata {{ bit<32> old; }}
+parser P(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t std) {{
+    state start {{ p.extract(hdr.h); transition accept; }}
+}}
+control V(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
+control I(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{
+    register<bit<32>>({size}) cells;
+    apply {{
+        cells.read(meta.old, hdr.h.index);
+        cells.write(hdr.h.{index}, meta.old + 1);
+    }}
+}}
+control E(inout headers hdr, inout metadata meta, inout standard_metadata_t std) {{ apply {{ }} }}
+control D(packet_out p, in headers hdr) {{ apply {{ p.emit(hdr.h); }} }}
+V1Switch(P(), V(), I(), E(), V(), D()) main;
+"""
+
+
+def program(folder: Path, *, index: str = "index", size: int = 1024, name: str = "own") -> str:
+    """A program that reads and writes a register; the file it is in."""
+    file = folder / f"{name}.p4"
+    file.write_text(PROGRAM.format(index=index, size=size), encoding="utf-8")
+    return str(file)
+
+
+def estimate(netkv: Netkv, *arguments: str) -> dict[str, Any]:
+    said = netkv("p4", "info", "--budget", *arguments, "--json")
+    assert said.status == 0, said.err
+    assert said.err == ""
+    document: dict[str, Any] = said.document
+    return document
+
+
+def test_what_fits_is_said_to_fit(netkv: Netkv, tmp_path: Path) -> None:
+    said = netkv("p4", "info", "--budget", "--strict", program(tmp_path))
+    assert said.status == 0, said.err
+    assert "warning" not in said.out
+    assert "It fits" in said.err
+    assert "an estimate" in said.out
+    document = estimate(netkv, program(tmp_path))
+    assert document["fits"]
+    assert document["paper"] is None
+    assert document["ingress"]["usage"]["stages"] == {"used": 1, "limit": 12, "percent": 8.33}
+    assert document["ingress"]["usage"]["arrays"]["used"] == 1
+    assert document["egress"]["usage"]["stages"]["used"] == 0
+
+
+def test_array_that_is_accessed_twice_is_warned_of_with_both_places(
+    netkv: Netkv, tmp_path: Path
+) -> None:
+    file = program(tmp_path, index="other")
+    said = netkv("p4", "info", "--budget", file)
+    assert said.status == 0, "an estimate is no verdict"
+    assert "warning: ingress: Register array I.cells is accessed twice in a pass" in said.out
+    assert f"{file}:13:9: read" in said.out
+    assert f"{file}:14:9: write" in said.out
+    assert "help: " in said.out
+    assert "It does not fit" in said.err
+    (warning,) = estimate(netkv, file)["ingress"]["warnings"]
+    assert (warning["kind"], warning["objects"]) == ("twice", ["I.cells"])
+    assert [(at["line"], at["what"]) for at in warning["at"]] == [(13, "read"), (14, "write")]
+
+
+@pytest.mark.parametrize("wrong", [{"index": "other"}, {"size": 1_000_000}])
+def test_strict_fails_for_warnings_and_for_limits(
+    netkv: Netkv, tmp_path: Path, wrong: dict[str, Any]
+) -> None:
+    file = program(tmp_path, **wrong)
+    assert netkv("p4", "info", "--budget", file).status == 0
+    for more in ([], ["--json"]):
+        said = netkv("p4", "info", "--budget", "--strict", file, *more)
+        assert said.status == 1
+        assert "Traceback" not in said.err
+    assert not said.document["fits"]
+
+
+def test_limit_that_is_exceeded_has_a_sentence(netkv: Netkv, tmp_path: Path) -> None:
+    said = netkv("p4", "info", "--budget", program(tmp_path, size=1_000_000))
+    assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
+
+
+def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
+    document = estimate(netkv, "p4/netcache.p4")
+    assert document["paper"]["scheme"] == "NetCache"
+    assert document["paper"]["egress"] == {
+        "sram_kib": 7856,
+        "stages": 12,
+        "actions": 184,
+        "arrays": 45,
+        "phv_bytes": 528,
+    }
+    assert document["paper"]["tables"] == {"ingress": "Table II", "egress": "Table III"}
+    # 8 value arrays of 128 bits, 4 rows of the sketch, 3 of the filter, and 5 of metadata.
+    assert document["ingress"]["usage"]["arrays"]["used"] == 8 * 4 + 4 + 3 + 5
+    said = netkv("p4", "info", "--budget", "p4/netcache.p4", COLUMNS="80")
+    for shown in ("NetCache,", "Table II ", "Table III ", "7,856 (51.1%)", "section VI-F"):
+        assert shown in said.out
+    title, _, tables = said.out.split("Longest chain")[0].partition("\n")
+    assert "an estimate" in title
+    assert max(map(len, tables.splitlines())) <= 80
+
+
+def test_programs_that_ship_access_no_array_twice(netkv: Netkv) -> None:
+    for file in sorted((ROOT / "p4").glob("*.p4")):
+        document = estimate(netkv, str(file))
+        for pipeline in ("ingress", "egress"):
+            assert document[pipeline]["warnings"] == [], file
+
+
+def test_papers_figures_are_those_of_its_tables() -> None:
+    """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
+    content = json.loads((ROOT / "netkv/data/papers/farreach.json").read_text(encoding="utf-8"))
+    schemes = content["schemes"]
+    assert set(schemes) == {
+        *("nocache", "netcache", "farreach", "distnocache", "distcache", "distreach")
+    }
+    limits = {"sram_kib": 15360, "stages": 12, "arrays": 48, "phv_bytes": 768}
+    printed = {
+        ("farreach", "ingress"): {"sram_kib": 8.3, "stages": 50, "arrays": 0, "phv_bytes": 64.97},
+        ("farreach", "egress"): {"sram_kib": 52.6, "stages": 100, "arrays": 93.75},
+        ("distreach", "ingress"): {"sram_kib": 8.2, "stages": 83.33, "phv_bytes": 65.23},
+        ("distreach", "egress"): {"sram_kib": 52.3, "arrays": 91.67},
+        ("nocache", "egress"): {"sram_kib": 1.67, "stages": 16.67, "phv_bytes": 17.45},
+    }
+    for (scheme, pipeline), shares in printed.items():
+        row = dict(zip(content["columns"], schemes[scheme][pipeline], strict=True))
+        for name, percent in shares.items():
+            assert 100 * row[name] / limits[name] == pytest.approx(percent, abs=0.06)
+
+
+def test_strict_without_budget_is_wrong_usage(netkv: Netkv) -> None:
+    said = netkv("p4", "info", "--strict", "p4/nocache.p4")
+    assert said.status == 2
+    assert "--budget" in said.err
+    assert said.out == ""
+
+
+def test_program_that_does_not_compile_has_no_budget(netkv: Netkv, tmp_path: Path) -> None:
+    file = tmp_path / "broken.p4"
+    file.write_text("control {", encoding="utf-8")
+    said = netkv("p4", "info", "--budget", str(file))
+    assert said.status == 1
+    assert "does not compile" in said.err

@@ -45,6 +45,8 @@ class Life:
         self._control_plane = control_plane
         self._note_bytes = note_bytes
         self._carry_out_elsewhere = carry_out
+        self._first: deque[base.Event] = deque()
+        """What the control plane hears before anything else, a timer that is due included."""
         self._events: asyncio.Queue[base.Event] = asyncio.Queue()
         self._actions: deque[tuple[int, base.Action]] = deque()
         """With the number of cuts of the channel when it was decided."""
@@ -77,7 +79,7 @@ class Life:
 
     def answers_left(self) -> list[base.Saved]:
         """After the end: answers to saves that the control plane has not heard."""
-        left: list[base.Saved] = []
+        left = [event for event in self._first if isinstance(event, base.Saved)]
         while not self._events.empty():
             if isinstance(event := self._events.get_nowait(), base.Saved):
                 left.append(event)
@@ -85,8 +87,7 @@ class Life:
 
     async def run(self, first: Sequence[base.Event]) -> None:
         """Runs until the stream breaks; raises `ControllerError`."""
-        for event in first:
-            self.hear(event)
+        self._first.extend(first)
         tasks = [
             asyncio.create_task(self._decide()),
             asyncio.create_task(self._carry_out()),
@@ -120,7 +121,10 @@ class Life:
             await asyncio.sleep(0)
 
     async def _next_event(self, timed: bool) -> base.Event:
-        """The timer if it is due and was not the last event, else what comes first."""
+        """How the life begins; then the timer if it is due and was not the last event, else what
+        comes first."""
+        if self._first:
+            return self._first.popleft()
         deadline = self._control_plane.deadline()
         rest = None if deadline is None else (deadline - time.monotonic_ns()) / 1e9
         if rest is not None and rest <= 0:

@@ -202,7 +202,6 @@ _SCHEMES = {
             paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
             summary="Write-back cache of hot records in the switch, which survives its crash.",
             control_plane=_farreach,
-            client_role="farreach",
             recovery_phases=("collect", "update servers", "re-admit"),
             max_pipelines=4,
             needs=_farreach_needs,

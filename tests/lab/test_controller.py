@@ -273,6 +273,20 @@ async def test_broken_stream_loads_the_program_again_and_says_restarted(
         assert running.failures == []
 
 
+async def test_restart_is_heard_before_a_timer_that_is_due(
+    switch: Switch, script: Script, tmp_path: Path
+) -> None:
+    async with Running(script, tmp_path):
+        switch.down = True
+        switch.break_streams()
+        await asyncio.sleep(0.2)
+        script.heard.clear()
+        script.due = 0
+        switch.down = False
+        await asyncio.sleep(0.3)
+        assert script.heard == [base.SwitchRestarted(), base.Timer()]
+
+
 async def test_writes_of_a_life_that_ended_are_never_answered(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:

@@ -38,7 +38,7 @@ class Both:
 
     def __init__(self, pipelines: int) -> None:
         self.pipelines = pipelines
-        self.switch = FarReachSwitch(pipelines)
+        self.switch = FarReachSwitch(pipelines).open()
         self.rules = [model.Switch(LIFE) for _ in range(pipelines)]
 
     def instance(self, key: bytes) -> model.Switch:

@@ -1,6 +1,7 @@
 """What a controller relies on at FarReach's switch: names, counters, and the snapshot point."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -46,15 +47,12 @@ def written(field: Field) -> str:
 
 
 def test_drops_are_counted_by_reason() -> None:
-    switch = FarReachSwitch(2)
+    switch = FarReachSwitch(2)  # closed, for nobody has told it anything
     key = owned_by(0, 0)
-    switch.set(
-        "NetkvIngress.settings.settings", "NetkvIngress.settings.configure", SETTINGS | {"open": 0}
-    )
     for message in (read(key), write(key, b"v", 1), write(key, None, 2)):
         assert switch.ask(1, message) == []
     assert switch.drops(DROPS) == {6: 3}
-    switch.set("NetkvIngress.settings.settings", "NetkvIngress.settings.configure", SETTINGS)
+    switch.open()
     assert len(switch.ask(1, write(key, b"v", 1 + 1024))) == 1
     assert switch.ask(2, write(key, b"v", 1)) == []
     assert switch.drops(LATE_DROPS) == {7: 1}
@@ -82,7 +80,7 @@ class Rack:
             writes.append(base.CloneSession(0, port, port))
         for pipeline in range(pipelines):
             writes.append(self.entry(base.InsertEntry, pipeline, "idle"))
-        self.switch = FarReachSwitch(pipelines, writes)
+        self.switch = FarReachSwitch(pipelines, writes).open()
 
     @staticmethod
     def entry(
@@ -95,11 +93,14 @@ class Rack:
         match = {"pipeline": pipeline}
         return kind(0, "NetkvIngress.snapshot.snapshot", match, name, params)
 
-    def phase(self, number: int, *steps: tuple[int, str]) -> None:
-        """The entries of some pipelines change, confirmed by all."""
+    def phase(self, number: int, *steps: tuple[int, str]) -> Iterator[int]:
+        """The entries of some pipelines change, confirmed by all; gives each that has a change."""
         for pipeline, action in steps:
             params = {"number": number} if action == "taking" else {}
-            self.switch.write(self.entry(base.ModifyEntry, pipeline, action, **params))
+            write = self.entry(base.ModifyEntry, pipeline, action, **params)
+            for reached in range(self.pipelines):
+                self.switch.write_in(reached, write)
+                yield reached
 
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
@@ -141,14 +142,16 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
     others = range(1, pipelines)
     for number in range(1, 5):
         traffic(40)
-        for pipeline in random.sample(others, len(others)):
-            rack.phase(number, (pipeline, "redirect"))
-            traffic(5)
-        rack.phase(number, (0, "taking"))
-        point = dict(state)
-        for pipeline in random.sample(others, len(others)):
-            traffic(10)
-            rack.phase(number, (pipeline, "taking"))
+        shuffled = random.sample(others, len(others))
+        for _ in rack.phase(number, *((pipeline, "redirect") for pipeline in shuffled)):
+            traffic(3)
+        for reached in rack.phase(number, (0, "taking")):
+            if reached == 0:
+                point = dict(state)
+            traffic(3)
+        shuffled = random.sample(others, len(others))
+        for _ in rack.phase(number, *((pipeline, "taking") for pipeline in shuffled)):
+            traffic(3)
         snapshot = {}
         for entry, key in random.sample([*enumerate(keys)], len(keys)):
             traffic(1)
@@ -159,8 +162,9 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
                 record = originals[number][key]
             snapshot[key] = record.value
         traffic(20)
-        rack.phase(number, *((pipeline, "idle") for pipeline in range(pipelines)))
         assert snapshot == point
+        for _ in rack.phase(number, *((pipeline, "idle") for pipeline in range(pipelines))):
+            traffic(2)
     recirculated = switch.engine.statistics()["recirculated"]
     assert bool(recirculated) == (pipelines > 1)
 
@@ -187,18 +191,29 @@ def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_ha
         assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(LIFE))
 
 
+def test_before_its_first_life_a_switch_applies_nothing() -> None:
+    switch = FarReachSwitch(1)
+    switch.settings()
+    key = owned_by(0, 0)
+    switch.cached(key, 1, 1)
+    for op in (Op.FILL, Op.VALIDATE):
+        switch.control(about(op, key, 1, Stamp(generation=1)))
+    for request, life in enumerate((0, 1)):
+        ((_, forwarded),) = switch.ask(1, write(key, b"v", request, stamp=Stamp(life)))
+        assert forwarded.op == Op.PUT
+
+
 def test_a_frame_is_sent_round_once_whatever_the_table_says() -> None:
     rack = Rack(2)
-    rack.phase(1, (0, "redirect"), (1, "redirect"))
+    assert list(rack.phase(1, (0, "redirect"), (1, "redirect"))) == [0, 1, 0, 1]
     for port in (1, 2):
         assert len(rack.switch.ask(port, write((1).to_bytes(16), b"v", port))) == 1
     assert rack.switch.engine.statistics()["recirculated"] == 2
 
 
 def test_every_row_of_the_sketch_counts() -> None:
-    switch = FarReachSwitch(1)
-    settings = SETTINGS | {"sample_below": 65_536}
-    switch.set("NetkvIngress.settings.settings", "NetkvIngress.settings.configure", settings)
+    switch = FarReachSwitch(1).open()
+    switch.settings(sample_below=65_536)
     for number in range(100):
         switch.ask(1, read(number.to_bytes(16)))
     for row in range(4):
@@ -209,7 +224,7 @@ def test_every_row_of_the_sketch_counts() -> None:
 
 
 def test_an_answer_without_its_clone_session_is_lost_and_counted() -> None:
-    switch = FarReachSwitch(1)
+    switch = FarReachSwitch(1).open()
     key = owned_by(0, 0)
     switch.cached(key, 1, 1)
     for op in (Op.FILL, Op.VALIDATE):

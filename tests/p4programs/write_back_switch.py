@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
+from typing import Self
 
 from netkv import _engine
 from netkv.control import base
@@ -23,7 +24,7 @@ def bundle() -> bytes:
 
 
 class FarReachSwitch:
-    """A switch, open and living, with the hosts and ports of the packet test."""
+    """A switch with the hosts and ports of the packet test."""
 
     def __init__(self, pipelines: int, writes: Iterable[base.TableWrite] | None = None) -> None:
         self.engine = _engine.Switch(bundle(), pipelines=pipelines)
@@ -31,11 +32,24 @@ class FarReachSwitch:
         self.names = entities.Names(p4info.from_bundle(bundle()))
         for write in tables() if writes is None else writes:
             self.write(write)
-        self.set("NetkvIngress.settings.settings", "NetkvIngress.settings.configure", SETTINGS)
-        self.set("NetkvEgress.life.life", "NetkvEgress.life.live", {"life": LIFE})
+
+    def open(self, life: int = LIFE) -> Self:
+        """Clients' requests are taken from now on, in this life."""
+        self.settings()
+        self.set("NetkvEgress.life.life", "NetkvEgress.life.live", {"life": life})
+        return self
+
+    def settings(self, **changes: int) -> None:
+        table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
+        self.set(table, action, SETTINGS | changes)
 
     def write(self, write: base.TableWrite) -> None:
-        refusal = self._tables.carry_out(write)
+        """A table write, to all pipelines."""
+        for pipeline in range(self.engine.pipelines):
+            self.write_in(pipeline, write)
+
+    def write_in(self, pipeline: int, write: base.TableWrite) -> None:
+        refusal = self._tables.carry_out(write, pipeline)
         assert not refusal, refusal
 
     def set(self, table: str, action: str, params: dict[str, int]) -> None:

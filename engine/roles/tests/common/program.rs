@@ -1,4 +1,4 @@
-//! `p4/netcache.p4` as it ships, or with one place edited.
+//! A program as it ships, or with one place edited; `p4/netcache.p4` unless another is named.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -13,8 +13,15 @@ pub struct Edit {
     pub replace: &'static str,
 }
 
+const NETCACHE: &str = "netcache";
+
 pub fn main_file() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4/netcache.p4")
+    main_file_of(NETCACHE)
+}
+
+/// The file of `p4/` with this name.
+pub fn main_file_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4").join(name).with_extension("p4")
 }
 
 fn read(path: &Path) -> String {
@@ -23,7 +30,11 @@ fn read(path: &Path) -> String {
 
 /// The program and the files that it includes, in one text. (They include nothing themselves.)
 pub fn flat() -> String {
-    let main = main_file();
+    flat_of(NETCACHE)
+}
+
+pub fn flat_of(name: &str) -> String {
+    let main = main_file_of(name);
     let mut text = String::new();
     for line in read(&main).lines() {
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
@@ -45,12 +56,12 @@ pub fn apply(text: &str, edit: &Edit) -> Result<String, String> {
     match text.matches(edit.find).count() {
         1 => Ok(text.replacen(edit.find, edit.replace, 1)),
         0 => Err(format!(
-            "p4/netcache.p4 and its includes have no '{}' any more, so this mutation takes nothing \
+            "The program and its includes have no '{}' any more, so this mutation takes nothing \
              out: point it to where that protection is now.",
             edit.find
         )),
         count => Err(format!(
-            "p4/netcache.p4 and its includes have '{}' {count} times, so it is not clear what this \
+            "The program and its includes have '{}' {count} times, so it is not clear what this \
              mutation takes out: quote more of the place.",
             edit.find
         )),
@@ -58,8 +69,13 @@ pub fn apply(text: &str, edit: &Edit) -> Result<String, String> {
 }
 
 pub fn compile(text: &str) -> Compiled {
-    let name = main_file();
-    compile_source(&name.to_string_lossy(), text, &Options::default())
+    compile_as(NETCACHE, text)
+}
+
+/// Compiles a text as that of the program with this name.
+pub fn compile_as(name: &str, text: &str) -> Compiled {
+    let file = main_file_of(name);
+    compile_source(&file.to_string_lossy(), text, &Options::default())
         .unwrap_or_else(|found| panic!("{found}"))
 }
 

@@ -10,7 +10,7 @@ use crate::common::frame_of;
 use crate::frame::Frame;
 use crate::judge::Harm;
 use crate::rack::Rack;
-use crate::switch::Taking;
+use crate::switch::Row;
 
 /// What is wrong with the script of the controller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -276,18 +276,18 @@ impl Rack {
         self.control.number += 1;
         if !self.slips(Slip::PointWithoutRedirection) {
             for pipeline in 1..self.switch.pipelines() {
-                self.switch.take(pipeline, Taking::Redirect);
+                self.switch.take(pipeline, Row::Redirect);
             }
         }
         self.control.originals.clear();
-        self.switch.take(0, Taking::Taking(self.control.number));
+        self.switch.take(0, Row::Taking(self.control.number));
         self.control.at_the_point = self.load_all();
     }
 
     /// The other pipelines take it, too; the records are loaded, and the snapshot is over.
     pub fn finish_the_snapshot(&mut self) {
         for pipeline in 1..self.switch.pipelines() {
-            self.switch.take(pipeline, Taking::Taking(self.control.number));
+            self.switch.take(pipeline, Row::Taking(self.control.number));
         }
         self.run();
         let mut snapshot = Vec::new();
@@ -313,7 +313,7 @@ impl Rack {
 
     fn end_the_snapshot(&mut self) {
         for pipeline in 0..self.switch.pipelines() {
-            self.switch.take(pipeline, Taking::Idle);
+            self.switch.take(pipeline, Row::Idle);
         }
     }
 

@@ -23,7 +23,7 @@ const SNAPSHOT: &str = "NetkvIngress.snapshot.snapshot";
 
 /// What a pipeline does about snapshots.
 #[derive(Debug, Clone, Copy)]
-pub enum Taking {
+pub enum Row {
     Idle,
     Redirect,
     Taking(u32),
@@ -106,19 +106,19 @@ impl Switch {
     }
 
     /// Tells one ingress pipeline what it does about a snapshot.
-    pub fn take(&mut self, pipeline: usize, taking: Taking) {
+    pub fn take(&mut self, pipeline: usize, row: Row) {
         let key = Match::Exact(Value::new(8, pipeline as u128));
         let table = self.table(SNAPSHOT);
         let matches = [(1, key.clone())];
         let delete = |it: &mut netkv_dataplane::Switch| it.delete_entry(table, &matches, 0);
         let _ = self.switch.in_pipeline(pipeline, delete); // It was idle if there is none.
-        let (action, params) = match taking {
-            Taking::Idle => return,
-            Taking::Redirect => ("NetkvIngress.snapshot.redirect", vec![]),
-            Taking::Taking(number) => ("NetkvIngress.snapshot.taking", vec![number.into()]),
+        let (action, params) = match row {
+            Row::Idle => return,
+            Row::Redirect => ("NetkvIngress.snapshot.redirect", vec![]),
+            Row::Taking(number) => ("NetkvIngress.snapshot.taking", vec![number.into()]),
         };
-        let row = self.row([SNAPSHOT, action], Some(key), 0, &params);
-        self.insert_row(pipeline..pipeline + 1, &row);
+        let entry = self.row([SNAPSHOT, action], Some(key), 0, &params);
+        self.insert_row(pipeline..pipeline + 1, &entry);
     }
 
     /// The number that was given last to a write of this key, as many writes would have made it.

@@ -81,6 +81,7 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
         title="Keeper",
         program="nocache.p4",
         server_role="nocache",
+        client_role="plain",
         caches=False,
         paper="",
         summary="",

@@ -35,7 +35,7 @@ def write(
         return ""
 
     async def in_virtual_time(it: base.TableWrite) -> str:
-        return tables.carry_out(it)
+        return tables.carry_out(it, 0)
 
     return over_the_wire if request.param == "p4runtime" else in_virtual_time
 

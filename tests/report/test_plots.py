@@ -382,7 +382,7 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "latency_us", "kind": "distribution"}, {"latency_histogram": ""}, "latency_us"),
         ({}, {"status": "failed"}, "all 2 runs failed"),
         ({}, {"status": "running"}, "2 of the 2 runs still go on"),
-        ({"relative_to": {"scheme": "farreach"}}, {}, "relative to farreach, which is not among"),
+        ({"relative_to": {"scheme": "farreach"}}, {}, "relative to FarReach, which is not among"),
         ({"x": "workload.zipf", "log": ["x"]}, {"params": {"workload.zipf": 0}}, "cannot show 0"),
         ({"y": "server_load", "x": "time"}, {}, "is none that netkv can draw"),
         ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),

@@ -134,7 +134,7 @@ def keeps(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
     text = error_of("{at: 1, crash: client}")
     assert "clients of 'nocache' keep nothing" in text
-    assert "no scheme does" in text
+    assert "schemes whose clients do: farreach" in text
     drawn = "random_faults: {every: 1, last: 1, kinds: [client-crash]}\n"
     assert "clients of 'nocache' keep nothing" in error_of(more=drawn)
     assert "'events.0.crash' is 'switch'" in error_of("{at: 1, crash: switch}")
@@ -157,7 +157,7 @@ async def test_a_crash_of_the_client_is_its_own_matter_and_is_over_at_once() -> 
     assert rack.asked == [{"do": "crash"}]
     down = "about 'client', which is down by then"
     assert down in error_of("{at: 1, kill: client}", "{at: 2, crash: client}")
-    assert "schemes whose clients do: nocache" in error_of(
+    assert "schemes whose clients do: nocache, farreach" in error_of(
         "{at: 1, crash: client}", head=HEAD.replace("[nocache]", "[nocache, netcache]")
     )
     with pytest.raises(UsageError, match=r"scenario 'mine': .* clients of 'netcache' keep nothing"):

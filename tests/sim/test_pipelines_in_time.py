@@ -93,7 +93,7 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
         model = profile.switch.model_copy(update={"table_write_gap": GAP / MICROSECOND})
         profile = profile.model_copy(update={"switch": model})
         switch = _engine.Switch(bundle, 1, "interpreter", pipelines)
-        document = config.rack_config(spec, "nocache", config.lay_out(spec), profile)
+        document = config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
         simulation = _engine.Simulation(json.dumps(document), [switch])
         tables = Tables(switch, bundle)
         controller = SimController(
@@ -224,6 +224,8 @@ def test_a_scheme_is_refused_more_pipelines_than_it_supports() -> None:
 def test_a_model_that_does_not_fit_the_program_is_refused(bundle: bytes) -> None:
     spec = RackSpec(scheme="nocache", lab=LabSpec(servers=1, clients=1, pipelines=2))
     profile = profiles.get("farreach-testbed")
-    document = json.dumps(config.rack_config(spec, "nocache", config.lay_out(spec), profile))
+    document = json.dumps(
+        config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
+    )
     with pytest.raises(ValueError, match="gives switch 0 2 pipelines, and its program runs in 1"):
         _engine.Simulation(document, [_engine.Switch(bundle)])

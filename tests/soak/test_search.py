@@ -6,10 +6,10 @@ from functools import cache
 
 from planted import InThisProcess, ReusesSlotsEarly, scheme_with
 
-from netkv.scenarios.events import USUAL_KINDS
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
+from netkv.soak.plan import USUAL_KINDS
 from netkv.soak.reduce import reduce
 from netkv.soak.run import play
 from netkv.soak.text import case_lines, violation_lines

@@ -38,12 +38,13 @@ struct headers_t {
     chunk_t[8]   value;
 }
 
-/* A record that the frame brings. */
+/* The record that the frame brings. */
 struct brought_t {
     bool    fits; // an entry could take it
     bool    deleted;
     bit<16> length;
     bit<8>  chunks;
+    bit<32> life;
 }
 
 /* The record that the entry held before this frame. */
@@ -145,6 +146,7 @@ struct metadata_t {
 
 control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     Check()        check;
+    Arrival()      arrival;
     Ports()        ports;
     Settings()     settings;
     Snapshot()     snapshot;
@@ -162,10 +164,14 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             std.egress_spec = hdr.packet_out.egress_port;
         } else {
             check.apply(hdr, meta, std);
+            if (meta.role != ROLE_NONE && meta.role != ROLE_REPLY) {
+                hdr.ipv4.dst = SERVICE_ADDRESS; // there is no way past the cache
+            }
             if (meta.drop_reason == KEEP && meta.role != ROLE_NONE) {
-                ports.apply(meta, std);
+                arrival.apply(meta, std);
                 settings.apply(meta);
                 if (meta.role == ROLE_WRITE || meta.role == ROLE_REPLY) {
+                    ports.apply(meta, std);
                     snapshot.apply(meta, std);
                 }
             }
@@ -174,9 +180,6 @@ control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_
             } else if (meta.drop_reason == KEEP) {
                 if (meta.role != ROLE_NONE) {
                     lookup.apply(hdr, meta);
-                    if (meta.role != ROLE_REPLY) {
-                        hdr.ipv4.dst = SERVICE_ADDRESS; // there is no way past the cache
-                    }
                 }
                 if (meta.role == ROLE_READ || meta.role == ROLE_WRITE) {
                     lot.apply(hdr, meta, meta.sample_below);

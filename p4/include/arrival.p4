@@ -2,6 +2,16 @@
 #ifndef NETKV_ARRIVAL_P4
 #define NETKV_ARRIVAL_P4
 
+control Arrival(inout metadata_t meta, in standard_metadata_t std) {
+    apply {
+        // A recirculated frame brings its port of arrival along.
+        if (std.instance_type != RECIRCULATED) {
+            meta.arrival = std.ingress_port;
+        }
+    }
+}
+
+/* The ingress pipeline. */
 control Ports(inout metadata_t meta, in standard_metadata_t std) {
     action of_pipeline(bit<8> pipeline) {
         meta.pipeline = pipeline;
@@ -15,9 +25,7 @@ control Ports(inout metadata_t meta, in standard_metadata_t std) {
     }
 
     apply {
-        // A recirculated frame brings its port of arrival along; the loop is in pipeline 0.
-        if (std.instance_type != RECIRCULATED) {
-            meta.arrival = std.ingress_port;
+        if (std.instance_type != RECIRCULATED) { // the loop is in pipeline 0
             ports.apply();
         }
     }

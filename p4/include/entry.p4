@@ -31,7 +31,7 @@ control Entry(inout headers_t hdr, inout metadata_t meta) {
 
         if (meta.stores || meta.outdates || meta.loads
             || (meta.role == ROLE_READ && meta.serving)) {
-            facts.apply(hdr, meta);
+            facts.apply(meta);
         }
         if (meta.role == ROLE_READ) {
             meta.loads = meta.held.latest || meta.held.dirty;

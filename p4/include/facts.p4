@@ -3,10 +3,9 @@
 #ifndef NETKV_FACTS_P4
 #define NETKV_FACTS_P4
 
-control Facts(in headers_t hdr, inout metadata_t meta) {
+control Facts(inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) cells; // latest, dirty, deleted | life[12:0] | length
     bit<32> cell = 0;
-    bit<32> life = 0; // of the record that is stored
 
     apply {
         cells.read(cell, meta.entry);
@@ -17,12 +16,8 @@ control Facts(in headers_t hdr, inout metadata_t meta) {
         meta.held.length = cell[15:0];
         meta.held.chunks = (cell[15:0] + (CHUNK_BYTES - 1))[11:4];
         if (meta.stores) {
-            life = meta.life;
-            if (!meta.applied) {
-                life = hdr.stamp.life;
-            }
             cells.write(meta.entry, (bit<1>) !meta.filled ++ (bit<1>) meta.applied
-                                    ++ (bit<1>) meta.brought.deleted ++ life[12:0]
+                                    ++ (bit<1>) meta.brought.deleted ++ meta.brought.life[12:0]
                                     ++ meta.brought.length);
         } else if (meta.outdates) {
             // A reply tells that the server has a later record: this one is of no use to it any more.

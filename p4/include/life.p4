@@ -21,6 +21,10 @@ control Life(inout headers_t hdr, inout metadata_t meta) {
         if (meta.this_life) {
             meta.number = hdr.stamp.number;
         }
+        meta.brought.life = hdr.stamp.life;
+        if (meta.role == ROLE_WRITE) {
+            meta.brought.life = meta.life;
+        }
     }
 }
 

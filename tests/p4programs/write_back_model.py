@@ -176,7 +176,7 @@ class Switch:
             entry.store(message, number, stamp.life)
             entry.latest, entry.dirty = True, False
         elif newer(number, entry.floor):
-            entry.latest, entry.floor = False, number
+            entry.latest, entry.dirty, entry.floor = False, False, number
 
     # Rule 8
 

@@ -95,11 +95,11 @@ def not_refreshing(stf: WriteBackStf) -> None:
             stamp = replace(message.stamp, life=life, number=known + 1000)
             stf.replied(replace(message, stamp=stamp))
         stf.hit(key, b"%d" % known, Stamp(LIFE, known))
-    stf.say("outdated and dirty: the record is embedded")
+    stf.say("outdated by a reply: the server has something newer, so the record is not embedded")
     stf.count_from(key, 5000)
     number = stf.written(key, b"dirty")
     stf.replied(reply(key, b"", Stamp(LIFE, number + 9), Op.PUT_REPLY))
-    stf.missed(key, Stamp(LIFE, number, generation, Bit.EMBEDDED), b"dirty")
+    stf.missed(key, Stamp(LIFE, 0, generation))
 
 
 def floors(stf: WriteBackStf) -> None:

@@ -1,5 +1,6 @@
 //! A fuzzer that cannot fail proves nothing: it has to see executors that are wrong.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,15 +10,15 @@ use netkv_ir::Program;
 
 use crate::{mutant, programs};
 
-/// Of `count` mutants of a program those that are found, and a text on those that are not.
+/// Of mutants of a program those that are found, and a text on those that are not.
 fn found(
     program: &Arc<Program>,
     recorded: &[netkv_differ::Recorded],
-    count: u64,
+    numbers: Range<u64>,
     seeds: u64,
 ) -> (usize, usize, String) {
     let (mut seen, mut all, mut missed) = (0, 0, String::new());
-    for number in 0..count {
+    for number in numbers {
         let Some((wrong, what)) = mutant::mutant(program, number) else { continue };
         let sides = mutant::against(wrong);
         let differs =
@@ -39,9 +40,11 @@ fn found(
 fn wrong_operations_in_the_repositorys_programs_are_found() {
     let (mut seen, mut all, mut missed) = (0, 0, String::new());
     for (name, program, recorded) in programs::programs() {
-        let (some, of, not) = found(&program, &recorded, 12, 3);
+        let (some, of, not) = found(&program, &recorded, 0..12, 3);
         println!("{name}: {some} of {of}");
-        assert!(some > 0, "{name}: none of {of} was found, not\n{not}");
+        // Most of farreach.p4 is not on the way of most packets, so it takes more mutants.
+        let reached = some > 0 || found(&program, &recorded, 12..48, 3).0 > 0;
+        assert!(reached, "{name}: none of {of} was found, nor of more, not\n{not}");
         (seen, all) = (seen + some, all + of);
         missed += &format!("{name}\n{not}");
     }
@@ -55,7 +58,7 @@ fn wrong_operations_in_generated_programs_are_found() {
     let (mut seen, mut all, mut missed) = (0, 0, String::new());
     for seed in 0..25 {
         let subject = generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
-        let (some, of, not) = found(&subject.program, &[], 5, 2);
+        let (some, of, not) = found(&subject.program, &[], 0..5, 2);
         (seen, all) = (seen + some, all + of);
         missed += &format!("seed {seed}\n{not}");
     }

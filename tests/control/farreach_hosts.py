@@ -307,7 +307,8 @@ class Shim:
             origin = (message.sender, message.request)
             if origin not in self.done:
                 if stamp.bits & Bit.PAST:
-                    return message.reply(status=Status.UNKNOWN, stamp=stamp)
+                    # No sequence: a refusal must not pass for a record in any entry.
+                    return message.reply(status=Status.UNKNOWN, stamp=Stamp())
                 self.done[origin] = None
                 bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS
                 self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::report;
-use netkv_budget::{Pipeline, What};
+use common::{report, source};
+use netkv_budget::{Pipeline, Target, What, estimate};
+use netkv_p4::{Options, compile_source};
 
 /// The estimate for an ingress.
 fn ingress(body: &str) -> Pipeline {
@@ -131,6 +132,15 @@ fn copies_cost_no_stage_of_their_own() {
     );
     assert_eq!(
         stages("apply { bit<32> key = hdr.h.key; hdr.h.key = hdr.h.value; hdr.h.value = key; }"),
+        1
+    );
+    assert_eq!(
+        stages("apply { wide_t all = hdr.w; hdr.w.data = 0; hdr.w.data = all.data + 1; }"),
+        1
+    );
+    // What makes a value writes it to where it is copied at once.
+    assert_eq!(
+        stages("register<bit<32>>(16) r; apply { r.read(meta.a, 0); hdr.h.value = meta.a; }"),
         1
     );
     // Unless there is a choice: then somebody has to make it.
@@ -286,6 +296,11 @@ fn what_egress_reads_travels_through_ingress() {
     assert_eq!(found.ingress.phv.metadata_bits, 16);
     assert_eq!(found.egress.phv.metadata_bits, 16);
     assert_eq!(found.egress.usage.stages.used, 1);
+    // Also what the parser has put there.
+    let parsed = report("", "apply { hdr.h.op = 1; }", "apply { hdr.h.other = meta.d[15:0]; }");
+    assert_eq!(parsed.ingress.phv.metadata_bits, 32);
+    let unread = report("", "apply { hdr.h.op = 1; }", "apply { }");
+    assert_eq!(unread.ingress.phv.metadata_bits, 0);
 }
 
 #[test]
@@ -323,4 +338,13 @@ fn actions_of_tables_and_of_the_compiler_are_counted() {
     );
     // Two of the table, two of the array, and two blocks with assignments.
     assert_eq!(pipeline.actions, 6);
+}
+
+#[test]
+fn a_program_beyond_all_switches_is_refused_with_a_sentence() {
+    let steps = "hdr.h.value = hdr.h.value + 1;".repeat(20_001);
+    let source = source("", &format!("apply {{ {steps} }}"), "apply { }");
+    let program = compile_source("long.p4", &source, &Options::default()).unwrap().program;
+    let error = estimate(&program, &Target::default()).unwrap_err().to_string();
+    assert!(error.contains("20002 operations") && error.contains("up to 20000"), "{error}");
 }

@@ -46,6 +46,18 @@ fn read_and_write_of_one_cell_is_one_access_in_one_stage() {
 }
 
 #[test]
+fn a_stateful_alu_compares_a_cell_with_a_field_by_itself() {
+    let pipeline = unwarned(
+        "register<bit<32>>(1024) r;
+        apply {
+            r.read(meta.a, 0);
+            if (meta.a < hdr.h.key) { r.write(0, hdr.h.key); }
+        }",
+    );
+    assert_eq!(pipeline.usage.stages.used, 1);
+}
+
+#[test]
 fn another_index_is_a_second_access() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;

@@ -13,7 +13,7 @@ header wide_t {{ bit<128> data; }}
 struct headers {{ h_t h; wide_t w; }}
 struct metadata {{ bit<32> a; bit<32> b; bit<32> c; bit<32> d; bit<16> row; bit<1> flag; bool found; }}
 parser MyParser(packet_in p, out headers hdr, inout metadata meta, inout standard_metadata_t std) {{
-    state start {{ p.extract(hdr.h); p.extract(hdr.w); transition accept; }}
+    state start {{ p.extract(hdr.h); p.extract(hdr.w); meta.d = hdr.h.key; transition accept; }}
 }}
 control Check(inout headers hdr, inout metadata meta) {{ apply {{ }} }}
 {globals}

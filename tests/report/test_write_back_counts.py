@@ -1,0 +1,44 @@
+"""What write-back costs clients stands in a run's details, and only where there was some."""
+
+from __future__ import annotations
+
+from recorded_runs import result, samples, start
+from rich.console import Console
+
+from netkv.report import metrics, tables
+from netkv.runs import Store, StoreSink
+from netkv.runs.records import RunRecord
+
+
+def recorded(store: Store, run_id: str, **counts: int) -> RunRecord:
+    run = start(run_id, "farreach")
+    with StoreSink(store) as sink:
+        sink.begin(run)
+        measured = list(samples(start(run_id, "netcache")))
+        for sample in measured:
+            sink.sample(run_id, sample)
+        whole = result(start(run_id, "netcache"), measured)
+        sink.finish(whole.model_copy(update={"scheme": "farreach", **counts}))
+    return store.record(run_id)
+
+
+def details(run: RunRecord) -> str:
+    console = Console(width=160, no_color=True)
+    with console.capture() as captured:
+        console.print(tables.run_details(run))
+    return captured.get()
+
+
+def test_details_tell_what_clients_preserved_gave_up_and_ignored(store: Store) -> None:
+    run = recorded(
+        store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
+    )
+    (line,) = [line for line in details(run).splitlines() if line.startswith("write-back")]
+    assert "1,024 records (155,648 bytes) preserved" in line
+    assert "7 writes given up as unknown, 2 answers ignored" in line
+    assert metrics.of_run(run, "preserved") == 1024, "of a whole run: the peak"
+    assert metrics.of_run(run, "unknown") == 7
+
+
+def test_details_of_other_schemes_say_nothing_of_it(store: Store) -> None:
+    assert "write-back" not in details(recorded(store, "r1"))

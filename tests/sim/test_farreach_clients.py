@@ -1,0 +1,124 @@
+"""Clients of FarReach in virtual time: what only the switch has they preserve, tell after it has
+died, and release when a snapshot has it; they greet the controller, and take leave."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from netkv.lab.report import RackSample
+from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
+from netkv.sim.rack import SECOND, SimRack
+
+
+def make(scheme: str = "farreach", *, snapshot_period: float = 0.0) -> SimRack:
+    """A small rack that is up, heavy in writes of few keys, without snapshots unless one asks."""
+    spec = RackSpec(
+        scheme=scheme,
+        retry=0.01,
+        deadline=2,
+        lab=LabSpec(
+            servers=4,
+            server_processes=4,
+            clients=4,
+            cache_entries=50,
+            hot_threshold=2,
+            snapshot_period=snapshot_period,
+            profile="farreach-testbed",
+            executor="interpreter",
+        ),
+        workload=WorkloadSpec(keys=500, writes=0.5, deletes=0.05, arrivals=Poisson(rate=10_000)),
+    )
+    rack = SimRack(spec)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack
+
+
+def run(rack: SimRack, seconds: float) -> RackSample:
+    """Lets load run for a time and returns what happened in it."""
+    rack.take_sample()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + round(seconds * SECOND))
+    return rack.take_sample()
+
+
+def end(rack: SimRack, *phases: str) -> RackSample:
+    """Goes through phases that end by themselves."""
+    for phase in phases:
+        rack.command({"do": "phase", "name": phase})
+        for _ in range(1000):
+            rack.advance(rack.nanoseconds + SECOND // 100)
+            sample = rack.take_sample()
+            if sample.phase == "idle":
+                break
+        assert sample.phase == "idle", f"{phase} does not end"
+    return sample
+
+
+def control(rack: SimRack, name: str) -> Any:
+    return rack.control_statistics()[0][name]
+
+
+def fine(sample: RackSample) -> bool:
+    """Whether every operation is explained, and everything acknowledged is still there."""
+    seen = sample.client_statistics
+    return seen["linearizable"] is True and seen["acked_writes_lost"] == 0 and not seen["unread"]
+
+
+def test_records_are_preserved_until_a_snapshot_has_them() -> None:
+    kept = run(make(), 0.5).client
+    assert kept.preserved > 20
+    assert kept.preserved_bytes >= kept.preserved * (16 + 8)
+    assert kept.preserved_peak >= kept.preserved
+    rack = make(snapshot_period=0.05)
+    run(rack, 0.5)
+    end(rack, "drain")
+    # The last snapshots have what was written last.
+    rack.advance(rack.nanoseconds + SECOND)
+    assert rack.take_sample().client.preserved == 0
+
+
+def test_what_only_the_switch_had_is_told_and_nothing_acknowledged_is_lost() -> None:
+    rack = make()
+    run(rack, 0.3)
+    asyncio.run(rack.kill("switch"))
+    run(rack, 0.05)
+    asyncio.run(rack.start_node("switch"))
+    again = run(rack, 0.5)
+    assert again.client.completed > 1000
+    (recovered,) = [event.text for event in rack.events if "recovered in" in event.text]
+    assert "preserved_records 0" not in recovered, recovered
+    assert fine(end(rack, "drain", "verify"))
+
+
+def test_a_process_that_dies_preserves_nothing_any_more_and_greets_again() -> None:
+    rack = make()
+    peak = run(rack, 0.3).client.preserved_peak
+    asyncio.run(rack.kill("client"))
+    assert rack.take_sample().client.preserved == 0
+    run(rack, 0.05)
+    asyncio.run(rack.start_node("client"))
+    back = run(rack, 0.3).client
+    assert back.preserved > 5, "hits are taken again, so the controller knows the process"
+    assert back.preserved_peak >= peak
+    assert fine(end(rack, "drain", "verify")), "the switch lives, so nothing is lost"
+
+
+def test_clients_greet_before_the_load_and_take_leave_after_it() -> None:
+    rack = make()
+    rack.advance(rack.nanoseconds + 2 * SECOND)
+    assert control(rack, "clients") == 1, "a process, not each of its clients"
+    run(rack, 0.1)
+    end(rack, "drain", "verify", "end")
+    assert control(rack, "clients") == 0
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+def test_clients_of_other_schemes_know_nothing_of_that(scheme: str) -> None:
+    rack = make(scheme)
+    sample = run(rack, 0.2).client
+    assert (sample.preserved_peak, sample.unknown, sample.ignored) == (0, 0, 0)
+    assert end(rack, "end").phase == "idle"

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 import pytest
 from finsy.proto import p4r
+from racks import until
 
 from netkv.control import base
 from netkv.errors import NetkvError
@@ -394,6 +395,7 @@ async def test_a_save_waits_for_what_was_said_before_it_and_nothing_waits_for_a_
         base.Save(2, b"two"),
     ]
     async with Running(script, tmp_path) as running:
+        await until(lambda: bool(saves(script)), "the save is not answered")
         assert switch.log == ["load program", "send x", "write hang"]
         assert saves(script) == [base.Saved(1, ok=True)]
         assert running.saved.read_bytes() == b"one"
@@ -407,11 +409,12 @@ async def test_a_save_is_answered_in_the_next_life_of_the_switch_if_one_ended_be
         script.first = []
         switch.down = True
         switch.break_streams()
+        await until(running.saved.exists, "what was said before the break is not saved")
         await asyncio.sleep(0.1)
         assert running.saved.read_bytes() == b"kept"
         assert saves(script) == []
         switch.down = False
-        await asyncio.sleep(0.3)
+        await until(lambda: bool(saves(script)), "the save is not answered")
         assert script.heard[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
 
 
@@ -424,7 +427,7 @@ async def test_a_save_that_fails_is_answered_with_its_reason_and_the_controller_
         running.saved.mkdir()
         (running.saved / "in-the-way").touch()
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"now"))
-        await asyncio.sleep(0.1)
+        await until(lambda: bool(saves(script)), "the save is not answered")
         (answer,) = saves(script)
         assert not answer.ok
         assert "could not be saved" in answer.error
@@ -437,7 +440,7 @@ async def test_a_controller_that_cannot_read_what_was_saved_does_not_begin_witho
     running = Running(script, tmp_path)
     running.saved.mkdir()
     await running.controller.start()
-    await asyncio.sleep(0.1)
+    await until(lambda: bool(running.failures), "the failure is not told")
     assert "cannot be read" in running.failures[0]
     assert switch.log == []
     with pytest.raises(NetkvError, match="cannot be read"):
@@ -450,6 +453,7 @@ async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_
     script.first = [base.Save(1, b"first")]
     async with Running(script, tmp_path):
         assert script.heard[0] == base.Started(None)
+        await until(lambda: bool(saves(script)), "the save is not answered")
     go_on = threading.Event()
     real = SaveFile.write
 

@@ -11,8 +11,8 @@ from netkv.soak.case import Case, Fault, load
 from netkv.soak.run import play
 
 CASE = load(Path(__file__).parent / "cases" / "farreach-client-and-switch.json")
-"""What `netkv soak farreach --faults client-crash,kill` finds in a few seeds, made to happen in all:
-20 keys, the client loses what it keeps 4 ms before the switch dies, and no snapshot is taken."""
+"""What `netkv soak farreach --faults client-crash,kill` finds in a few seeds, made to happen in
+all: 20 keys, the client loses what it keeps 4 ms before the switch dies, no snapshot is taken."""
 CLIENT, SWITCH = CASE.faults
 RACKS = range(8)
 """Seeds: other operations, other keys, the same two deaths."""

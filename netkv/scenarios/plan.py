@@ -37,7 +37,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
         params = dict(zip(scenario.sweep, values, strict=True))
         applied = loader.apply(scenario, params)
         for scheme in scenario.schemes:
-            schemes.get(scheme).check(applied.lab)
+            schemes.get(scheme).check(applied.lab, applied.workload)
         for repeat in range(scenario.repeat):
             seed = scenario.seed + repeat
             drawn = draw_faults(applied, seed)

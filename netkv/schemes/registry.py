@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
 from netkv.errors import UsageError, suggest
+from netkv.schemes import multiget
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 
 
 @dataclass(frozen=True)
@@ -32,9 +33,9 @@ class Scheme:
     """File name of the P4 program in `p4/`."""
     server_role: str
     """The protocol role that the server shims play."""
-    client_role: Literal["plain", "farreach"]
+    client_role: Literal["plain", "farreach", "netmc", "climc", "coordimc"]
     """The protocol role that the clients play: `plain` ones only ask, those of `farreach` preserve
-    what only the switch has (docs/farreach.md)."""
+    what only the switch has (docs/farreach.md); the others send multigets."""
     caches: bool
     """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
     paper: str
@@ -53,19 +54,29 @@ class Scheme:
     """Whether it is made for a single switch."""
     needs: Callable[[LabSpec], None] | None = None
     """What else it needs of a lab: raises `UsageError`."""
+    multigets: bool = False
+    """Whether a request may be for several keys of different servers, which own keys by the hash
+    modulo their number, and keys may be of 4 to 64 bytes."""
+    coordinated: bool = False
+    """Whether requests go to a coordinator, a host of its own."""
 
     @property
     def client_keeps(self) -> bool:
         """Whether clients keep records that only the switch has."""
-        return self.client_role != "plain"
+        return self.client_role == "farreach"
 
     @property
     def program_path(self) -> Path:
         """The P4 source of the scheme."""
         return resources.path("p4") / self.program
 
-    def check(self, lab: LabSpec) -> None:
-        """Raises `UsageError` for a lab that the scheme cannot run in."""
+    def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
+        """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+        if self.multigets:
+            multiget.check(self.name, lab, workload)
+        else:
+            able = [each.name for each in all_schemes() if each.multigets]
+            multiget.check_single(self.name, able, workload)
         if self.one_switch and lab.topology.kind != "rack":
             raise UsageError(
                 f"The scheme '{self.name}' is made for one switch: 'lab.topology.kind' must be "
@@ -231,5 +242,5 @@ def get(name: str) -> Scheme:
 def of(spec: RackSpec) -> Scheme:
     """The scheme of a rack; raises `UsageError` if there is none or it cannot run there."""
     scheme = get(spec.scheme)
-    scheme.check(spec.lab)
+    scheme.check(spec.lab, spec.workload)
     return scheme

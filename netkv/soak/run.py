@@ -224,7 +224,7 @@ class _Run:
 
     def _say_bye(self) -> None:
         """Lets the clients tell the controller that they end, where the scheme wants that."""
-        if self._rack.scheme.client_role != "plain":
+        if self._rack.scheme.client_keeps:
             self._rack.command({"do": "phase", "name": "end"})
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731

@@ -147,6 +147,12 @@ def _farreach(spec: RackSpec, topology: Topology) -> ControlPlane:
     return FarReach(topology, options)
 
 
+def _netmc(spec: RackSpec, topology: Topology) -> ControlPlane:  # noqa: ARG001 (all alike)
+    from netkv.control.netmc import NetMc
+
+    return NetMc(topology)
+
+
 def _netcache_needs(lab: LabSpec) -> None:
     _need_cache(lab, "netcache")
 
@@ -219,6 +225,47 @@ _SCHEMES = {
             max_pipelines=4,
             one_switch=True,
             needs=_farreach_needs,
+        ),
+        Scheme(
+            name="netmc",
+            title="NetMC",
+            program="netmc.p4",
+            server_role="multiget",
+            client_role="netmc",
+            caches=False,
+            paper="Bang and Kim, Network-Accelerated Multiget Coordination",
+            summary="The switch splits a multiget among the servers, the client gathers replies.",
+            control_plane=_netmc,
+            max_pipelines=4,
+            one_switch=True,
+            multigets=True,
+        ),
+        Scheme(
+            name="climc",
+            title="CliMC",
+            program="nocache.p4",
+            server_role="multiget",
+            client_role="climc",
+            caches=False,
+            paper="Baseline of NetMC: Redis, Memcached and RocksDB work like that",
+            summary="The client splits a multiget among the servers and gathers replies.",
+            control_plane=_nocache,
+            max_pipelines=4,
+            multigets=True,
+        ),
+        Scheme(
+            name="coordimc",
+            title="CoordiMC",
+            program="nocache.p4",
+            server_role="multiget",
+            client_role="coordimc",
+            caches=False,
+            paper="Baseline of NetMC: Cassandra, DynamoDB and MongoDB work like that",
+            summary="A coordinator splits a multiget among the servers and gathers replies.",
+            control_plane=_nocache,
+            max_pipelines=4,
+            multigets=True,
+            coordinated=True,
         ),
     )
 }

@@ -64,6 +64,7 @@ def rack_config(
         "seed": spec.seed,
         "load": load_config(spec, scheme.client_role),
         "client": _host(profile.client, scale),
+        "coordinator": _coordinator(spec, profile) if scheme.coordinated else None,
         "servers": {
             "scheme": scheme.server_role,
             "count": lab.servers,
@@ -71,10 +72,12 @@ def rack_config(
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,
             "queue_limit": lab.queue_limit,
+            "key_size": spec.workload.key_size,
             "host": _host(server, scale)
             | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {
                 "get": store.get.scaled(scale),
+                "next_get": store.next_get.scaled(scale) if store.next_get else None,
                 "warm_get": store.warm_get.scaled(scale) if store.warm_get else None,
                 "warm_records": store.warm_records,
                 "put": store.put.scaled(scale),
@@ -109,8 +112,17 @@ def _host(model: HostModel, scale: float) -> dict[str, Any]:
         "cores": model.cores,
         "receive": model.receive.scaled(scale),
         "send": model.send.scaled(scale),
+        "per_key_s": model.per_key * 1e-6 * scale,
+        "per_byte_s": model.per_byte * 1e-6 * scale,
         "queue_limit": model.queue,
     }
+
+
+def _coordinator(spec: RackSpec, profile: Profile) -> dict[str, Any]:
+    lab = spec.lab
+    model = profile.coordinator or profile.client
+    host = _host(model, lab.scale) | {"cores": lab.coordinator_workers}
+    return {"host": host, "limit": lab.coordinator_queue}
 
 
 def _link(model: LinkModel, scale: float) -> dict[str, Any]:

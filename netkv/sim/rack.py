@@ -18,10 +18,10 @@ from netkv import resources, schemes
 from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab.cabling import partitions
+from netkv.lab.cabling import COORDINATOR, partitions
 from netkv.lab.process import NodeError
 from netkv.lab.report import EventKind, RackEvent, RackSample
-from netkv.lab.sampling import ServerCounts, client_sample
+from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
@@ -76,11 +76,11 @@ class SimRack:
         """
         self.spec = spec
         self.profile = profile or profiles.get(spec.lab.profile)
+        self._scheme = scheme or schemes.of(spec)
         self.network: Network = config.lay_out(spec)
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None
         self.program_hash = ""
-        self._scheme = scheme or schemes.of(spec)
         self._on_event = on_event
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
@@ -88,6 +88,7 @@ class SimRack:
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
         self._counts = ServerCounts(spec.lab.servers)
+        self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
         self._control_bytes = [0] * len(self.network.switches)
         """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
@@ -122,7 +123,9 @@ class SimRack:
     def nodes(self) -> tuple[str, ...]:
         """All nodes, running or not."""
         count = len(self._partitions)
-        return (*self.switches, *(f"servers-{i}" for i in range(count)), "client", "controller")
+        coordinator = (COORDINATOR,) if self._scheme.coordinated else ()
+        servers = (f"servers-{i}" for i in range(count))
+        return (*self.switches, *servers, *coordinator, "client", "controller")
 
     @property
     def running(self) -> dict[str, bool]:
@@ -268,6 +271,9 @@ class SimRack:
                 if switch not in self._down:
                     self._engines[number].load(self._bundle)
                     self._controllers[number].replace()
+        elif name == COORDINATOR:
+            simulation.start_coordinator()
+            self._coordinator_counts.forget()
         else:
             for server in self._servers_of(name):
                 simulation.start_server(server, keep_storage)
@@ -293,6 +299,8 @@ class SimRack:
             self._steps_left = None
             for controller in self._controllers:
                 controller.die()
+        elif name == COORDINATOR:
+            simulation.stop_coordinator()
         else:
             for server in self._servers_of(name):
                 simulation.stop_server(server)
@@ -321,6 +329,8 @@ class SimRack:
         if name == "client":
             for client in range(1, self.spec.lab.clients + 1):
                 self._simulation.impair("client", client, *ways)
+        elif name == COORDINATOR:
+            self._simulation.impair("coordinator", 0, *ways)
         else:
             for server in self._servers_of(name):
                 self._simulation.impair("server", server, *ways)
@@ -404,6 +414,7 @@ class SimRack:
             cached=sum(len(controller.cached_keys()) for controller in self._controllers),
             server_statistics=counts,
             client_statistics=client,
+            coordinator=self._coordinator_counts.take(statistics["coordinator"], interval),
         )
 
     def cached_keys(self) -> set[bytes]:

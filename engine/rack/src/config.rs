@@ -10,7 +10,7 @@ use serde::Deserialize;
 use crate::command::Command;
 use crate::generator::nanos;
 use crate::saturation::Saturation;
-use crate::store::Format;
+use crate::store::{Format, Keying};
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,6 +36,14 @@ pub struct ServerConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
+    /// Bytes of a key; schemes for single keys have 16.
+    #[serde(default = "default_key_size")]
+    pub key_size: usize,
+}
+
+/// Of single keys.
+pub(crate) fn default_key_size() -> usize {
+    16
 }
 
 impl ServerConfig {
@@ -66,14 +74,24 @@ pub enum Scheme {
     NetCache,
     /// Write-back with a switch that caches.
     FarReach,
+    /// Several keys at once.
+    Multiget,
 }
 
 impl Scheme {
     /// What its servers need a store to keep of a record.
     pub fn format(self) -> Format {
         match self {
-            Self::NoCache | Self::NetCache => Format::Plain,
+            Self::NoCache | Self::NetCache | Self::Multiget => Format::Plain,
             Self::FarReach => Format::Sequenced,
+        }
+    }
+
+    /// How its records are named and shared out.
+    pub fn keying(self, key_size: usize) -> Keying {
+        match self {
+            Self::Multiget => Keying::Modulo(key_size),
+            _ => Keying::Ranges,
         }
     }
 }
@@ -97,6 +115,12 @@ pub enum ClientRole {
     Plain,
     /// Write-back: what only the switch has is preserved.
     FarReach,
+    /// Multigets that the switch splits.
+    NetMc,
+    /// Multigets that the client splits.
+    CliMc,
+    /// Multigets that a coordinator splits.
+    CoordiMc,
 }
 
 impl From<ClientRole> for netkv_roles::ClientRole {

@@ -12,6 +12,7 @@ pub mod client;
 pub mod clock;
 mod command;
 pub mod config;
+pub mod coordinator;
 mod counters;
 pub mod echo;
 mod fabric;

@@ -105,6 +105,7 @@ impl ServerNode {
             servers: self.config.servers,
             partitions: self.config.partitions.clone(),
             format: self.config.scheme.format(),
+            keying: self.config.scheme.keying(self.config.key_size),
         };
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();

@@ -132,9 +132,9 @@ class UniformSize(Spec):
 
 
 class HeavyTail(Spec):
-    """Sizes of multigets: most are small, few are large (geometric above 1, cut at 128)."""
+    """Sizes of multigets: most are small, a few are large (a power law, cut at 128 keys)."""
 
-    mean: Annotated[float, Field(ge=1, le=32)]
+    mean: Annotated[float, Field(ge=1, le=64)]
     """Keys in a multiget on average; 8.6 in production (Rein, EuroSys 2017)."""
 
 

@@ -2,7 +2,7 @@
 
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
 use netkv_wire::{Key, Sequence, multiget, partition};
-use netkv_workload::{ValueSize, key_of};
+use netkv_workload::{ValueSize, key_of, wire_key};
 
 pub use netkv_roles::MemoryStore;
 
@@ -19,7 +19,6 @@ struct Call {
     id: CallId,
     op: StoreOp,
     key: Key,
-    name: (usize, usize),
     value: (usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
@@ -29,20 +28,17 @@ impl Batch {
     /// Adds a call of a server (its place in the node).
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
         let StoreCall { id, op, key, origin, sequence, .. } = *call;
-        let mut keep = |bytes: &[u8]| {
-            let start = self.bytes.len();
-            self.bytes.extend_from_slice(bytes);
-            (start, self.bytes.len())
-        };
-        let (name, value) = (keep(call.name), keep(call.value));
-        self.calls.push(Call { server, id, op, key, name, value, origin, sequence });
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(call.value);
+        let value = (start, self.bytes.len());
+        self.calls.push(Call { server, id, op, key, value, origin, sequence });
     }
 
     /// The server of a call, and the call.
     pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
-        let Call { server, id, op, key, name, value, origin, sequence } = self.calls[index];
-        let [name, value] = [name, value].map(|(start, end)| &self.bytes[start..end]);
-        (server, StoreCall { id, op, key, name, value, origin, sequence })
+        let Call { server, id, op, key, value, origin, sequence } = self.calls[index];
+        let value = &self.bytes[value.0..value.1];
+        (server, StoreCall { id, op, key, value, origin, sequence })
     }
 
     /// All calls in order.
@@ -159,8 +155,8 @@ impl Keying {
         match self {
             Self::Ranges => take(&[], partition(&key_of(id), servers)),
             Self::Modulo(size) => {
-                let name = multiget::wire_key(id, size);
-                take(name.bytes(), multiget::owner(name.bytes(), servers))
+                let name = wire_key(id, size);
+                take(name.as_bytes(), multiget::owner(name.as_bytes(), servers))
             }
         }
     }

@@ -19,7 +19,8 @@ struct Call {
     id: CallId,
     op: StoreOp,
     key: Key,
-    value: (usize, usize),
+    /// Where the name and the value are in the bytes: the one begins, the other begins, both end.
+    parts: (usize, usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
 }
@@ -29,16 +30,18 @@ impl Batch {
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
         let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
+        self.bytes.extend_from_slice(call.name);
+        let middle = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
-        let value = (start, self.bytes.len());
-        self.calls.push(Call { server, id, op, key, value, origin, sequence });
+        let parts = (start, middle, self.bytes.len());
+        self.calls.push(Call { server, id, op, key, parts, origin, sequence });
     }
 
     /// The server of a call, and the call.
     pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
-        let Call { server, id, op, key, value, origin, sequence } = self.calls[index];
-        let value = &self.bytes[value.0..value.1];
-        (server, StoreCall { id, op, key, value, origin, sequence })
+        let Call { server, id, op, key, parts, origin, sequence } = self.calls[index];
+        let (name, value) = (&self.bytes[parts.0..parts.1], &self.bytes[parts.1..parts.2]);
+        (server, StoreCall { id, op, key, name, value, origin, sequence })
     }
 
     /// All calls in order.

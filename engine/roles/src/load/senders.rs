@@ -2,11 +2,11 @@
 
 use std::collections::VecDeque;
 
-use super::ClientConfig;
+use crate::ClientConfig;
 
 /// Gives out (client, request number) pairs and keeps each client within its window.
 #[derive(Debug)]
-pub(super) struct Senders {
+pub(crate) struct Senders {
     first_client: u16,
     first_request: u32,
     window: u32,
@@ -30,7 +30,7 @@ impl Sender {
 }
 
 impl Senders {
-    pub(super) fn new(config: &ClientConfig) -> Self {
+    pub(crate) fn new(config: &ClientConfig) -> Self {
         let ClientConfig { first_client, clients, first_request, window, .. } = *config;
         let sender = |_| Sender { next: first_request, open: VecDeque::new() };
         let clients = (0..clients).map(sender).collect();
@@ -38,7 +38,7 @@ impl Senders {
     }
 
     /// Whether some client may start a request; turns to one that may.
-    pub(super) fn has_room(&mut self) -> bool {
+    pub(crate) fn has_room(&mut self) -> bool {
         for _ in 0..self.clients.len() {
             if self.clients[self.turn].has_room(self.window) {
                 return true;
@@ -49,14 +49,14 @@ impl Senders {
     }
 
     /// The next number of the client whose turn it is.
-    pub(super) fn take(&mut self) -> (u16, u32) {
+    pub(crate) fn take(&mut self) -> (u16, u32) {
         let turn = self.turn;
         self.turn = (turn + 1) % self.clients.len();
         (self.first_client + turn as u16, self.take_of(turn))
     }
 
     /// The next number of the same client, for the second half of an operation.
-    pub(super) fn take_again(&mut self, client: u16) -> (u16, u32) {
+    pub(crate) fn take_again(&mut self, client: u16) -> (u16, u32) {
         (client, self.take_of(usize::from(client - self.first_client)))
     }
 
@@ -69,7 +69,7 @@ impl Senders {
     }
 
     /// A request is over, answered or given up.
-    pub(super) fn end(&mut self, client: u16, request: u32) {
+    pub(crate) fn end(&mut self, client: u16, request: u32) {
         let sender = &mut self.clients[usize::from(client - self.first_client)];
         let Some(&(oldest, _)) = sender.open.front() else { return };
         // Numbers are consecutive, so the distance is the place.
@@ -82,12 +82,12 @@ impl Senders {
     }
 
     /// Whether this client is one of ours.
-    pub(super) fn owns(&self, client: u16) -> bool {
+    pub(crate) fn owns(&self, client: u16) -> bool {
         client >= self.first_client && usize::from(client - self.first_client) < self.clients.len()
     }
 
     /// Whether this pair has been given out.
-    pub(super) fn issued(&self, client: u16, request: u32) -> bool {
+    pub(crate) fn issued(&self, client: u16, request: u32) -> bool {
         self.owns(client) && {
             let sender = &self.clients[usize::from(client - self.first_client)];
             request.wrapping_sub(self.first_request) < sender.next.wrapping_sub(self.first_request)

@@ -2,15 +2,16 @@
 //!
 //! A switch port is one UDP socket, so the kernel cannot share frames out by their senders. Every
 //! worker waits at the socket instead, one of them is woken for what has come, takes a batch and
-//! sends what comes of it. The system calls, which are most of the work, run side by side; the role
-//! is locked between them only.
+//! sends what comes of it: the system calls, which are most of the work, run side by side. What is
+//! under way is kept in as many parts as there are workers, by client and number, so that workers
+//! seldom want the same one.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use netkv_roles::Actions;
-use netkv_roles::multiget::Coordinator;
+use netkv_roles::multiget::{Coordinator, CoordinatorStats};
 use serde_json::{Map, Value, json};
 
 use crate::clock;
@@ -27,11 +28,9 @@ counters! {
 /// Tokens in the poller.
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
-/// Workers that a node may have.
-const MOST_WORKERS: usize = 64;
 
 struct Shared {
-    role: Mutex<Coordinator>,
+    parts: Vec<Mutex<Coordinator>>,
     counters: Counters,
 }
 
@@ -47,17 +46,13 @@ impl CoordinatorNode {
     /// Checks the configuration and binds the socket. Errors are sentences.
     pub fn new(config: &CoordinatorConfig) -> io::Result<Self> {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-        if config.workers == 0 || config.workers > MOST_WORKERS {
-            return Err(invalid(format!(
-                "'workers' is {}; it must be from 1 to {MOST_WORKERS}.",
-                config.workers
-            )));
-        }
-        let role = config.role(clock::first_request()).and_then(Coordinator::new);
-        let role = Mutex::new(role.map_err(invalid)?);
+        let parts: Result<Vec<_>, _> = config.roles(clock::first_request()).and_then(|roles| {
+            roles.into_iter().map(|role| Coordinator::new(role).map(Mutex::new)).collect()
+        });
+        let parts = parts.map_err(invalid)?;
         let socket = Socket::open("the coordinator node", config.bind, config.peer, true)?;
         let workers = (0..config.workers).map(|_| Worker::new()).collect::<io::Result<_>>()?;
-        let shared = Shared { role, counters: Counters::default() };
+        let shared = Shared { parts, counters: Counters::default() };
         Ok(Self {
             shared: Arc::new(shared),
             socket: Mutex::new(Some(Arc::new(socket))),
@@ -94,7 +89,9 @@ impl CoordinatorNode {
 
     /// Counts as `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
-        let mut document = counts_of(&lock(&self.shared.role));
+        let mut sum = Counts::default();
+        self.shared.parts.iter().for_each(|part| sum.add(&lock(part)));
+        let mut document = sum.document();
         let socket: Map<String, Value> = (self.shared.counters.read().into_iter())
             .map(|(name, count)| (name.to_owned(), json!(count)))
             .collect();
@@ -109,20 +106,55 @@ impl CoordinatorNode {
 }
 
 /// Counts of a coordinator as samples have them.
-pub(crate) fn counts_of(coordinator: &Coordinator) -> Value {
-    let stats = coordinator.stats();
-    json!({
-        "requests": stats.requests,
-        "groups": stats.groups,
-        "keys": stats.keys,
-        "answered": stats.answered,
-        "overloaded": stats.overloaded,
-        "duplicates": stats.duplicates,
-        "retries": stats.retries,
-        "expired": stats.expired,
-        "malformed": stats.malformed,
-        "under_way": coordinator.under_way(),
-    })
+#[derive(Default)]
+pub(crate) struct Counts {
+    stats: CoordinatorStats,
+    under_way: usize,
+}
+
+impl Counts {
+    /// Adds those of a worker.
+    pub(crate) fn add(&mut self, worker: &Coordinator) {
+        let (sum, stats) = (&mut self.stats, worker.stats());
+        sum.requests += stats.requests;
+        sum.keys += stats.keys;
+        sum.writes += stats.writes;
+        sum.sub_requests += stats.sub_requests;
+        sum.retries += stats.retries;
+        sum.replies += stats.replies;
+        sum.overloaded += stats.overloaded;
+        sum.joined += stats.joined;
+        sum.expired += stats.expired;
+        sum.refused += stats.refused;
+        sum.busy_servers += stats.busy_servers;
+        sum.late_replies += stats.late_replies;
+        sum.malformed += stats.malformed;
+        sum.unexpected += stats.unexpected;
+        sum.most_under_way += stats.most_under_way;
+        self.under_way += worker.under_way();
+    }
+
+    pub(crate) fn document(&self) -> Value {
+        let stats = &self.stats;
+        json!({
+            "requests": stats.requests,
+            "keys": stats.keys,
+            "writes": stats.writes,
+            "groups": stats.sub_requests,
+            "retries": stats.retries,
+            "replies": stats.replies,
+            "overloaded": stats.overloaded,
+            "joined": stats.joined,
+            "expired": stats.expired,
+            "refused": stats.refused,
+            "busy_servers": stats.busy_servers,
+            "late_replies": stats.late_replies,
+            "malformed": stats.malformed,
+            "unexpected": stats.unexpected,
+            "most_under_way": stats.most_under_way,
+            "under_way": self.under_way,
+        })
+    }
 }
 
 /// What a worker owns.
@@ -164,21 +196,27 @@ impl<'a> Loop<'a> {
             if ready {
                 counters.received.add(self.received.fill(self.socket)? as u64);
             }
-            let mut role = lock(&shared.role);
             let now = clock::now();
             if ready {
+                let workers = shared.parts.len() as u32;
                 for frame in self.received.frames() {
-                    match frame {
-                        Some(frame) => role.on_frame(now, frame, &mut self.actions),
-                        None => counters.oversized.add(1),
-                    }
+                    let Some(frame) = frame else {
+                        counters.oversized.add(1);
+                        continue;
+                    };
+                    let part = Coordinator::worker_of(frame, workers) as usize;
+                    lock(&shared.parts[part]).on_frame(now, frame, &mut self.actions);
                 }
             }
-            if role.deadline().is_some_and(|due| due <= now) {
-                role.poll(now, &mut self.actions);
+            deadline = None;
+            for part in &shared.parts {
+                let mut part = lock(part);
+                if part.deadline().is_some_and(|due| due <= now) {
+                    part.on_timer(now, &mut self.actions);
+                }
+                // Whoever wakes first does what is due; the others find nothing.
+                deadline = [deadline, part.deadline()].into_iter().flatten().min();
             }
-            deadline = role.deadline();
-            drop(role);
             let sent = self.sender.send(self.socket, self.actions.bytes(), self.actions.ranges());
             self.actions.clear();
             counters.sent.add(sent.frames);

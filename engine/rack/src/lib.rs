@@ -9,6 +9,7 @@
 
 pub mod applied;
 pub mod client;
+pub mod clients;
 pub mod clock;
 mod command;
 pub mod config;
@@ -24,6 +25,7 @@ mod sample;
 mod saturation;
 pub mod sequenced;
 pub mod server;
+pub mod shim;
 pub mod sim;
 pub mod store;
 pub mod switch;

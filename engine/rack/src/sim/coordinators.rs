@@ -11,7 +11,7 @@ use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::{Event, Simulation};
-use crate::coordinator::counts_of;
+use crate::coordinator::Counts;
 
 struct Node {
     role: Coordinator,
@@ -75,7 +75,9 @@ impl Coordinators {
     /// Its counts since it was started, as `_engine.pyi` describes them; null if there is none.
     pub(super) fn counts(&self) -> Value {
         let Some(node) = &self.node else { return Value::Null };
-        let mut counts = counts_of(&node.role);
+        let mut counts = Counts::default();
+        counts.add(&node.role);
+        let mut counts = counts.document();
         counts["dropped"] = node.dropped.into();
         counts["busy_s"] = (node.busy as f64 / 1e9).into();
         counts
@@ -113,7 +115,7 @@ impl Simulation {
         let current = |node: &&mut Node| node.up && node.life == life && node.wake <= self.now;
         if let Some(node) = node.as_mut().filter(current) {
             node.wake = Nanos::MAX;
-            node.role.poll(self.now, actions);
+            node.role.on_timer(self.now, actions);
         }
         self.after_coordinator();
     }

@@ -1,6 +1,7 @@
 //! Storage servers: a processor, the shim, and its store.
 
-use netkv_roles::{Actions, MemoryStore, Nanos, Server, ServerConfig, first_request};
+use netkv_roles::multiget::Layout;
+use netkv_roles::{Actions, Applied, MemoryStore, Nanos, first_request};
 use netkv_wire::{KV_OFFSET, Op, multiget};
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
@@ -14,7 +15,7 @@ use super::warmth::Warmth;
 use super::{Event, Simulation};
 
 struct Node {
-    role: Server,
+    role: Shim,
     store: MemoryStore,
     cpu: Cpu,
     warmth: Warmth,
@@ -114,7 +115,7 @@ impl Servers {
             return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
         }
         let node = |server: u16| Node {
-            role: Server::new(role(spec, server, 1), 0),
+            role: Shim::restore(role(spec, server, 1), 0, &Applied::default()),
             store: MemoryStore::new(spec.keys, spec.value_size.into()),
             cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
             warmth: Warmth::new(spec.store.warm_records),
@@ -293,7 +294,7 @@ impl Simulation {
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
-        node.role = Server::restore(role(&spec, server, first), now, node.store.applied());
+        node.role = Shim::restore(role(&spec, server, first), now, node.store.applied());
         // A slow machine is slow after a restart, too.
         let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);

@@ -15,6 +15,7 @@ mod applied;
 mod client;
 mod load;
 mod memory;
+pub mod multiget;
 mod mutation;
 mod server;
 mod stats;

@@ -144,6 +144,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
         "workers": spec.lab.coordinator_workers,
         "limit": spec.lab.coordinator_queue,
         "servers": spec.lab.servers,
+        "key_size": spec.workload.key_size,
         "deadline_s": spec.deadline,
         "retry_s": spec.retry,
     }

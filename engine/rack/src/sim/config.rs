@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::channel::ChannelModel;
 use super::link::LinkModel;
-use crate::config::{LoadConfig, Scheme, ValueSize};
+use crate::config::{LoadConfig, Scheme, ValueSize, default_key_size};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -47,6 +47,9 @@ pub struct ServersConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
+    /// Bytes of a key; schemes for single keys have 16.
+    #[serde(default = "default_key_size")]
+    pub key_size: usize,
     /// What a server host is like.
     pub host: HostModel,
     /// What the store needs for each operation.

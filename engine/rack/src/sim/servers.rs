@@ -13,6 +13,7 @@ use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::warmth::Warmth;
 use super::{Event, Simulation};
+use crate::shim::{Shim, ShimConfig};
 
 struct Node {
     role: Shim,
@@ -154,8 +155,8 @@ impl Servers {
     /// Counts of each server since it was started, as a server node live tells them.
     pub(super) fn counts(&self) -> Vec<Value> {
         let counts = |node: &Node| {
-            let mut counts = crate::server::counts_of(&node.role);
-            let dropped = node.role.stats().dropped + node.dropped;
+            let mut counts = node.role.counts();
+            let dropped = counts["dropped"].as_u64().unwrap_or(0) + node.dropped;
             counts["dropped"] = json!(dropped);
             counts["stored"] = json!(node.store.written());
             counts
@@ -164,13 +165,9 @@ impl Servers {
     }
 }
 
-fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
-    ServerConfig {
-        first_request,
-        service_rate: spec.service_rate,
-        service_queue: spec.queue_limit,
-        ..ServerConfig::new(server, spec.count, spec.scheme.into())
-    }
+fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ShimConfig {
+    let layout = Layout::one_rack(spec.count, spec.key_size);
+    spec.scheme.shim(server, layout, first_request, spec.service_rate, spec.queue_limit)
 }
 
 impl Simulation {

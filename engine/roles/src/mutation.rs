@@ -197,8 +197,6 @@ MULTIGET: {
     CoordinatorRepeatsRequests,
     /// Coordinator: requests to servers are sent once.
     CoordinatorAsksOnce,
-    /// Coordinator: replies are matched by client's number, whichever client it is.
-    CoordinatorIgnoresSender,
     /// Coordinator: a request without all answers at its deadline is forgotten.
     CoordinatorTellsNoPart,
     /// Coordinator: the number of requests under way is not limited.
@@ -237,6 +235,22 @@ impl crate::Server {
 
 #[cfg(feature = "mutations")]
 impl crate::multiget::Server {
+    /// Takes a protection out. For tests.
+    pub fn mutate(&mut self, mutation: Mutation) {
+        self.mutated.mutation = Some(mutation);
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl crate::multiget::Coordinator {
+    /// Takes a protection out. For tests.
+    pub fn mutate(&mut self, mutation: Mutation) {
+        self.mutated.mutation = Some(mutation);
+    }
+}
+
+#[cfg(feature = "mutations")]
+impl crate::multiget::Client {
     /// Takes a protection out. For tests.
     pub fn mutate(&mut self, mutation: Mutation) {
         self.mutated.mutation = Some(mutation);

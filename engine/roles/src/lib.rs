@@ -18,6 +18,7 @@ mod memory;
 pub mod multiget;
 mod mutation;
 mod server;
+mod slots;
 mod stats;
 mod timers;
 mod user;

@@ -88,6 +88,8 @@ pub struct ServerStats {
     pub served: u64,
     /// Reads among them.
     pub reads: u64,
+    /// Keys that they asked for (multigets only).
+    pub keys_read: u64,
     /// Writes among them.
     pub writes: u64,
     /// Deletes among them.

@@ -85,7 +85,7 @@ impl Client {
             free: Vec::new(),
             outstanding: 0,
             by_number: FxHashMap::default(),
-            senders: Senders::new(&config),
+            senders: Senders::new(&config, 1),
             timers: Timers::new(),
             write_back,
             judge: Judge::new(&config),

@@ -9,7 +9,10 @@ use crate::ClientConfig;
 pub(crate) struct Senders {
     first_client: u16,
     first_request: u32,
-    window: u32,
+    /// How far the next number of a client may be above its oldest one under way when an operation
+    /// starts. What is left of the window is for second numbers of read-modify-writes under way,
+    /// and for the further numbers of the operation.
+    reach: u32,
     clients: Vec<Sender>,
     turn: usize,
 }
@@ -22,25 +25,26 @@ struct Sender {
 }
 
 impl Sender {
-    /// Whether an operation may start. Half of the window is left for the second numbers of
-    /// read-modify-writes under way.
-    fn has_room(&self, window: u32) -> bool {
-        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < window / 2)
+    /// Whether an operation may start.
+    fn has_room(&self, reach: u32) -> bool {
+        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < reach)
     }
 }
 
 impl Senders {
-    pub(crate) fn new(config: &ClientConfig) -> Self {
+    /// Operations take up to `at_once` numbers when they start, and may take as many again.
+    pub(crate) fn new(config: &ClientConfig, at_once: u32) -> Self {
         let ClientConfig { first_client, clients, first_request, window, .. } = *config;
         let sender = |_| Sender { next: first_request, open: VecDeque::new() };
         let clients = (0..clients).map(sender).collect();
-        Self { first_client, first_request, window, clients, turn: 0 }
+        let reach = (window - (at_once - 1)) / 2;
+        Self { first_client, first_request, reach, clients, turn: 0 }
     }
 
     /// Whether some client may start a request; turns to one that may.
     pub(crate) fn has_room(&mut self) -> bool {
         for _ in 0..self.clients.len() {
-            if self.clients[self.turn].has_room(self.window) {
+            if self.clients[self.turn].has_room(self.reach) {
                 return true;
             }
             self.turn = (self.turn + 1) % self.clients.len();
@@ -112,7 +116,7 @@ mod tests {
         let config = ClientConfig::new(2, Arrivals::Closed { outstanding: 1 });
         let first_request = u32::MAX - 100;
         let config = ClientConfig { first_client: 5, first_request, window, ..config };
-        let mut senders = Senders::new(&config);
+        let mut senders = Senders::new(&config, 1);
         let first = senders.take();
         assert_eq!(first, (5, u32::MAX - 100));
         let mut given = 1;
@@ -131,7 +135,7 @@ mod tests {
         }
         assert!(given > 3 * window, "the other client went on");
         senders.end(first.0, first.1);
-        assert!(senders.clients[0].has_room(window));
+        assert!(senders.clients[0].has_room(window / 2));
         assert!(senders.issued(6, u32::MAX - 96));
         assert!(window < 200 || senders.issued(5, u32::MAX) && senders.issued(5, 3));
         assert!(!senders.issued(7, 3) && !senders.issued(5, u32::MAX - 101));

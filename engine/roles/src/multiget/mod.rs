@@ -6,6 +6,7 @@
 
 mod client;
 mod coordinator;
+mod results;
 mod server;
 
 pub use client::{Client, ClientConfig};

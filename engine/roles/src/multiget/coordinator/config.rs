@@ -1,7 +1,12 @@
 //! What a coordinator is told, and what it counts.
 
 use super::super::Layout;
-use crate::{Backoff, MILLISECOND, Nanos};
+use crate::{Backoff, LONGEST_DEADLINE, MILLISECOND, Nanos, SECOND};
+
+/// Most workers of a coordinator.
+const MOST_WORKERS: u32 = 64;
+/// Most requests under way that a coordinator may allow; each may hold 16 values.
+const MOST_REQUESTS: usize = 1_000_000;
 
 /// What a worker of the coordinator is. Each is a state machine of its own; whoever drives several
 /// hands a client's requests always to the same one, and replies to the one whose number they have
@@ -36,6 +41,38 @@ impl CoordinatorConfig {
             deadline: 1000 * MILLISECOND,
             max_requests: 4096,
         }
+    }
+
+    /// How many numbers this worker has: those that have its number as the rest, divided by the
+    /// number of workers.
+    pub(super) const fn turns(&self) -> u32 {
+        u32::MAX / self.workers
+    }
+
+    /// Checks what the types do not; a sentence about what cannot be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.layout.check()?;
+        let Self { worker, workers, deadline, max_requests, .. } = *self;
+        if worker >= workers || workers > MOST_WORKERS {
+            return Err(format!(
+                "worker {worker} of {workers} is not possible; there are 1 to {MOST_WORKERS}, and \
+                 they count from 0"
+            ));
+        }
+        if max_requests == 0 || max_requests > MOST_REQUESTS {
+            return Err(format!(
+                "{max_requests} requests under way are not possible; it is 1 to {MOST_REQUESTS}"
+            ));
+        }
+        if deadline > LONGEST_DEADLINE {
+            return Err(format!(
+                "a deadline of {} s is too long; with more than {} s, a server could have \
+                 forgotten the request that is sent again",
+                deadline / SECOND,
+                LONGEST_DEADLINE / SECOND
+            ));
+        }
+        Ok(())
     }
 }
 

@@ -38,6 +38,20 @@ impl ServerConfig {
         }
     }
 
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        self.layout.check()?;
+        if self.server < self.layout.servers {
+            return Ok(());
+        }
+        let Self { server, layout: Layout { servers, .. }, .. } = *self;
+        Err(format!("server {server} does not exist; with {servers} servers they count from 0"))
+    }
+
     /// The second of its clock at `now`.
     pub(super) const fn second(&self, now: Nanos) -> u32 {
         (self.epoch.saturating_add(now) / SECOND) as u32

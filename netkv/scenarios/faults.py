@@ -91,7 +91,9 @@ def random_schedule(
         if begin >= limit:
             break
         kind = _one(rng, kinds)
-        free = [t for t in _targets(kind, lab, nodes, storage, coordinator) if held.get(t, -1.0) < begin]
+        free = [
+            t for t in _targets(kind, lab, nodes, storage, coordinator) if held.get(t, -1.0) < begin
+        ]
         if end > begin and free:
             target = _one(rng, free)
             fault = _fault(rng, kind, target[1], begin, end, storage)

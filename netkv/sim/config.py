@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv import schemes
 from netkv.control import network
 from netkv.control.network import Network
 from netkv.errors import UsageError
@@ -17,15 +18,24 @@ def lay_out(spec: RackSpec) -> Network:
     """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
     lab = spec.lab
     topology = lab.topology
-    hosts = {"clients": lab.clients, "servers": lab.servers}
+    clients, servers = lab.clients, lab.servers
+    coordinator = schemes.get(spec.scheme).coordinated
     try:
         match topology.kind:
             case "rack":
-                return network.rack(**hosts)
+                return network.rack(clients=clients, servers=servers, coordinator=coordinator)
             case "racks":
-                return network.racks(topology.racks, **hosts)
+                return network.racks(
+                    topology.racks, clients=clients, servers=servers, coordinator=coordinator
+                )
             case "spine-leaf":
-                return network.spine_leaf(topology.layers, topology.switches, **hosts)
+                return network.spine_leaf(
+                    topology.layers,
+                    topology.switches,
+                    clients=clients,
+                    servers=servers,
+                    coordinator=coordinator,
+                )
     except ValueError as error:
         raise UsageError(f"This topology cannot be: {error}") from error
 
@@ -59,6 +69,9 @@ def rack_config(
         }
         for link in network.links
     ]
+    if (middle := network.coordinator) is not None:
+        there = [numbers[middle.switch], middle.host.port]
+        links.append({"a": "coordinator", "b": {"switch": there}, "model": client_link})
     switch = profile.switch
     return {
         "seed": spec.seed,

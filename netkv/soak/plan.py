@@ -98,7 +98,7 @@ def draw(
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
     """The lab without what the scheme refuses."""
-    if not schemes.get(scheme).one_switch and not schemes.get(scheme).coordinated:
+    if not schemes.get(scheme).one_switch:
         return lab
     # FarReach: a record has one row of all arrays, and there is one switch (section III-A).
     return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})

@@ -104,7 +104,6 @@ macro_rules! traps {
 }
 
 const ALL: &[Architecture] = &[NetMc, CliMc, CoordiMc];
-const DIRECT: &[Architecture] = &[NetMc, CliMc];
 const SWITCH: &[Architecture] = &[NetMc];
 const COORDINATOR: &[Architecture] = &[CoordiMc];
 
@@ -113,7 +112,7 @@ traps! {
         [ClientCountsKeys => WrongValue in ALL, ClientTakesFirstReply => WrongValue in ALL];
     copies_of_replies_do_not_end_a_request_at_the_coordinator:
         copies_of_replies_to_the_coordinator, usual, COORDINATOR,
-        [CoordinatorCountsKeys => WrongValue in COORDINATOR];
+        [CoordinatorCountsKeys => WrongOutcome in COORDINATOR];
     lost_reply_is_asked_for_again_and_no_other: lost_replies, usual, ALL,
         [RequestOnce => NoAnswer in ALL];
     lost_request_is_sent_again: lost_requests, usual, ALL, [RequestOnce => NoAnswer in ALL];

@@ -251,11 +251,6 @@ impl Rack {
         }
     }
 
-    /// Puts a frame on its way, as whoever it says has sent it.
-    pub fn inject(&mut self, frame: &[u8]) {
-        self.wire.extend(self.splitter.process(frame));
-    }
-
     /// Takes what is on its way to a host off the wire.
     pub fn hold(&mut self, to: impl Fn(Host) -> bool) -> Vec<(Host, Vec<u8>)> {
         let (held, rest): (Vec<_>, Vec<_>) = self.wire.drain(..).partition(|(host, _)| to(*host));

@@ -41,7 +41,7 @@ pub fn copies_of_replies(rack: &mut Rack) {
     let keys = rack.filled(keys, LARGE);
     let get = rack.get(&keys);
     let mut replies = replies(rack);
-    let late = replies.remove(1);
+    let late = (replies.len() > 1).then(|| replies.remove(1));
     for reply in &replies {
         rack.deliver(reply.clone());
         rack.deliver(reply.clone());
@@ -49,7 +49,7 @@ pub fn copies_of_replies(rack: &mut Rack) {
     if rack.outcome(get).is_some() {
         rack.harm.insert(Harm::WrongOutcome);
     }
-    rack.deliver(late);
+    late.into_iter().for_each(|reply| rack.deliver(reply));
     rack.run();
     rack.expect_all(get, &keys, LARGE);
 }
@@ -65,6 +65,9 @@ pub fn copies_of_replies_to_the_coordinator(rack: &mut Rack) {
             let late = replies.remove(1);
             let twice = [replies.clone(), replies].concat();
             twice.into_iter().for_each(|reply| rack.deliver(reply));
+            if !rack.hold(to_clients).is_empty() {
+                rack.harm.insert(Harm::WrongOutcome);
+            }
             rack.wire.push_back(late);
         } else {
             replies.into_iter().for_each(|reply| rack.deliver(reply));
@@ -77,9 +80,8 @@ pub fn copies_of_replies_to_the_coordinator(rack: &mut Rack) {
 pub fn lost_replies(rack: &mut Rack) {
     let keys = some_keys(rack, LARGE);
     let get = rack.get(&keys);
-    let mut replies = replies(rack);
-    replies.remove(0);
-    replies.into_iter().for_each(|reply| rack.deliver(reply));
+    let replies = replies(rack);
+    replies.into_iter().skip(1).for_each(|reply| rack.deliver(reply));
     let asked = rack.asked;
     rack.run_for(100 * MILLISECOND);
     rack.expect_all(get, &keys, LARGE);
@@ -100,8 +102,9 @@ pub fn lost_requests(rack: &mut Rack) {
 pub fn requests_lost_behind_the_coordinator(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
-    let (to, request) = rack.wire.pop_front().expect("a request");
-    rack.deliver((to, request));
+    if let Some(request) = rack.wire.pop_front() {
+        rack.deliver(request);
+    }
     rack.wire.pop_front();
     rack.run_for(100 * MILLISECOND);
     rack.expect_all(get, &keys, SMALL);
@@ -194,7 +197,7 @@ pub fn numbers_that_wrap(rack: &mut Rack) {
 }
 
 pub fn writes_around_the_wrap(rack: &mut Rack) {
-    let names: Vec<Vec<u8>> = (0..8).map(|nth| rack.key_on(0, 10 + nth)).collect();
+    let names: Vec<Vec<u8>> = (0..20).map(|nth| rack.key_on(0, 10 + nth)).collect();
     for name in &names {
         let put = rack.put(name, b"new");
         rack.run();
@@ -209,7 +212,8 @@ pub fn two_clients_with_one_number(rack: &mut Rack) {
     let other = rack.filled(other, SMALL);
     // The two clients take turns, and both begin with the same number.
     let gets = [rack.get(&first), rack.get(&other)];
-    rack.run();
+    let replies = replies(rack);
+    replies.into_iter().rev().for_each(|reply| rack.deliver(reply));
     rack.expect_all(gets[0], &first, SMALL);
     rack.expect_all(gets[1], &other, SMALL);
 }
@@ -322,8 +326,7 @@ pub fn late_copy_of_a_delete(rack: &mut Rack) {
 fn repeated(rack: &mut Rack, meanwhile: impl Fn(&mut Rack)) {
     let key = rack.key_on(0, 0);
     let first = rack.put(&key, b"first");
-    let lost = replies(rack);
-    assert!(lost.len() <= 1);
+    replies(rack);
     meanwhile(rack);
     let second = rack.put(&key, b"second");
     rack.run();

@@ -22,9 +22,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.control import base
-from netkv.errors import NetkvError, UsageError, suggest
+from netkv.errors import UsageError, suggest
 from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
 from netkv.lab.conditions import Conditions, Direction
@@ -267,16 +267,8 @@ class Rack:
 
         Raises `NetkvError` with the compiler's report.
         """
-        from netkv import _engine
-
         self.directory.mkdir(parents=True, exist_ok=True)
-        program = self.scheme.program_path
-        try:
-            bundle = await asyncio.to_thread(
-                _engine.compile_p4, str(program), [str(resources.path("p4"))]
-            )
-        except _engine.CompileError as error:
-            raise NetkvError(f"{error}") from error
+        bundle = await asyncio.to_thread(self.scheme.compile, self.spec.lab)
         self._bundle.write_bytes(bundle)
         self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
 

@@ -6,18 +6,22 @@ its control plane. Everything else (partitioning, forwarding, request path, supe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
-from netkv.errors import UsageError, suggest
+from netkv.errors import NetkvError, UsageError, suggest
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
+
+
+def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (all alike)
+    return {}
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,8 @@ class Scheme:
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
     one_switch: bool = False
     """Whether it is made for a single switch."""
+    defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
+    """Macros with which the program is compiled for a lab: what is fixed at build time."""
     needs: Callable[[LabSpec], None] | None = None
     """What else it needs of a lab: raises `UsageError`."""
 
@@ -63,6 +69,10 @@ class Scheme:
     def program_path(self) -> Path:
         """The P4 source of the scheme."""
         return resources.path("p4") / self.program
+
+    def compile(self, lab: LabSpec) -> bytes:
+        """The bundle of the program for a lab; raises `NetkvError` with the compiler's report."""
+        return compile_program(self.program_path, self.defines(lab))
 
     def check(self, lab: LabSpec) -> None:
         """Raises `UsageError` for a lab that the scheme cannot run in."""
@@ -83,6 +93,19 @@ class Scheme:
             f"The scheme '{self.name}' runs on switches of {most}, but 'lab.pipelines' is "
             f"{lab.pipelines}.\n  Schemes that run on {lab.pipelines}: {', '.join(able) or 'none'}."
         )
+
+
+def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:
+    """The bundle of a program, the includes of `p4/` at hand.
+
+    Raises `NetkvError` with the compiler's report.
+    """
+    from netkv import _engine
+
+    try:
+        return _engine.compile_p4(str(program), [str(resources.path("p4"))], dict(defines))
+    except _engine.CompileError as error:
+        raise NetkvError(str(error)) from error
 
 
 # Control planes are imported late: listing schemes must not need them and what they need.

@@ -17,15 +17,17 @@ def lay_out(spec: RackSpec) -> Network:
     """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
     lab = spec.lab
     topology = lab.topology
-    hosts = {"clients": lab.clients, "servers": lab.servers}
+    clients, servers = lab.clients, lab.servers
     try:
         match topology.kind:
             case "rack":
-                return network.rack(**hosts)
+                return network.rack(clients=clients, servers=servers)
             case "racks":
-                return network.racks(topology.racks, **hosts)
+                return network.racks(topology.racks, clients=clients, servers=servers)
             case "spine-leaf":
-                return network.spine_leaf(topology.layers, topology.switches, **hosts)
+                return network.spine_leaf(
+                    topology.layers, topology.switches, clients=clients, servers=servers
+                )
     except ValueError as error:
         raise UsageError(f"This topology cannot be: {error}") from error
 

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
@@ -131,15 +131,7 @@ class SimRack:
 
     async def compile(self) -> None:
         """Compiles the scheme's program; raises `NetkvError` with the compiler's report."""
-        from netkv import _engine
-
-        try:
-            bundle = await asyncio.to_thread(
-                _engine.compile_p4, str(self._scheme.program_path), [str(resources.path("p4"))]
-            )
-        except _engine.CompileError as error:
-            raise NetkvError(f"{error}") from error
-        self.take_program(bundle)
+        self.take_program(await asyncio.to_thread(self._scheme.compile, self.spec.lab))
 
     def take_program(self, bundle: bytes) -> None:
         """Takes a program that is compiled already, in place of `compile`."""

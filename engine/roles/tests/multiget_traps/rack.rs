@@ -18,7 +18,8 @@ use netkv_workload::{
 };
 
 use crate::common::OwnedCall;
-use crate::splitter::{Host, Splitter};
+use crate::splitter::Host;
+use crate::switch::{Kind, Switch};
 
 /// What users suffer from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,7 +49,7 @@ pub struct Rack {
     pub architecture: Architecture,
     pub layout: Layout,
     client: Client,
-    splitter: Splitter,
+    switch: Switch,
     coordinator: Coordinator,
     pub servers: Vec<Server>,
     stores: Vec<MemoryStore>,
@@ -88,7 +89,12 @@ impl Default for Setup {
 }
 
 impl Rack {
-    pub fn new(architecture: Architecture, setup: Setup, mutation: Option<Mutation>) -> Self {
+    pub fn new(
+        architecture: Architecture,
+        setup: Setup,
+        mutation: Option<Mutation>,
+        kind: Kind,
+    ) -> Self {
         let layout = Layout::one_rack(setup.servers, 16);
         let mut servers: Vec<Server> =
             (0..setup.servers).map(|i| Server::new(ServerConfig::new(i, layout), 0)).collect();
@@ -104,7 +110,7 @@ impl Rack {
             architecture,
             layout,
             client,
-            splitter: Splitter { fields: layout.fields },
+            switch: Switch::new(kind, architecture, layout.fields),
             coordinator,
             servers,
             stores: (0..setup.servers).map(|_| MemoryStore::new(0, ValueSize::Fixed(64))).collect(),
@@ -184,7 +190,9 @@ impl Rack {
     pub fn submit(&mut self, op: &UserOp<'_>) -> u64 {
         self.tokens += 1;
         let mut out = Actions::new();
-        self.client.submit(self.now, self.tokens, op, &mut out).unwrap();
+        if self.client.submit(self.now, self.tokens, op, &mut out).is_err() {
+            self.harm.insert(Harm::NoAnswer);
+        }
         self.carry_out(&out);
         self.tokens
     }
@@ -247,7 +255,7 @@ impl Rack {
 
     fn carry_out(&mut self, out: &Actions) {
         for frame in out.frames() {
-            self.wire.extend(self.splitter.process(frame));
+            self.wire.extend(self.switch.process(frame));
         }
     }
 

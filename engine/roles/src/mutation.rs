@@ -173,6 +173,16 @@ MULTIGET: {
     /// Server: a read of which the store has found only a part is answered as if the rest were
     /// not there.
     ServerTakesFailuresForAbsent,
+    /// Server: clients may write the records of a store itself.
+    ServerTakesReservedKeys,
+    /// Server: numbers of requests are compared as plain numbers, not as serial numbers.
+    ServerPlainNumbers,
+    /// Client: KEYIDX does not say that the last key group ends.
+    ClientEndsNoLastGroup,
+    /// Client: what comes is put behind what is there, whichever keys it says it has.
+    ClientAppendsReplies,
+    /// Client: a key that was not found counts as not answered.
+    ClientIgnoresAbsent,
     /// Client: a request is over after as many keys as it asked for, whichever they are.
     ClientCountsKeys,
     /// Client: a request is over after the first reply.
@@ -195,6 +205,8 @@ MULTIGET: {
     CoordinatorCountsKeys,
     /// Coordinator: a copy of a request under way is a request of its own.
     CoordinatorRepeatsRequests,
+    /// Coordinator: requests are told apart by their number alone, whichever client they are of.
+    CoordinatorIgnoresClient,
     /// Coordinator: requests to servers are sent once.
     CoordinatorAsksOnce,
     /// Coordinator: a request without all answers at its deadline is forgotten.

@@ -36,6 +36,11 @@ impl<T: Copy> Window<T> {
         Self { newest: request, heard: second, ring: vec![Seen::New; WINDOW as usize].into() }
     }
 
+    /// The newest request that was heard of.
+    pub(crate) fn newest(&self) -> u32 {
+        self.newest
+    }
+
     fn slot(&mut self, request: u32) -> &mut Seen<T> {
         &mut self.ring[(request % WINDOW) as usize]
     }

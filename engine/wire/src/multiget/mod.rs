@@ -18,6 +18,8 @@
 mod address;
 mod group;
 mod header;
+#[cfg(test)]
+mod tests;
 mod view;
 mod write;
 

@@ -55,15 +55,24 @@ impl Client {
     fn on_entries(&mut self, now: Nanos, slot: u32, at: usize, view: &View<'_>, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let part = operation.parts[at];
-        let trusts = self.mutated.by(Mutation::ClientTrustsPlaces);
+        let appends = self.mutated.by(Mutation::ClientAppendsReplies);
+        let trusts = appends || self.mutated.by(Mutation::ClientTrustsPlaces);
         if view.header().op != operation.op || !(trusts || names_keys_of(operation, &part, view)) {
             self.stats.counts.malformed += 1;
             return;
         }
-        let first = usize::from(view.header().startidx);
+        let mut first = usize::from(view.header().startidx);
+        if appends {
+            first = part.missing.trailing_zeros() as usize;
+        }
         let end = (first + view.entries().count()).min(part.count);
         let of_reply = (((1u32 << end) - 1) & !((1u32 << first.min(end)) - 1)) as u16;
-        let new = part.missing & of_reply;
+        let mut new = part.missing & of_reply;
+        for (place, entry) in (first..end).zip(view.entries()) {
+            if !entry.found && self.mutated.by(Mutation::ClientIgnoresAbsent) {
+                new &= !(1 << place);
+            }
+        }
         self.stats.counts.late_replies += u64::from(new == 0);
         for (place, entry) in (first..end).zip(view.entries()) {
             if new >> place & 1 == 0 || !operation.op.reads() {

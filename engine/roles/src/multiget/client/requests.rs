@@ -75,7 +75,12 @@ impl Client {
             self.value.resize(operation.size, 0);
             fill_value(&operation.keys[0].key, operation.id(), &mut self.value);
         }
-        let frames = Frames { config: &self.config, operation, value: &self.value };
+        let frames = Frames {
+            config: &self.config,
+            operation,
+            value: &self.value,
+            ends_last_group: !self.mutated.by(Mutation::ClientEndsNoLastGroup),
+        };
         for part in operation.parts.iter().filter(|part| part.missing != 0) {
             frames.ask(part, out);
         }
@@ -165,6 +170,8 @@ struct Frames<'a> {
     config: &'a super::ClientConfig,
     operation: &'a Operation,
     value: &'a [u8],
+    /// Whether KEYIDX says that the last key group ends.
+    ends_last_group: bool,
 }
 
 impl Frames<'_> {
@@ -178,6 +185,9 @@ impl Frames<'_> {
             Architecture::NetMc if part.is_untouched() => {
                 let rack = rack_of(keys[0].owner, self.config.layout.per_rack);
                 header.rack = rack;
+                if !self.ends_last_group {
+                    header.keyidx &= !(0x8000 >> (part.count - 1));
+                }
                 self.write(splitter_ip(rack), &header, part, out);
             }
             Architecture::NetMc => self.ask_groups(header, part, out),

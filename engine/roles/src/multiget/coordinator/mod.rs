@@ -139,7 +139,7 @@ impl Coordinator {
 
     fn on_request(&mut self, now: Nanos, client: u16, view: &View<'_>, out: &mut Actions) {
         let header = *view.header();
-        let known = self.by_request.contains_key(&(client, header.id));
+        let known = self.by_request.contains_key(&self.request(client, header.id));
         if known && !self.mutated.by(Mutation::CoordinatorRepeatsRequests) {
             self.stats.joined += 1;
             return;
@@ -166,9 +166,15 @@ impl Coordinator {
         for (at, number) in numbers.into_iter().enumerate() {
             self.by_number.insert(number, (slot, at));
         }
-        self.by_request.insert((client, header.id), slot);
+        self.by_request.insert(self.request(client, header.id), slot);
         self.stats.most_under_way = self.stats.most_under_way.max(self.tasks.len() as u64);
         self.send(now, slot, out);
+    }
+
+    /// What a request of a client is known by.
+    fn request(&self, client: u16, number: u32) -> (u16, u32) {
+        let alone = self.mutated.by(Mutation::CoordinatorIgnoresClient);
+        (if alone { 0 } else { client }, number)
     }
 
     /// Asks servers for what is missing, for the first time or again, and sets the timer.
@@ -272,7 +278,7 @@ impl Coordinator {
         for part in &task.parts {
             self.by_number.remove(&part.number);
         }
-        self.by_request.remove(&(task.client, task.header.id));
+        self.by_request.remove(&self.request(task.client, task.header.id));
         Some(task)
     }
 

@@ -29,7 +29,7 @@ use netkv_workload::keyspace_id;
 use rustc_hash::FxHashMap;
 
 use super::results::{Results, send_answer};
-use crate::mutation::Mutated;
+use crate::mutation::{Mutated, Mutation};
 use crate::server::{Arrival, Service, Window};
 use crate::slots::Slots;
 use crate::{Actions, Applied, CallId, Nanos, RESERVED, ServerStats, StoreResult};
@@ -203,7 +203,10 @@ impl Server {
 
     /// Whether a key is one of a store's own records, so that no client may touch it.
     fn is_reserved(&self, key: &[u8]) -> bool {
-        key.starts_with(&RESERVED) && keyspace_id(key, self.config.layout.key_size).is_none()
+        let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
+        key.starts_with(&RESERVED)
+            && !of_keyspace
+            && !self.mutated.by(Mutation::ServerTakesReservedKeys)
     }
 
     fn address(&self) -> Ip {

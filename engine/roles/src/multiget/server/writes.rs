@@ -55,7 +55,11 @@ impl Server {
         let OnBehalf { client, request } = origin;
         let second = self.config.second(now);
         let window = self.windows.entry(client).or_insert_with(|| Window::new(request, second));
-        let seen = window.look(request, second);
+        let plainly_late = request < window.newest();
+        let mut seen = window.look(request, second);
+        if plainly_late && self.mutated.by(Mutation::ServerPlainNumbers) {
+            seen = Seen::Late;
+        }
         let repeat = match seen {
             Seen::New => true,
             Seen::Late => self.mutated.by(Mutation::RepeatLateWrites),

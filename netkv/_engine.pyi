@@ -638,6 +638,8 @@ class Simulation:
         queues), "lost" (impaired links), "pipeline_drops", "client_drops", "unrouted",
         "control_lost", "control_frame_bytes"; now: "pending" (events), "frames_under_way";
         "servers": for each what `ServerNode.statistics` tells, and "stored" (keys ever written).
+        "coordinator": what `CoordinatorNode.statistics` tells of the role, "dropped" and "busy_s";
+        None if there is none.
         """
 
     def stop_switch(self, switch: int) -> None:
@@ -651,6 +653,12 @@ class Simulation:
     def slow_server(self, server: int, factor: float) -> None:
         """From now on all work takes it `factor` times as long; 1 is as configured."""
 
+    def stop_coordinator(self) -> None:
+        """The coordinator has died, with all that it had under way. ValueError: there is none."""
+
+    def start_coordinator(self) -> None:
+        """The coordinator starts again, and knows nothing. ValueError: there is none."""
+
     def set_client(self, client: int, up: bool) -> None:
         """Take the power from a client's host, or give it back."""
 
@@ -660,7 +668,7 @@ class Simulation:
 
     def impair(
         self,
-        kind: Literal["client", "server"],
+        kind: Literal["client", "server", "coordinator"],
         number: int,
         to: str | None = None,
         from_: str | None = None,
@@ -759,14 +767,42 @@ class StorageBackend(Protocol):
         stops the node.
         """
 
+class CoordinatorNode:
+    """The coordinator of multigets behind one UDP socket, and its workers."""
+
+    def __init__(self, config: str) -> None:
+        """`config` is JSON.
+
+        "bind", "peer" (the switch's port); "workers" (threads, 1 to 64), "limit" (requests under
+        way before further ones are refused), "servers" (how many there are in all), "deadline_s"
+        and "retry_s" (of its requests to servers; the first time-out, which doubles).
+        A wrong configuration raises ValueError, a busy port OSError.
+        """
+
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+    def failure(self) -> str | None:
+        """Why a worker has stopped by itself, as a sentence; None while none has."""
+
+    def statistics(self) -> dict[str, Any]:
+        """Counts since it was made.
+
+        "requests" (of clients, taken up), "groups" (requests to servers that came of them),
+        "keys", "answered", "overloaded" (refused, too many under way), "duplicates", "retries" (of
+        requests to servers), "expired" (given up at their deadline), "malformed", "under_way";
+        "socket": "received", "sent", "oversized", "send_drops"; "dropped" (frames that the socket
+        had no room for), "busy_s" (time of all workers on a core); "failed": as `failure`.
+        """
+
 class ServerNode:
     """The shim of one or more storage servers (partitions) behind one UDP socket."""
 
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache", "netcache" or
-        "farreach");
+        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache", "netcache",
+        "farreach" or "multiget", whose servers own keys by hash modulo "servers"); "key_size"
+        (bytes of a key, 16 but for "multiget");
         "partitions" (indices of the servers in this process), "servers" (how many there are in
         all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
         first, which clients know; "seed" (of the run; the data set does not depend on it);

@@ -24,8 +24,6 @@ enum bit<8> Kept {
     ORIGINAL = 2
 }
 
-const bit<32> RECIRCULATED = 4; // instance_type
-
 struct headers_t {
     packet_out_t packet_out;
     packet_in_t  packet_in;

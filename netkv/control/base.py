@@ -4,10 +4,11 @@ A driver (the lab live, the simulator in virtual time) owns the switch's P4Runti
 the clock. It tells the control plane what happened (`handle`) and carries out what comes back,
 in order. Four promises bind it:
 
-1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`) is
-   answered by exactly one `TableWritten` of the same `write` number, unless the switch restarts
-   first. Writes are carried out in the order they were given, so one list may go into one
-   P4Runtime batch, and not before the frames that were said before them are sent; nor are saves.
+1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`,
+   `MulticastGroup`) is answered by exactly one `TableWritten` of the same `write` number, unless
+   the switch restarts first. Writes are carried out in the order they were given, so one list may
+   go into one P4Runtime batch, and not before the frames that were said before them are sent; nor
+   are saves.
    In a switch of several pipelines each gets a write in that order, one pipeline after the other,
    and packets may meet it in some and not yet in others; `TableWritten` says that it is in all.
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
@@ -161,6 +162,15 @@ class CloneSession:
 
 
 @dataclass(frozen=True, slots=True)
+class MulticastGroup:
+    """Make a multicast group: a packet that is given to it leaves through each of `ports`."""
+
+    write: int
+    group: int
+    ports: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class DeleteEntry:
     """Delete the table entry with this match (and priority, where the table has one)."""
 
@@ -236,7 +246,9 @@ class Note:
         return f"{self.what} ({numbers})" if numbers else self.what
 
 
-TableWrite: TypeAlias = InsertEntry | ModifyEntry | DeleteEntry | SetDefault | CloneSession
+TableWrite: TypeAlias = (
+    InsertEntry | ModifyEntry | DeleteEntry | SetDefault | CloneSession | MulticastGroup
+)
 Action: TypeAlias = TableWrite | SendFrame | Save | Recovered | Note
 
 # -------------------------------------------------------------------------- control plane

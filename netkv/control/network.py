@@ -3,7 +3,8 @@
 Pure functions from a description to a `Network`. Rules:
 
 1. Every host and every end of a cable has a port of its own: client i is at port i, server i at
-   101 + i, cables to other switches are at 301 and up, in the order of the description.
+   101 + i, the coordinator at 401; cables to other switches are at 301 and up, in the order of the
+   description.
 2. A frame takes a shortest path. Where several are equally long, the number of the host it goes to
    picks one, so all frames to a host take one way and hosts are spread evenly over the ways.
 3. No switch but the first rewrites a request: the others find the owner's address in it and route.
@@ -12,16 +13,26 @@ Pure functions from a description to a `Network`. Rules:
 
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from netkv.control.topology import LAST_HOST_PORT, Host, Topology, client_ip, mac_of, server_ip
+from netkv.control.topology import (
+    LAST_HOST_PORT,
+    Host,
+    Topology,
+    client_ip,
+    coordinator_at,
+    mac_of,
+    server_ip,
+    splitter_ip,
+)
 
 MOST_CLIENTS = 64
 MOST_SERVERS = 128
 
 _FIRST_SERVER_PORT = 101
 _FIRST_CABLE_PORT = 301
+_COORDINATOR_PORT = 401
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +40,7 @@ class Attachment:
     """A host and the switch it hangs at. `host.port` is the port of that switch."""
 
     name: str
-    """`client-1` or `server-0`."""
+    """`client-1`, `server-0` or `coordinator`."""
     host: Host
     switch: str
     is_server: bool
@@ -64,6 +75,8 @@ class Network:
     """Between switches; the cables of hosts are in `hosts`."""
     hosts: tuple[Attachment, ...]
     """Clients 1, 2, …, then servers 0, 1, …"""
+    coordinator: Attachment | None = None
+    """Who splits multiget requests, where that is a host; not one of `hosts`."""
 
     def switch(self, name: str) -> SwitchPlan:
         """The switch of that name; raises KeyError."""
@@ -78,19 +91,23 @@ class Network:
 # ---------------------------------------------------------------------------- descriptions
 
 
-def rack(*, clients: int, servers: int) -> Network:
+def rack(*, clients: int, servers: int, coordinator: bool = False) -> Network:
     """One switch, `tor`, with all hosts."""
-    return lay_out(["tor"], [], ["tor"] * clients, ["tor"] * servers)
+    at = "tor" if coordinator else None
+    return lay_out(["tor"], [], ["tor"] * clients, ["tor"] * servers, at)
 
 
-def racks(count: int, *, clients: int, servers: int, client_racks: int = 1) -> Network:
+def racks(
+    count: int, *, clients: int, servers: int, client_racks: int = 1, coordinator: bool = False
+) -> Network:
     """`count` racks, each with a switch (`tor-0`, …), joined by the switch `core`.
 
     The first `client_racks` have clients only, the others have the servers. With 0 the clients are
-    spread over all racks, beside the servers. One rack alone is `rack`.
+    spread over all racks, beside the servers. One rack alone is `rack`. A coordinator is where
+    client 1 is.
     """
     if count == 1:
-        return rack(clients=clients, servers=servers)
+        return rack(clients=clients, servers=servers, coordinator=coordinator)
     if count < 1:
         raise ValueError(f"{count} racks: there must be at least 1.")
     if not 0 <= client_racks < count:
@@ -104,18 +121,26 @@ def racks(count: int, *, clients: int, servers: int, client_racks: int = 1) -> N
         [(tor, "core") for tor in tors],
         _spread(clients, tors[:client_racks] or tors),
         _spread(servers, tors[client_racks:]),
+        tors[0] if coordinator else None,
     )
 
 
 def spine_leaf(
-    layers: int, switches: int, *, clients: int, servers: int, client_switches: int = 1
+    layers: int,
+    switches: int,
+    *,
+    clients: int,
+    servers: int,
+    client_switches: int = 1,
+    coordinator: bool = False,
 ) -> Network:
     """`layers` layers of `switches` switches, each joined to all of the next layer.
 
     Servers are at the last layer (`leaf-0`, …), spread evenly. The layers above are `spine-0`, …
     or, if there are several, `spine1-0`, …, `spine2-0`, …, from the clients on. Clients are at
     `client_switches` switches of their own (`edge-0`, …), each joined to all of the first layer,
-    so that every request passes all layers (DistReach, section IV-A).
+    so that every request passes all layers (DistReach, section IV-A). A coordinator is where
+    client 1 is.
     """
     for what, number in (("layers", layers), ("switches in a layer", switches)):
         if number < 1:
@@ -135,6 +160,7 @@ def spine_leaf(
         cables,
         _spread(clients, rows[0]),
         _spread(servers, rows[-1]),
+        rows[0][0] if coordinator else None,
     )
 
 
@@ -143,17 +169,25 @@ def lay_out(
     cables: Sequence[tuple[str, str]],
     clients: Sequence[str],
     servers: Sequence[str],
+    coordinator: str | None = None,
 ) -> Network:
     """Any network: names of switches, cables between them, and the switch of each host.
 
-    `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, … Several cables between two
+    `clients`: the switch of client 1, 2, …; `servers`: of server 0, 1, …; `coordinator`: of the
+    coordinator, if there is to be one. Several cables between two
     switches are allowed. Raises ValueError for a network that cannot be, with what is wrong in it.
     """
-    _check(switches, cables, clients, servers)
-    links = tuple(_links(cables))
+    others = [] if coordinator is None else [coordinator]
+    _check(switches, cables, clients, servers, others)
+    links = tuple(_links(cables, others))
     hosts = tuple(_attach(clients, servers))
+    middle = None
+    if coordinator is not None:
+        middle = Attachment("coordinator", coordinator_at(_COORDINATOR_PORT), coordinator, False)
     ways = _Ways(switches, links)
-    return Network(tuple(_plan(name, ways, hosts, links) for name in switches), links, hosts)
+    racks = [name for name in switches if name in servers]
+    plans = (_plan(name, ways, hosts, middle, links, racks) for name in switches)
+    return Network(tuple(plans), links, hosts, middle)
 
 
 # ---------------------------------------------------------------------------------- inside
@@ -169,6 +203,7 @@ def _check(
     cables: Sequence[tuple[str, str]],
     clients: Sequence[str],
     servers: Sequence[str],
+    others: Sequence[str],
 ) -> None:
     for what, number, most in (
         ("clients", len(clients), MOST_CLIENTS),
@@ -180,7 +215,7 @@ def _check(
     if len(known) < len(switches):
         twice = next(name for name in switches if switches.count(name) > 1)
         raise ValueError(f"Two switches are called '{twice}'; each needs a name of its own.")
-    used = [*(end for cable in cables for end in cable), *clients, *servers]
+    used = [*(end for cable in cables for end in cable), *clients, *servers, *others]
     for name in used:
         if name not in known:
             raise ValueError(f"'{name}' is no switch of the network; it has {', '.join(switches)}.")
@@ -189,13 +224,15 @@ def _check(
             raise ValueError(f"A cable leads from switch '{a}' back to itself.")
 
 
-def _links(cables: Sequence[tuple[str, str]]) -> Iterator[Link]:
+def _links(cables: Sequence[tuple[str, str]], with_coordinator: Sequence[str]) -> Iterator[Link]:
     taken: dict[str, int] = {}
 
     def plug(switch: str) -> int:
         port = taken.get(switch, _FIRST_CABLE_PORT)
+        if port == _COORDINATOR_PORT and switch in with_coordinator:
+            port += 1
         if port > LAST_HOST_PORT:
-            most = LAST_HOST_PORT - _FIRST_CABLE_PORT + 1
+            most = LAST_HOST_PORT - _FIRST_CABLE_PORT + 1 - (switch in with_coordinator)
             raise ValueError(f"Switch '{switch}' has room for {most} cables to others, not more.")
         taken[switch] = port + 1
         return port
@@ -215,15 +252,32 @@ def _attach(clients: Sequence[str], servers: Sequence[str]) -> Iterator[Attachme
 
 
 def _plan(
-    name: str, ways: "_Ways", hosts: Sequence[Attachment], links: Sequence[Link]
+    name: str,
+    ways: "_Ways",
+    hosts: Sequence[Attachment],
+    coordinator: Attachment | None,
+    links: Sequence[Link],
+    racks: Sequence[str],
 ) -> SwitchPlan:
-    seen = [(at, Host(at.host.index, at.host.ip, at.host.mac, ways.port(name, at))) for at in hosts]
+    def seen(at: Attachment) -> Host:
+        port = at.host.port if at.switch == name else ways.port(name, at.switch, at.host.index)
+        return replace(at.host, port=port)
+
     topology = Topology(
-        clients=tuple(host for at, host in seen if not at.is_server),
-        servers=tuple(host for at, host in seen if at.is_server),
+        clients=tuple(seen(at) for at in hosts if not at.is_server),
+        servers=tuple(seen(at) for at in hosts if at.is_server),
         local=frozenset(at.host.index for at in hosts if at.is_server and at.switch == name),
+        coordinator=None if coordinator is None else seen(coordinator),
+        rack=racks.index(name) + 1 if name in racks else 0,
+        splitters=tuple(
+            Host(number, splitter_ip(number), mac_of(splitter_ip(number)), port)
+            for number, switch in enumerate(racks, start=1)
+            if switch != name
+            for port in (ways.port(name, switch, number),)
+        ),
     )
-    ports = {at.host.port: at.name for at in hosts if at.switch == name}
+    attached = hosts if coordinator is None else (*hosts, coordinator)
+    ports = {at.host.port: at.name for at in attached if at.switch == name}
     ports |= {link.a_port: link.b for link in links if link.a == name}
     ports |= {link.b_port: link.a for link in links if link.b == name}
     return SwitchPlan(name, topology, ports)
@@ -239,17 +293,15 @@ class _Ways:
             self._cables[link.b].append((link.b_port, link.a))
         self._distances: dict[str, dict[str, int]] = {}
 
-    def port(self, switch: str, to: Attachment) -> int:
-        """The port of `switch` that leads towards a host (rule 2)."""
-        if switch == to.switch:
-            return to.host.port
-        distance = self._to(to.switch)
+    def port(self, switch: str, goal: str, number: int) -> int:
+        """The port of `switch` that leads towards `goal`, for host `number` there (rule 2)."""
+        distance = self._to(goal)
         if switch not in distance:
-            raise ValueError(f"No cables lead from switch '{switch}' to {to.name}.")
+            raise ValueError(f"No cables lead from switch '{switch}' to '{goal}'.")
         nearer = [
             port for port, other in self._cables[switch] if distance[other] < distance[switch]
         ]
-        return nearer[to.host.index % len(nearer)]
+        return nearer[number % len(nearer)]
 
     def _to(self, goal: str) -> dict[str, int]:
         """How many cables lie between each switch and `goal`."""

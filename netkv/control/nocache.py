@@ -3,7 +3,7 @@
 # Handlers take what the interface gives, needed or not.
 # ruff: noqa: ARG002
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from netkv.control.base import (
@@ -16,7 +16,7 @@ from netkv.control.base import (
     TableWrite,
     TableWritten,
 )
-from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Host, Topology
 
 PARTITION = "NetkvIngress.partition.owner"
 ROUTE = "NetkvIngress.route.ipv4"
@@ -43,7 +43,7 @@ class NoCache(ControlPlane):
         self._started = False
 
     def tables(self) -> Iterator[TableWrite]:
-        """The partition of the key space, and a route to every host and the controller."""
+        """The partition of the key space, and the routes."""
         for partition in self.topology.partitions():
             yield InsertEntry(
                 write=self._next_write(),
@@ -53,8 +53,11 @@ class NoCache(ControlPlane):
                 params={"mac": partition.owner.mac, "address": partition.owner.ip},
                 priority=1,
             )
-        hosts = (*self.topology.clients, *self.topology.servers)
-        routes = [(host.ip, host.port) for host in hosts]
+        yield from self.routes()
+
+    def routes(self, others: Iterable[Host] = ()) -> Iterator[TableWrite]:
+        """A route to every host, the controller, and `others`."""
+        routes = [(host.ip, host.port) for host in (*self.topology.hosts(), *others)]
         for ip, port in [*routes, (CONTROLLER_IP, CPU_PORT)]:
             yield InsertEntry(
                 write=self._next_write(),

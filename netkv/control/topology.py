@@ -14,11 +14,17 @@ SERVICE_IP = 0x0A000064
 CONTROLLER_IP = 0x0A000001
 """10.0.0.1."""
 
+COORDINATOR_IP = 0x0A000002
+"""10.0.0.2: who splits multiget requests in a rack of CoordiMC."""
+
 CPU_PORT = 510
 """The switch port of packet-in and packet-out."""
 
 LAST_HOST_PORT = 500
 """Ports 1 to 500 lead to hosts and other switches."""
+
+LAST_RACK = 255
+"""The number of a rack has a byte in the netmc header, and 0 is none."""
 
 KEY_BYTES = 16
 HASH_SPACE = 1 << 32
@@ -32,6 +38,13 @@ def client_ip(index: int) -> int:
 def server_ip(index: int) -> int:
     """IPv4 address of server `index` (from 0): 10.2.(index >> 8).(index & 255)."""
     return 0x0A020000 | _host_number("server", index, first=0)
+
+
+def splitter_ip(rack: int) -> int:
+    """IPv4 address of the switch that splits the requests for a rack (from 1): 10.3.0.rack."""
+    if not 1 <= rack <= LAST_RACK:
+        raise ValueError(f"Rack {rack} has no address: the numbers are 1 to {LAST_RACK}.")
+    return 0x0A030000 | rack
 
 
 def mac_of(ip: int) -> int:
@@ -48,12 +61,18 @@ def _host_number(kind: str, index: int, first: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A client or a server: its number, addresses and switch port."""
+    """A client, a server, the coordinator (0) or another switch that splits requests (its rack):
+    number, addresses and the switch port that leads there."""
 
     index: int
     ip: int
     mac: int
     port: int
+
+
+def coordinator_at(port: int) -> Host:
+    """The coordinator, at a switch port."""
+    return Host(0, COORDINATOR_IP, mac_of(COORDINATOR_IP), port)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,16 +91,22 @@ class Topology:
     `local`: numbers of the servers that are attached to this very switch, or None for all of them.
     Its cache, if the scheme has one, keeps keys of these servers only: between switch and server no
     other switch may see (and miss) a write.
+    `rack`: the number of the rack whose switch this is, or 0: one without servers. Racks are those
+    switches that have servers, from 1 in the order of the network's description.
+    `splitters`: the switches of the other racks, by their addresses 10.3.0.rack.
     """
 
     clients: tuple[Host, ...]
     servers: tuple[Host, ...]
     local: frozenset[int] | None = None
+    coordinator: Host | None = None
+    rack: int = 1
+    splitters: tuple[Host, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.servers:
             raise ValueError("A topology needs at least one server: nobody would own a key.")
-        for host in (*self.clients, *self.servers):
+        for host in self.hosts():
             if not 1 <= host.port <= LAST_HOST_PORT:
                 raise ValueError(
                     f"Host {host.index} is at switch port {host.port}: "
@@ -95,8 +120,13 @@ class Topology:
             )
 
     @classmethod
-    def of_ports(cls, client_ports: Sequence[int], server_ports: Sequence[int]) -> Self:
-        """Clients 1, 2, … and servers 0, 1, … at the given ports.
+    def of_ports(
+        cls,
+        client_ports: Sequence[int],
+        server_ports: Sequence[int],
+        coordinator_port: int | None = None,
+    ) -> Self:
+        """Clients 1, 2, …, servers 0, 1, … and the coordinator, if any, at the given ports.
 
         A port may occur several times: the partitions of one shim process share a port.
         """
@@ -105,7 +135,21 @@ class Topology:
         return cls(
             clients=tuple(Host(i, ip, mac_of(ip), port) for i, ip, port in clients),
             servers=tuple(Host(i, ip, mac_of(ip), port) for i, ip, port in servers),
+            coordinator=None if coordinator_port is None else coordinator_at(coordinator_port),
         )
+
+    def hosts(self) -> Iterator[Host]:
+        """Clients, servers, and the coordinator, if there is one: who has an address."""
+        yield from self.clients
+        yield from self.servers
+        if self.coordinator is not None:
+            yield self.coordinator
+
+    def local_servers(self) -> Iterator[Host]:
+        """The servers that are attached to this switch."""
+        for server in self.servers:
+            if self.local is None or server.index in self.local:
+                yield server
 
     def partitions(self) -> Iterator[Partition]:
         """The ranges of key hashes, one a server, which cover the hash space without overlap."""

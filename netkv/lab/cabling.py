@@ -1,8 +1,9 @@
 """Which node has which address and which switch port: the cables of a rack.
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
-clients share switch port 1, the servers of one process share port 100 + its index; the switch
-finds the port of a server from its IP address (docs/wire-format.md).
+clients share switch port 1, the servers of one process share port 100 + its index, and the
+coordinator, if the scheme has one, is at port 90; the switch finds the port of a server from its IP
+address (docs/wire-format.md).
 """
 
 from __future__ import annotations
@@ -11,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netkv import schemes
 from netkv.lab import ports
 from netkv.lab.spec import LabSpec, RackSpec
 
 CLIENT_PORT = 1
+COORDINATOR_PORT = 90
+COORDINATOR = "coordinator"
+"""What its node is called."""
 FIRST_SERVER_PORT = 100
 CPU_PORT = 510
 
@@ -41,11 +46,21 @@ class Cabling:
     """The servers (indices) in each server process."""
     p4runtime: str
     """Where the switch's P4Runtime server listens."""
+    coordinator: Cable | None = None
+
+    @property
+    def cables(self) -> tuple[Cable, ...]:
+        """All of them."""
+        others = () if self.coordinator is None else (self.coordinator,)
+        return (self.client, *self.servers, *others)
 
     def node_port(self, node: str) -> int:
-        """The switch port that leads to a node: `client`, `servers-0`, ..."""
+        """The switch port that leads to a node: `client`, `servers-0`, ..., `coordinator`."""
         if node == "client":
             return self.client.port
+        if node == COORDINATOR:
+            assert self.coordinator is not None
+            return self.coordinator.port
         return self.servers[int(node.removeprefix("servers-"))].port
 
     def server_port(self, server: int) -> int:
@@ -59,13 +74,15 @@ class Cabling:
 def plug(spec: RackSpec) -> Cabling:
     """Chooses free addresses for a rack."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
-    free = [f"127.0.0.1:{port}" for port in ports.free_ports(2 * processes + 3)]
+    free = [f"127.0.0.1:{port}" for port in ports.free_ports(2 * processes + 5)]
+    coordinator = Cable(COORDINATOR_PORT, free.pop(), free.pop())
     cables = [Cable(FIRST_SERVER_PORT + i, free[2 * i], free[2 * i + 1]) for i in range(processes)]
     return Cabling(
         client=Cable(CLIENT_PORT, free[-3], free[-2]),
         servers=tuple(cables),
         partitions=partitions(spec.lab),
         p4runtime=free[-1],
+        coordinator=coordinator if schemes.get(spec.scheme).coordinated else None,
     )
 
 
@@ -79,13 +96,12 @@ def switch_config(
     spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Configuration of the switch node; `links` are impaired (`Conditions.links`)."""
-    cables = (cabling.client, *cabling.servers)
     return {
         "bundle": str(bundle),
         "seed": spec.seed,
         "executor": spec.lab.executor,
         "pipelines": spec.lab.pipelines,
-        "ports": [[cable.port, cable.switch, cable.peer] for cable in cables],
+        "ports": [[cable.port, cable.switch, cable.peer] for cable in cabling.cables],
         "cpu_port": CPU_PORT,
         "links": links,
         "p4runtime": cabling.p4runtime,
@@ -114,6 +130,23 @@ def server_config(
         "seed": spec.seed,
         "service_rate": spec.lab.service_rate,
         "queue_limit": spec.lab.queue_limit,
+        "key_size": spec.workload.key_size,
+    }
+
+
+def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
+    """Configuration of the coordinator node."""
+    cable = cabling.coordinator
+    assert cable is not None
+    return {
+        "bind": cable.peer,
+        "peer": cable.switch,
+        "workers": spec.lab.coordinator_workers,
+        "limit": spec.lab.coordinator_queue,
+        "servers": spec.lab.servers,
+        "key_size": spec.workload.key_size,
+        "deadline_s": spec.deadline,
+        "retry_s": spec.retry,
     }
 
 

@@ -63,6 +63,7 @@ class Controller:
         topology = Topology.of_ports(
             [cabling.client.port] * spec.lab.clients,
             [cabling.server_port(server) for server in range(spec.lab.servers)],
+            None if cabling.coordinator is None else cabling.coordinator.port,
         )
         self.control_plane = scheme.control_plane(spec, topology)
         self.bytes = 0

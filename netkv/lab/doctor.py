@@ -13,8 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.lab import ports, state
+from netkv.lab.spec import LabSpec
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -87,12 +88,10 @@ def _engine() -> Check:
 
 
 def _programs() -> Check:
-    from netkv import _engine
-
     names = []
     for scheme in schemes.all_schemes():
         try:
-            _engine.compile_p4(str(scheme.program_path), [str(resources.path("p4"))])
+            scheme.compile(LabSpec())
         except Exception as error:
             first = str(error).splitlines()[0]
             hint = f"'netkv p4 check {scheme.program_path}' has the details."

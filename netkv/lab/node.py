@@ -140,9 +140,31 @@ class ClientProcess:
         return None
 
 
+class CoordinatorProcess:
+    """The coordinator of multigets."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        from netkv import _engine
+
+        self._node = _engine.CoordinatorNode(json.dumps(config))
+
+    def start(self) -> dict[str, Any]:
+        self._node.start()
+        return {}
+
+    def handle(self, command: dict[str, Any]) -> Any:
+        if command["do"] == "statistics":
+            return self._node.statistics()
+        raise ValueError(f"a coordinator does not know the command '{command['do']}'")
+
+    def failure(self) -> str | None:
+        return self._node.failure()
+
+
 KINDS: dict[str, Callable[[dict[str, Any]], Node]] = {
     "switch": SwitchProcess,
     "server": ServerProcess,
+    "coordinator": CoordinatorProcess,
     "client": ClientProcess,
 }
 

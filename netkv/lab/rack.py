@@ -22,16 +22,16 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.control import base
-from netkv.errors import NetkvError, UsageError, suggest
+from netkv.errors import UsageError, suggest
 from netkv.lab import cabling
-from netkv.lab.cabling import Cabling
+from netkv.lab.cabling import COORDINATOR, Cabling
 from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
-from netkv.lab.sampling import ServerCounts, client_sample
+from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 
 _ADDRESS_TRIES = 5
@@ -83,6 +83,7 @@ class Rack:
         """Whether the switch that runs now has had a controller."""
         self._conditions = Conditions()
         self._server_counts = ServerCounts(spec.lab.servers)
+        self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
         self._control_bytes = 0
         """Between all controllers and the switch, up to the last sample."""
         self._bytes_of_the_dead = 0
@@ -91,9 +92,15 @@ class Rack:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """All processes, running or not: `switch`, `servers-0`, ..., `client`."""
+        """All processes, running or not: `switch`, `servers-0`, ..., `coordinator` if the scheme
+        has one, `client`."""
+        coordinator = (COORDINATOR,) if self.scheme.coordinated else ()
+        return ("switch", *self._server_nodes, *coordinator, "client")
+
+    @property
+    def _server_nodes(self) -> tuple[str, ...]:
         count = min(self.spec.lab.server_processes, self.spec.lab.servers)
-        return ("switch", *(f"servers-{i}" for i in range(count)), "client")
+        return tuple(f"servers-{i}" for i in range(count))
 
     @property
     def running(self) -> dict[str, bool]:
@@ -209,7 +216,7 @@ class Rack:
 
         It lasts while the process comes and goes. Raises `NodeError`.
         """
-        self._check_name(name, self.nodes[1:-1], "server process")
+        self._check_name(name, self._server_nodes, "server process")
         self._conditions.set_slow(name, factor)
         if self.running[name]:
             await self._node(name).command("slow", {"factor": factor})
@@ -229,10 +236,11 @@ class Rack:
 
     async def sample(self) -> RackSample:
         """What happened since the last call. A node that is down counts as zero."""
-        client, switch, *servers = await asyncio.gather(
+        client, switch, coordinator, *servers = await asyncio.gather(
             self._ask("client", "sample"),
             self._ask("switch", "statistics"),
-            *(self._ask(name, "statistics") for name in self.nodes[1:-1]),
+            self._ask_coordinator(),
+            *(self._ask(name, "statistics") for name in self._server_nodes),
         )
         now = time.monotonic()
         interval, self._sampled_at = now - self._sampled_at, now
@@ -251,6 +259,7 @@ class Rack:
             cached=self._controller.cached if self._controller is not None else 0,
             server_statistics=statistics,
             client_statistics=client,
+            coordinator=self._coordinator_counts.take(coordinator, interval),
         )
 
     def cached_keys(self) -> set[bytes]:
@@ -267,16 +276,8 @@ class Rack:
 
         Raises `NetkvError` with the compiler's report.
         """
-        from netkv import _engine
-
         self.directory.mkdir(parents=True, exist_ok=True)
-        program = self.scheme.program_path
-        try:
-            bundle = await asyncio.to_thread(
-                _engine.compile_p4, str(program), [str(resources.path("p4"))]
-            )
-        except _engine.CompileError as error:
-            raise NetkvError(f"{error}") from error
+        bundle = await asyncio.to_thread(self.scheme.compile, self.spec.lab)
         self._bundle.write_bytes(bundle)
         self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
 
@@ -347,6 +348,10 @@ class Rack:
             links = self._conditions.links(ports)
             config = cabling.switch_config(self.spec, self._cabling, self._bundle, links)
             self._set_up = self._controller is not None
+        elif name == COORDINATOR:
+            kind = "coordinator"
+            config = cabling.coordinator_config(self.spec, self._cabling)
+            self._coordinator_counts.forget()
         elif name.startswith("servers-"):
             index = int(name.removeprefix("servers-"))
             kind = "server"
@@ -429,6 +434,9 @@ class Rack:
         if not self.running[name]:
             raise NodeError(f"The node '{name}' is not running.")
         return self._nodes[name]
+
+    async def _ask_coordinator(self) -> dict[str, Any]:
+        return await self._ask(COORDINATOR, "statistics") if self.scheme.coordinated else {}
 
     async def _ask(self, name: str, do: str) -> dict[str, Any]:
         try:

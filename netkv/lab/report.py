@@ -69,6 +69,10 @@ class ClientSample:
     preserved_peak: int = 0
     """The most at a time since the process started."""
     preserved_peak_bytes: int = 0
+    keys_read: int = 0
+    """Keys of the reads that were answered, where a read may have several."""
+    groups: int = 0
+    """Groups of keys of one server that these reads had."""
     latency: str = ""
     """HDR histogram (V2, deflated, base64) of nanoseconds from the intended send time."""
 
@@ -81,6 +85,29 @@ class ClientSample:
     def hit_ratio(self) -> float | None:
         """Share of reads that the switch answered; None without reads."""
         return self.hits / self.reads if self.reads else None
+
+
+@dataclass(frozen=True)
+class CoordinatorSample:
+    """What the coordinator of multigets did since the sample before."""
+
+    interval: float
+    busy: float
+    """Seconds that its workers were on a core, added up."""
+    workers: int
+    requests: int
+    groups: int
+    """Requests to servers that came of them."""
+    refused: int
+    """Requests that it turned away because too many were under way."""
+    dropped: int
+    """Frames that its host lost."""
+
+    @property
+    def utilization(self) -> float:
+        """Share of the time that a worker was busy, 0 to 1."""
+        whole = self.interval * self.workers
+        return min(self.busy / whole, 1.0) if whole > 0 else 0.0
 
 
 @dataclass(frozen=True)
@@ -107,3 +134,5 @@ class RackSample:
     """Everything each server counts, since it started."""
     client_statistics: dict[str, Any] = field(default_factory=dict)
     """The load generator's sample as it gave it."""
+    coordinator: CoordinatorSample | None = None
+    """None if there is none, or if it is down."""

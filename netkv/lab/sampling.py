@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from netkv.lab.report import ClientSample
+from netkv.lab.report import ClientSample, CoordinatorSample
 
 
 class ServerCounts:
@@ -40,6 +40,37 @@ class ServerCounts:
         return tuple(load), tuple(dropped), tuple(statistics)
 
 
+class CoordinatorCounts:
+    """What the coordinator had counted at the last sample."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        self._before: dict[str, Any] = {}
+
+    def forget(self) -> None:
+        """It begins to count anew."""
+        self._before = {}
+
+    def take(self, counts: dict[str, Any] | None, interval: float) -> CoordinatorSample | None:
+        """What it did in the interval, from what it counts; None if it does not answer."""
+        if not counts:
+            return None
+        before, self._before = self._before, counts
+
+        def rise(name: str) -> float:
+            return float(counts[name] - before.get(name, 0))
+
+        return CoordinatorSample(
+            interval=interval,
+            busy=rise("busy_s"),
+            workers=self._workers,
+            requests=int(rise("requests")),
+            groups=int(rise("groups")),
+            refused=int(rise("overloaded")),
+            dropped=int(rise("dropped")),
+        )
+
+
 def client_sample(reply: dict[str, Any]) -> ClientSample:
     """The load generator's answer as a sample."""
     names = (
@@ -59,6 +90,8 @@ def client_sample(reply: dict[str, Any]) -> ClientSample:
         "preserved_bytes",
         "preserved_peak",
         "preserved_peak_bytes",
+        "keys_read",
+        "groups",
     )
     counts = {name: int(reply.get(name, 0)) for name in names}
     return ClientSample(

@@ -13,6 +13,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MOST_STORED_KEYS = 100_000_000
 """Keys of a store that has to be loaded."""
 
+MOST_KEYS_IN_MULTIGET = 128
+DEFAULT_KEY_SIZE = 16
+"""Bytes of a key: the only size that schemes for single keys have."""
+
 Backend = Literal["memory", "rocksdb"]
 Target = Literal["engine", "bmv2"]
 Executor = Literal["compiled", "interpreter"]
@@ -79,6 +83,10 @@ class LabSpec(Spec):
     """
     executor: Executor = "compiled"
     """How the engine runs P4 programs: machine code, or step by step (the reference)."""
+    coordinator_workers: Annotated[int, Field(ge=1, le=64)] = 4
+    """Threads of the coordinator, if the scheme has one; simulated: cores of its host."""
+    coordinator_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    """Requests that the coordinator has under way before it refuses further ones."""
     pipelines: Pipelines = 1
     """Ingress and egress pipelines of each switch, with tables and registers of their own; a scheme
     says how many it supports."""
@@ -123,6 +131,26 @@ class UniformSize(Spec):
         return self
 
 
+class HeavyTail(Spec):
+    """Sizes of multigets: most are small, a few are large (a power law, cut at 128 keys)."""
+
+    mean: Annotated[float, Field(ge=1, le=64)]
+    """Keys in a multiget on average; 8.6 in production (Rein, EuroSys 2017)."""
+
+
+class MultigetSize(Spec):
+    """Sizes of multigets drawn uniformly, both ends included."""
+
+    min: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+    max: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+
+    @model_validator(mode="after")
+    def _ordered(self) -> MultigetSize:
+        if self.min > self.max:
+            raise ValueError(f"min ({self.min}) is larger than max ({self.max})")
+        return self
+
+
 class Shift(Spec):
     """A popularity shift, repeated every `every` seconds."""
 
@@ -146,6 +174,12 @@ class WorkloadSpec(Spec):
     writes: Annotated[float, Field(ge=0, le=1)] = 0.0
     deletes: Annotated[float, Field(ge=0, le=1)] = 0.0
     value_size: Annotated[int, Field(ge=16, le=1024)] | UniformSize = 128
+    multiget: (
+        Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)] | HeavyTail | MultigetSize | None
+    ) = None
+    """Keys of each read. Only schemes for multigets take it; None is one key."""
+    key_size: Annotated[int, Field(ge=4, le=64)] = DEFAULT_KEY_SIZE
+    """Bytes of a key. Only schemes for multigets take another size than 16."""
     arrivals: ClosedLoop | Saturate | Poisson = ClosedLoop(outstanding=64)
     shift: Shift | None = None
 

@@ -8,7 +8,7 @@ from netkv.control import base
 from netkv.p4rt import entities
 
 _INSTANCE = 0
-"""Replication id of the copies of a clone session: there is one, so nobody asks which."""
+"""Replication id of copies: programs tell them apart by their ports."""
 
 
 def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
@@ -33,6 +33,9 @@ def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:
             return entities.modify(names.default_entry(write.table, call))
         case base.CloneSession():
             return entities.insert(entities.clone_session(write.session, [(write.port, _INSTANCE)]))
+        case base.MulticastGroup():
+            replicas = [(port, _INSTANCE) for port in write.ports]
+            return entities.insert(entities.multicast_group(write.group, replicas))
 
 
 def _matches(

@@ -128,6 +128,7 @@ def run_details(run: RunRecord) -> Table:
         ("load max/mean", text.number(run.load_imbalance)),
         ("lost", f"{run.lost_ops:,} operations, {run.retries:,} retries"),
         ("write-back", _write_back(run)),
+        ("multigets", _multigets(run)),
         (
             "consistency",
             f"{text.count(run.acked_writes_lost)} acknowledged writes lost, "
@@ -167,6 +168,18 @@ def _write_back(run: RunRecord) -> str:
         f"at most {run.preserved_peak:,} records ({run.preserved_peak_bytes:,} bytes) preserved by "
         f"clients, {run.unknown:,} writes given up as unknown, {run.ignored:,} answers ignored"
     )
+
+
+def _multigets(run: RunRecord) -> str:
+    """What a run with multigets counts; nothing for others."""
+    if run.keys_per_s is None:
+        return ""
+    told = [f"{text.rate(run.keys_per_s)} keys/s"]
+    if run.groups_per_read is not None:
+        told.append(f"{run.groups_per_read:.2f} servers asked for a read")
+    if run.coordinator_utilization is not None:
+        told.append(f"coordinator busy {text.share(run.coordinator_utilization)}")
+    return ", ".join(told)
 
 
 def _table(title: str) -> Table:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from netkv import schemes
 from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (
@@ -54,7 +55,10 @@ class Collector:
         self._histogram = Histogram()
         self._measured = 0.0
         """Seconds."""
-        self._counts = {"completed": 0, "reads": 0, "hits": 0}
+        self._counts = {"completed": 0, "reads": 0, "hits": 0, "keys_read": 0, "groups": 0}
+        self._busy: list[tuple[float, float]] = []
+        """Seconds that workers of the coordinator were busy, and that there were."""
+        self._multigets = schemes.get(run.scheme).multigets
         self._loss = dict.fromkeys(_LOSS, 0)
         self._preserved = {"preserved_peak": 0, "preserved_peak_bytes": 0}
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
@@ -103,6 +107,8 @@ class Collector:
             self._measured += client.interval
             for name in self._counts:
                 self._counts[name] += int(getattr(client, name))
+            if (worked := sample.coordinator) is not None:
+                self._busy.append((worked.busy, worked.interval * worked.workers))
             self._histogram.add(client.latency)
             self._control_bytes.update(sample.control_plane_bytes_by_switch)
             for server, load in enumerate(sample.server_load):
@@ -113,7 +119,7 @@ class Collector:
             phase=phase,
             interval=client.interval,
             throughput_ops=client.throughput,
-            hit_ratio=client.hit_ratio,
+            hit_ratio=None if self._multigets else client.hit_ratio,
             latency_us=_latency(sample.client_statistics),
             server_load=list(sample.server_load),
             lost_ops=client.lost,
@@ -151,9 +157,10 @@ class Collector:
             reason=reason,
             throughput_ops=self._counts["completed"] / seconds if seconds else 0.0,
             latency_us=self._histogram.latency(),
-            hit_ratio=self._counts["hits"] / reads if reads else None,
+            hit_ratio=self._counts["hits"] / reads if reads and not self._multigets else None,
             predicted_hit_ratio=self.predicted_hit_ratio,
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
+            **self._of_multigets(seconds, reads),
             completed_ops=self._counts["completed"],
             lost_ops=self._loss["lost"],
             retries=self._loss["retries"],
@@ -174,6 +181,18 @@ class Collector:
             events=events,
             finished_at=time.time() if self._run.mode == "live" else None,
         )
+
+    def _of_multigets(self, seconds: float, reads: int) -> dict[str, float | None]:
+        if not self._multigets:
+            return {}
+        there = sum(whole for _, whole in self._busy)
+        return {
+            "keys_per_s": self._counts["keys_read"] / seconds if seconds else 0.0,
+            "groups_per_read": self._counts["groups"] / reads if reads else None,
+            "coordinator_utilization": (
+                min(sum(busy for busy, _ in self._busy) / there, 1.0) if there else None
+            ),
+        }
 
     def _series(self) -> dict[str, list[Any]]:
         samples = [sample for _, sample in self._samples]

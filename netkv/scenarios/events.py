@@ -33,6 +33,9 @@ NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
 other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
 client and switch die one soon after the other."""
 
+COORDINATOR = "coordinator"
+"""What events call the coordinator of multigets."""
+
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10)]
 
@@ -112,7 +115,8 @@ class TimelineEvent(Spec):
 
     at: Annotated[float, Field(ge=0)]
     stop: str | None = None
-    """Stop a node as an operator would: `switch`, `client`, `controller` or `servers-0`, ..."""
+    """Stop a node as an operator would: `switch`, `client`, `controller`, `servers-0`, ... or, with
+    schemes that have one, `coordinator`."""
     start: str | None = None
     """Start a node again that an earlier event stopped or killed."""
     kill: str | None = None
@@ -194,8 +198,8 @@ class RandomFaults(Spec):
 
 
 def node_names(lab: LabSpec) -> tuple[str, ...]:
-    """The nodes of a rack, as events and logs name them."""
-    return ("switch", *server_names(lab), "client", "controller")
+    """The nodes of a rack, as events and logs name them; not all schemes have a coordinator."""
+    return ("switch", *server_names(lab), COORDINATOR, "client", "controller")
 
 
 def server_names(lab: LabSpec) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
+    COORDINATOR,
     FAULT_KINDS,
     NAMED_KINDS,
     Direction,
@@ -58,6 +59,7 @@ def random_schedule(
     last: float,
     storage: Storage | None = None,
     besides: Iterable[TimelineEvent] = (),
+    coordinator: bool = False,
 ) -> list[TimelineEvent]:
     """Faults and their ends over `duration` seconds, in the order of their times.
 
@@ -66,14 +68,15 @@ def random_schedule(
     they keep their records.
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
-    what their back end can do. Raises ValueError with a sentence for what is not possible.
+    what their back end can do. `coordinator`: whether there is one that faults may hit without
+    being told by `nodes`. Raises ValueError with a sentence for what is not possible.
     """
     check(lab, kinds, nodes, storage)
     if kinds is None:
         kinds = [
             kind
             for kind in FAULT_KINDS
-            if kind not in NAMED_KINDS and _targets(kind, lab, nodes, storage)
+            if kind not in NAMED_KINDS and _targets(kind, lab, nodes, storage, coordinator)
         ]
     rng = random.Random(rng_seed)
     limit = duration * (1 - QUIET)
@@ -88,7 +91,9 @@ def random_schedule(
         if begin >= limit:
             break
         kind = _one(rng, kinds)
-        free = [t for t in _targets(kind, lab, nodes, storage) if held.get(t, -1.0) < begin]
+        free = [
+            t for t in _targets(kind, lab, nodes, storage, coordinator) if held.get(t, -1.0) < begin
+        ]
         if end > begin and free:
             target = _one(rng, free)
             fault = _fault(rng, kind, target[1], begin, end, storage)
@@ -133,14 +138,19 @@ def check(
 
 
 def _targets(
-    kind: FaultKind, lab: LabSpec, nodes: Sequence[str] | None, storage: Storage | None
+    kind: FaultKind,
+    lab: LabSpec,
+    nodes: Sequence[str] | None,
+    storage: Storage | None,
+    coordinator: bool = False,
 ) -> list[Target]:
     """What a kind of fault can hit."""
     servers = server_names(lab)
-    where, possible = "link", ["client", *servers]
+    own = (COORDINATOR,) if coordinator or COORDINATOR in (nodes or ()) else ()
+    where, possible = "link", ["client", *servers, *own]
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
-        everything = ["switch", *(servers if keep else ()), "controller"]
+        everything = ["switch", *(servers if keep else ()), "controller", *own]
         where, possible = "node", everything if nodes is None else list(node_names(lab))
     elif kind == "client-crash":
         where, possible = "node", ["client"]

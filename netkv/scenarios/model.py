@@ -10,9 +10,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from netkv import schemes
-from netkv.lab.spec import LabSpec, RackSpec, Shift, Spec, WorkloadSpec
+from netkv.lab.spec import (
+    HeavyTail,
+    LabSpec,
+    MultigetSize,
+    RackSpec,
+    Shift,
+    Spec,
+    WorkloadSpec,
+)
 from netkv.scenarios import faults, possible
-from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]
@@ -63,6 +71,7 @@ class Scenario(Spec):
         if self.random_faults is not None:
             faults.check(self.lab, self.random_faults.kinds, self.random_faults.nodes)
         possible.check_schemes(self.schemes, self.crashes)
+        possible.check_coordinator(self.schemes, self.needs_coordinator)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -74,6 +83,13 @@ class Scenario(Spec):
         """Whether the client is to crash."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
         return any(event.crash for event in self.events) or "client-crash" in (drawn or ())
+
+    @property
+    def needs_coordinator(self) -> bool:
+        """Whether something is to happen to the coordinator."""
+        drawn = (self.random_faults.nodes or ()) if self.random_faults is not None else ()
+        links = {event.link.node for event in self.events if event.link is not None}
+        return COORDINATOR in {*(event.node for event in self.events), *links, *drawn}
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """What the lab has to bring up for one run."""
@@ -98,5 +114,7 @@ NOUNS: dict[type[Spec], str] = {
     Plot: "a plot",
     Baseline: "a baseline",
     Shift: "a popularity shift",
+    HeavyTail: "a multiget size",
+    MultigetSize: "a multiget size",
 }
 """What errors call an instance of a model."""

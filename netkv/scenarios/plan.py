@@ -37,7 +37,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
         params = dict(zip(scenario.sweep, values, strict=True))
         applied = loader.apply(scenario, params)
         for scheme in scenario.schemes:
-            schemes.get(scheme).check(applied.lab)
+            schemes.get(scheme).check(applied.lab, applied.workload)
         for repeat in range(scenario.repeat):
             seed = scenario.seed + repeat
             drawn = draw_faults(applied, seed)
@@ -67,6 +67,7 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
         possible.check_schemes(chosen, scenario.crashes)
+        possible.check_coordinator(chosen, scenario.needs_coordinator)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

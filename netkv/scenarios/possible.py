@@ -7,7 +7,14 @@ from collections.abc import Iterable, Sequence
 from netkv import schemes
 from netkv.errors import suggest
 from netkv.lab.spec import LabSpec
-from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent, node_names, server_names
+from netkv.scenarios.events import (
+    COORDINATOR,
+    LinkFault,
+    SlowFault,
+    TimelineEvent,
+    node_names,
+    server_names,
+)
 
 
 def check(events: Iterable[TimelineEvent], lab: LabSpec, duration: float) -> None:
@@ -38,6 +45,17 @@ def check_schemes(names: Iterable[str], crashes: bool) -> None:
                 f"a crash of the client loses what it keeps, but clients of '{name}' keep nothing "
                 f"({right}); 'kill: client' stops the whole load generator"
             )
+
+
+def check_coordinator(names: Iterable[str], needed: bool) -> None:
+    """Raises ValueError if something is to happen to the coordinator, but a scheme has none."""
+    without = [name for name in names if needed and not schemes.get(name).coordinated]
+    if without:
+        able = [scheme.name for scheme in schemes.all_schemes() if scheme.coordinated]
+        raise ValueError(
+            f"an event is about the coordinator, but '{without[0]}' has none "
+            f"(schemes that do: {', '.join(able)})"
+        )
 
 
 def check_names(found: Iterable[str], known: Sequence[str], what: str) -> None:
@@ -113,7 +131,7 @@ class _Course:
                 f"{where} is about the link of '{link.node}'; a link is named by the node at its "
                 f"other end: client or {server_names(self._lab)[0]}{other}"
             )
-        check_names([link.node], ("client", *server_names(self._lab)), where)
+        check_names([link.node], ("client", COORDINATOR, *server_names(self._lab)), where)
         for direction in link.directions:
             if link.loss >= 1:
                 self._cut.add((link.node, direction))

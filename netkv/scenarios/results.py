@@ -199,6 +199,12 @@ class RunResult(Result):
     """Popularity, by the distribution, of the keys cached at the end of the measured part."""
     server_load: list[float] = []
     """Operations per second that each server served over the measured part."""
+    keys_per_s: float | None = None
+    """Keys of the reads that were answered, a second; None where a read has one key."""
+    groups_per_read: float | None = None
+    """Servers that a read's keys were of, on average; None where a read has one key."""
+    coordinator_utilization: float | None = None
+    """Share of the time that a worker of the coordinator was busy; None if there is none."""
     completed_ops: int = 0
     lost_ops: int = 0
     retries: int = 0

@@ -204,7 +204,7 @@ class DrivenRun(ABC):
     async def _say_bye(self) -> None:
         """Lets the clients tell the controller that they end, where the scheme wants that."""
         rack = self.rack
-        if rack.scheme.client_role == "plain" or not rack.running["client"]:
+        if not rack.scheme.client_keeps or not rack.running["client"]:
             return
         await rack.client({"do": "phase", "name": "end"})
         deadline = self._clock.now() + _BYE_TIMEOUT

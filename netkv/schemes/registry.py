@@ -6,18 +6,23 @@ its control plane. Everything else (partitioning, forwarding, request path, supe
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
-from netkv.errors import UsageError, suggest
+from netkv.errors import NetkvError, UsageError, suggest
+from netkv.schemes import multiget
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+
+
+def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (all alike)
+    return {}
 
 
 @dataclass(frozen=True)
@@ -32,9 +37,9 @@ class Scheme:
     """File name of the P4 program in `p4/`."""
     server_role: str
     """The protocol role that the server shims play."""
-    client_role: Literal["plain", "farreach"]
+    client_role: Literal["plain", "farreach", "netmc", "climc", "coordimc"]
     """The protocol role that the clients play: `plain` ones only ask, those of `farreach` preserve
-    what only the switch has (docs/farreach.md)."""
+    what only the switch has (docs/farreach.md); the others send multigets."""
     caches: bool
     """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
     paper: str
@@ -51,21 +56,37 @@ class Scheme:
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
     one_switch: bool = False
     """Whether it is made for a single switch."""
+    defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
+    """Macros with which the program is compiled for a lab: what is fixed at build time."""
     needs: Callable[[LabSpec], None] | None = None
     """What else it needs of a lab: raises `UsageError`."""
+    multigets: bool = False
+    """Whether a request may be for several keys of different servers, which own keys by the hash
+    modulo their number, and keys may be of 4 to 64 bytes."""
+    coordinated: bool = False
+    """Whether requests go to a coordinator, a host of its own."""
 
     @property
     def client_keeps(self) -> bool:
         """Whether clients keep records that only the switch has."""
-        return self.client_role != "plain"
+        return self.client_role == "farreach"
 
     @property
     def program_path(self) -> Path:
         """The P4 source of the scheme."""
         return resources.path("p4") / self.program
 
-    def check(self, lab: LabSpec) -> None:
-        """Raises `UsageError` for a lab that the scheme cannot run in."""
+    def compile(self, lab: LabSpec) -> bytes:
+        """The bundle of the program for a lab; raises `NetkvError` with the compiler's report."""
+        return compile_program(self.program_path, self.defines(lab))
+
+    def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
+        """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+        if self.multigets:
+            multiget.check(self.name, lab, workload)
+        else:
+            able = [each.name for each in all_schemes() if each.multigets]
+            multiget.check_single(self.name, able, workload)
         if self.one_switch and lab.topology.kind != "rack":
             raise UsageError(
                 f"The scheme '{self.name}' is made for one switch: 'lab.topology.kind' must be "
@@ -83,6 +104,19 @@ class Scheme:
             f"The scheme '{self.name}' runs on switches of {most}, but 'lab.pipelines' is "
             f"{lab.pipelines}.\n  Schemes that run on {lab.pipelines}: {', '.join(able) or 'none'}."
         )
+
+
+def compile_program(program: Path, defines: Mapping[str, str]) -> bytes:
+    """The bundle of a program, the includes of `p4/` at hand.
+
+    Raises `NetkvError` with the compiler's report.
+    """
+    from netkv import _engine
+
+    try:
+        return _engine.compile_p4(str(program), [str(resources.path("p4"))], dict(defines))
+    except _engine.CompileError as error:
+        raise NetkvError(str(error)) from error
 
 
 # Control planes are imported late: listing schemes must not need them and what they need.
@@ -134,6 +168,16 @@ def _farreach(spec: RackSpec, topology: Topology) -> ControlPlane:
         collect_patience=round(options.collect_patience * lab.scale),
     )
     return FarReach(topology, options)
+
+
+def _netmc(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.control.netmc import NetMc
+
+    return NetMc(topology, spec.lab.servers)
+
+
+def _netmc_defines(lab: LabSpec) -> Mapping[str, str]:
+    return {"NETMC_SERVERS": str(min(lab.servers, multiget.MOST_SERVERS))}
 
 
 def _netcache_needs(lab: LabSpec) -> None:
@@ -209,6 +253,48 @@ _SCHEMES = {
             one_switch=True,
             needs=_farreach_needs,
         ),
+        Scheme(
+            name="netmc",
+            title="NetMC",
+            program="netmc.p4",
+            server_role="multiget",
+            client_role="netmc",
+            caches=False,
+            paper="Bang and Kim, Network-Accelerated Multiget Coordination",
+            summary="The switch splits a multiget among the servers, the client gathers replies.",
+            control_plane=_netmc,
+            max_pipelines=4,
+            one_switch=True,
+            defines=_netmc_defines,
+            multigets=True,
+        ),
+        Scheme(
+            name="climc",
+            title="CliMC",
+            program="nocache.p4",
+            server_role="multiget",
+            client_role="climc",
+            caches=False,
+            paper="Baseline of NetMC: Redis, Memcached and RocksDB work like that",
+            summary="The client splits a multiget among the servers and gathers replies.",
+            control_plane=_nocache,
+            max_pipelines=4,
+            multigets=True,
+        ),
+        Scheme(
+            name="coordimc",
+            title="CoordiMC",
+            program="nocache.p4",
+            server_role="multiget",
+            client_role="coordimc",
+            caches=False,
+            paper="Baseline of NetMC: Cassandra, DynamoDB and MongoDB work like that",
+            summary="A coordinator splits a multiget among the servers and gathers replies.",
+            control_plane=_nocache,
+            max_pipelines=4,
+            multigets=True,
+            coordinated=True,
+        ),
     )
 }
 
@@ -231,5 +317,5 @@ def get(name: str) -> Scheme:
 def of(spec: RackSpec) -> Scheme:
     """The scheme of a rack; raises `UsageError` if there is none or it cannot run there."""
     scheme = get(spec.scheme)
-    scheme.check(spec.lab)
+    scheme.check(spec.lab, spec.workload)
     return scheme

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from netkv import schemes
 from netkv.control import network
 from netkv.control.network import Network
 from netkv.errors import UsageError
@@ -17,15 +18,24 @@ def lay_out(spec: RackSpec) -> Network:
     """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
     lab = spec.lab
     topology = lab.topology
-    hosts = {"clients": lab.clients, "servers": lab.servers}
+    clients, servers = lab.clients, lab.servers
+    coordinator = schemes.get(spec.scheme).coordinated
     try:
         match topology.kind:
             case "rack":
-                return network.rack(**hosts)
+                return network.rack(clients=clients, servers=servers, coordinator=coordinator)
             case "racks":
-                return network.racks(topology.racks, **hosts)
+                return network.racks(
+                    topology.racks, clients=clients, servers=servers, coordinator=coordinator
+                )
             case "spine-leaf":
-                return network.spine_leaf(topology.layers, topology.switches, **hosts)
+                return network.spine_leaf(
+                    topology.layers,
+                    topology.switches,
+                    clients=clients,
+                    servers=servers,
+                    coordinator=coordinator,
+                )
     except ValueError as error:
         raise UsageError(f"This topology cannot be: {error}") from error
 
@@ -59,11 +69,15 @@ def rack_config(
         }
         for link in network.links
     ]
+    if (middle := network.coordinator) is not None:
+        there = [numbers[middle.switch], middle.host.port]
+        links.append({"a": "coordinator", "b": {"switch": there}, "model": client_link})
     switch = profile.switch
     return {
         "seed": spec.seed,
         "load": load_config(spec, scheme.client_role),
         "client": _host(profile.client, scale),
+        "coordinator": _coordinator(spec, profile) if scheme.coordinated else None,
         "servers": {
             "scheme": scheme.server_role,
             "count": lab.servers,
@@ -71,10 +85,12 @@ def rack_config(
             "value_size": size if isinstance(size, int) else size.model_dump(),
             "service_rate": lab.service_rate,
             "queue_limit": lab.queue_limit,
+            "key_size": spec.workload.key_size,
             "host": _host(server, scale)
             | ({"queue_limit": lab.host_queue} if lab.host_queue else {}),
             "store": {
                 "get": store.get.scaled(scale),
+                "next_get": store.next_get.scaled(scale) if store.next_get else None,
                 "warm_get": store.warm_get.scaled(scale) if store.warm_get else None,
                 "warm_records": store.warm_records,
                 "put": store.put.scaled(scale),
@@ -109,8 +125,17 @@ def _host(model: HostModel, scale: float) -> dict[str, Any]:
         "cores": model.cores,
         "receive": model.receive.scaled(scale),
         "send": model.send.scaled(scale),
+        "per_key_s": model.per_key * 1e-6 * scale,
+        "per_byte_s": model.per_byte * 1e-6 * scale,
         "queue_limit": model.queue,
     }
+
+
+def _coordinator(spec: RackSpec, profile: Profile) -> dict[str, Any]:
+    lab = spec.lab
+    model = profile.coordinator or profile.client
+    host = _host(model, lab.scale) | {"cores": lab.coordinator_workers}
+    return {"host": host, "limit": lab.coordinator_queue}
 
 
 def _link(model: LinkModel, scale: float) -> dict[str, Any]:

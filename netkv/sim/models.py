@@ -50,6 +50,10 @@ class HostModel(Spec):
     """Of a core, for each frame that comes in."""
     send: Time = Time()
     """Of a core, for each frame that goes out."""
+    per_key: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Of a core, for each key of a multiget in a frame that comes in or goes out."""
+    per_byte: Annotated[float, Field(ge=0, le=1e6)] = 0.0
+    """Of a core, for each byte of such a frame."""
     queue: Count = 4096
     """Frames that wait for a core before further ones are dropped."""
 
@@ -58,6 +62,8 @@ class StoreModel(Spec):
     """What each operation costs a server beside its frames."""
 
     get: Time = Time()
+    next_get: Time | None = None
+    """Each key of a multiget but the first; None: it costs as much as a read."""
     warm_get: Time | None = None
     """A read of a record that the store has at hand; None: it costs as much as any."""
     warm_records: Annotated[int, Field(ge=0, le=1 << 20)] = 0
@@ -130,5 +136,7 @@ class Profile(Spec):
     """Between two switches."""
     switch: SwitchModel
     control: ControlModel
+    coordinator: HostModel | None = None
+    """Of multigets; its cores are `lab.coordinator_workers`. None: as a client's."""
     backends: dict[str, StoreModel] = Field(default_factory=dict)
     """What operations cost on other storage back ends (`lab.backend`), as far as they are known."""

@@ -90,25 +90,46 @@ _PROFILES: dict[str, Profile] = {
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
     ),
-    # NetMC, section V: five servers with an in-memory store and clients on Mellanox VMA (kernel
-    # bypass): about a microsecond of a core for a packet sent or received.
+    # NetMC, sections IV and V-A: nodes of 10 cores and a 100 Gbit/s NIC, stores in memory, VMA. A
+    # packet through VMA's kernel bypass takes about a microsecond of a core, in or out (NVIDIA's
+    # sockperf figures: 1.1 us one way, and 1 to 2 million small packets a second and core); a look
+    # into a hash table that does not fit the caches takes 0.1 to 0.3 us (TommyDS's benchmark). What
+    # a packet, a key and a byte cost is calibrated on two points of the paper
+    # (docs/netmc-evaluation.md).
     "netmc-testbed": Profile(
-        title="NetMC's testbed: Tofino, stores in memory, VMA clients",
-        client=HostModel(cores=4, receive=constant(1), send=constant(1), queue=65_536),
-        server=ServerModel(
-            cores=1,
-            receive=constant(1),
-            send=constant(1),
-            get=constant(1),
-            put=constant(1),
-            delete=constant(1),
-            queue=2048,
+        title="NetMC's testbed: Tofino, stores in memory or Redis, VMA",
+        client=HostModel(
+            receive=constant(1.0), send=constant(1.0), per_key=0.1, per_byte=0.0005, queue=65_536
         ),
-        client_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
-        server_link=LinkModel(bandwidth_gbps=40, delay=1, queue_kib=2048),
+        coordinator=HostModel(
+            receive=constant(1.0), send=constant(1.0), per_key=0.1, per_byte=0.0005, queue=65_536
+        ),
+        server=ServerModel(
+            receive=constant(1.0),
+            send=constant(1.0),
+            per_key=0.1,
+            per_byte=0.0005,
+            get=constant(1.0),
+            next_get=constant(0.3),
+            put=constant(1.0),
+            delete=constant(1.0),
+            queue=65_536,
+        ),
+        client_link=LinkModel(bandwidth_gbps=100, delay=0.6, queue_kib=65_536),
+        server_link=LinkModel(bandwidth_gbps=100, delay=0.6, queue_kib=8192),
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
+        # A command to a local redis-server: 5 us for the way there and back, and little for each
+        # further key of an MGET.
+        backends={
+            "redis": StoreModel(
+                get=constant(5.0),
+                next_get=constant(0.5),
+                put=constant(5.0),
+                delete=constant(5.0),
+            )
+        },
     ),
     # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
     # calibrate' measured it on the machine that netkv is developed on (medians of four times).

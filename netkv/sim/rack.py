@@ -14,14 +14,14 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab.cabling import partitions
+from netkv.lab.cabling import COORDINATOR, partitions
 from netkv.lab.process import NodeError
 from netkv.lab.report import EventKind, RackEvent, RackSample
-from netkv.lab.sampling import ServerCounts, client_sample
+from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
@@ -76,11 +76,11 @@ class SimRack:
         """
         self.spec = spec
         self.profile = profile or profiles.get(spec.lab.profile)
+        self._scheme = scheme or schemes.of(spec)
         self.network: Network = config.lay_out(spec)
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None
         self.program_hash = ""
-        self._scheme = scheme or schemes.of(spec)
         self._on_event = on_event
         self._on_write = on_write
         self._watched: tuple[list[bytes], int] | None = None
@@ -88,6 +88,7 @@ class SimRack:
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
         self._counts = ServerCounts(spec.lab.servers)
+        self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
         self._control_bytes = [0] * len(self.network.switches)
         """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
@@ -122,7 +123,9 @@ class SimRack:
     def nodes(self) -> tuple[str, ...]:
         """All nodes, running or not."""
         count = len(self._partitions)
-        return (*self.switches, *(f"servers-{i}" for i in range(count)), "client", "controller")
+        coordinator = (COORDINATOR,) if self._scheme.coordinated else ()
+        servers = (f"servers-{i}" for i in range(count))
+        return (*self.switches, *servers, *coordinator, "client", "controller")
 
     @property
     def running(self) -> dict[str, bool]:
@@ -131,15 +134,7 @@ class SimRack:
 
     async def compile(self) -> None:
         """Compiles the scheme's program; raises `NetkvError` with the compiler's report."""
-        from netkv import _engine
-
-        try:
-            bundle = await asyncio.to_thread(
-                _engine.compile_p4, str(self._scheme.program_path), [str(resources.path("p4"))]
-            )
-        except _engine.CompileError as error:
-            raise NetkvError(f"{error}") from error
-        self.take_program(bundle)
+        self.take_program(await asyncio.to_thread(self._scheme.compile, self.spec.lab))
 
     def take_program(self, bundle: bytes) -> None:
         """Takes a program that is compiled already, in place of `compile`."""
@@ -268,6 +263,9 @@ class SimRack:
                 if switch not in self._down:
                     self._engines[number].load(self._bundle)
                     self._controllers[number].replace()
+        elif name == COORDINATOR:
+            simulation.start_coordinator()
+            self._coordinator_counts.forget()
         else:
             for server in self._servers_of(name):
                 simulation.start_server(server, keep_storage)
@@ -293,6 +291,8 @@ class SimRack:
             self._steps_left = None
             for controller in self._controllers:
                 controller.die()
+        elif name == COORDINATOR:
+            simulation.stop_coordinator()
         else:
             for server in self._servers_of(name):
                 simulation.stop_server(server)
@@ -321,6 +321,8 @@ class SimRack:
         if name == "client":
             for client in range(1, self.spec.lab.clients + 1):
                 self._simulation.impair("client", client, *ways)
+        elif name == COORDINATOR:
+            self._simulation.impair("coordinator", 0, *ways)
         else:
             for server in self._servers_of(name):
                 self._simulation.impair("server", server, *ways)
@@ -404,6 +406,7 @@ class SimRack:
             cached=sum(len(controller.cached_keys()) for controller in self._controllers),
             server_statistics=counts,
             client_statistics=client,
+            coordinator=self._coordinator_counts.take(statistics["coordinator"], interval),
         )
 
     def cached_keys(self) -> set[bytes]:

@@ -52,6 +52,11 @@ class Tables:
             if pipeline == 0:  # clones are made between the pipelines, once for all
                 self._switch.insert_clone_session(write.session, [(write.port, 0)])
             return
+        if isinstance(write, base.MulticastGroup):
+            if pipeline == 0:  # so are multicast copies
+                replicas = [(port, 0) for port in write.ports]
+                self._switch.insert_multicast_group(write.group, replicas)
+            return
         table = self._schema.tables.named(write.table)
         switch = self._switch
         match write:

@@ -21,7 +21,9 @@ from netkv import schemes
 from netkv.control.messages import MAX_CACHED_BYTES
 from netkv.lab.spec import (
     ClosedLoop,
+    HeavyTail,
     LabSpec,
+    MultigetSize,
     Poisson,
     RackSpec,
     Shift,
@@ -203,10 +205,31 @@ def _with_what_came_later(dice: Dice, case: Case, most: int) -> Case:
     if dice.chance(0.5):
         update["sample_rate"] = dice.scale(0.2, 1.0)
     lab = case.rack.lab.model_copy(update=update)
+    rack = case.rack.model_copy(update={"lab": lab})
+    if schemes.get(rack.scheme).multigets:
+        rack = _with_multigets(dice, rack)
     return case.model_copy(
         update={
-            "rack": case.rack.model_copy(update={"lab": lab}),
+            "rack": rack,
             "profile": case.profile.model_copy(update={"switch": switch}),
+        }
+    )
+
+
+def _with_multigets(dice: Dice, rack: RackSpec) -> RackSpec:
+    """Reads of several keys, of which each must be right: some fit a packet, some do not."""
+    low = dice.count(1, 16)
+    drawn = MultigetSize(min=low, max=dice.count(low, 48))
+    size = dice.one((2, 8, 16, drawn, HeavyTail(mean=8.6), None))
+    workload = {"multiget": size, "key_size": dice.one((4, 8, 15, 16, 17, 40, 64))}
+    lab = {
+        "coordinator_workers": dice.count(1, 4),
+        "coordinator_queue": dice.scale_count(4, 4096),
+    }
+    return rack.model_copy(
+        update={
+            "workload": rack.workload.model_copy(update=workload),
+            "lab": rack.lab.model_copy(update=lab),
         }
     )
 
@@ -233,7 +256,14 @@ def _faults(
     if not possible:
         return ()
     events = faults.random_schedule(
-        seed, duration, rack.lab, possible, every=every, last=last, storage="kept"
+        seed,
+        duration,
+        rack.lab,
+        possible,
+        every=every,
+        last=last,
+        storage="kept",
+        coordinator=schemes.get(rack.scheme).coordinated,
     )
     switches = tuple(plan.name for plan in config.lay_out(rack).switches)
     found: list[Fault] = []

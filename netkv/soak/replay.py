@@ -108,7 +108,9 @@ class _Watched:
         self._say(round(now * 1e9), f"** {what}")
 
     def _on_write(self, switch: str, write: base.TableWrite, error: str) -> None:
-        if self.key is None or isinstance(write, base.SetDefault | base.CloneSession):
+        if self.key is None or isinstance(
+            write, base.SetDefault | base.CloneSession | base.MulticastGroup
+        ):
             return
         if write.match.get("key") != int.from_bytes(self.key):
             return

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from netkv import resources, schemes
+from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError
 from netkv.lab.report import RackEvent
@@ -91,7 +91,7 @@ class _Run:
         self._hooks = hooks
         scheme = scheme or schemes.of(case.rack)
         program = case.program or scheme.program_path
-        self._bundle = _compiled(program)
+        self._bundle = _compiled(program, tuple(scheme.defines(case.rack.lab).items()))
         self._rack = SimRack(
             case.rack,
             profile=case.profile,
@@ -224,7 +224,7 @@ class _Run:
 
     def _say_bye(self) -> None:
         """Lets the clients tell the controller that they end, where the scheme wants that."""
-        if self._rack.scheme.client_role != "plain":
+        if self._rack.scheme.client_keeps:
             self._rack.command({"do": "phase", "name": "end"})
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
@@ -260,13 +260,8 @@ class _Run:
 
 
 @functools.cache
-def _compiled(program: Path) -> bytes:
-    from netkv import _engine
-
-    try:
-        return _engine.compile_p4(str(program), [str(resources.path("p4"))])
-    except _engine.CompileError as error:
-        raise NetkvError(str(error)) from error
+def _compiled(program: Path, defines: tuple[tuple[str, str], ...]) -> bytes:
+    return schemes.compile_program(program, dict(defines))
 
 
 def _sentence(error: BaseException) -> str:

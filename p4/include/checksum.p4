@@ -5,7 +5,7 @@
 
 control VerifyChecksums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        verify_checksum(hdr.kv.isValid(),
+        verify_checksum(hdr.NETKV_HEADER.isValid(),
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_len, hdr.ipv4.id,
               hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);
@@ -14,7 +14,7 @@ control VerifyChecksums(inout headers_t hdr, inout metadata_t meta) {
 
 control UpdateChecksums(inout headers_t hdr, inout metadata_t meta) {
     apply {
-        update_checksum(hdr.kv.isValid(),
+        update_checksum(hdr.NETKV_HEADER.isValid(),
             { hdr.ipv4.version, hdr.ipv4.ihl, hdr.ipv4.tos, hdr.ipv4.total_len, hdr.ipv4.id,
               hdr.ipv4.fragment, hdr.ipv4.ttl, hdr.ipv4.protocol, hdr.ipv4.src, hdr.ipv4.dst },
             hdr.ipv4.checksum, HashAlgorithm.csum16);

@@ -8,7 +8,7 @@ control NetkvDeparser(packet_out packet, in headers_t hdr) {
         packet.emit(hdr.ethernet);
         packet.emit(hdr.ipv4);
         packet.emit(hdr.udp);
-        packet.emit(hdr.kv);
+        packet.emit(hdr.NETKV_HEADER);
 #ifdef NETKV_CACHE
         packet.emit(hdr.mark);
         packet.emit(hdr.value);

@@ -2,6 +2,13 @@
 #ifndef NETKV_HEADERS_P4
 #define NETKV_HEADERS_P4
 
+/* By which a frame is one of netkv's. */
+#ifdef NETKV_NETMC
+#define NETKV_HEADER netmc
+#else
+#define NETKV_HEADER kv
+#endif
+
 header ethernet_t {
     bit<48> dst;
     bit<48> src;

@@ -1,4 +1,4 @@
-/* From the first byte of a frame to its kv header; what follows is payload.
+/* From the first byte of a frame to its kv (or netmc) header; what follows is payload.
  *
  * A program that keeps values in the switch says so before it includes this file:
  *
@@ -8,6 +8,8 @@
  *
  * NETKV_WRITE_BACK: stamp and place are parsed too, and the value of a record that an entry could
  * take. The parser says what part the frame has (meta.role), and which record it brings.
+ *
+ * NETKV_NETMC: the programs of port 5009. Frames of port 5008 are other traffic to them.
  *
  * Every way in which a frame can be wrong ends as a parser error; Check drops it.
  */
@@ -67,10 +69,23 @@ parser NetkvParser(packet_in packet,
     state parse_udp {
         packet.extract(hdr.udp);
         transition select(hdr.udp.dst_port) {
+#ifdef NETKV_NETMC
+            NETMC_PORT: parse_netmc;
+#else
             NETKV_PORT: parse_kv;
+#endif
             default: accept;
         }
     }
+
+#ifdef NETKV_NETMC
+    state parse_netmc {
+        packet.extract(hdr.netmc);
+        verify(hdr.ipv4.total_len == hdr.udp.length + IPV4_BYTES
+               && hdr.udp.length >= UDP_NETMC_BYTES, error.LengthsDisagree);
+        transition accept;
+    }
+#else
 
     state parse_kv {
         packet.extract(hdr.kv);
@@ -258,6 +273,7 @@ parser NetkvParser(packet_in packet,
         verify(false, error.UnknownFormat);
         transition accept;
     }
+#endif
 }
 
 #endif

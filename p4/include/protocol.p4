@@ -8,6 +8,9 @@ const bit<8> PROTOCOL_UDP = 17;
 const bit<16> NETKV_PORT = 5008;
 const bit<32> SERVICE_ADDRESS = 0x0A000064; // 10.0.0.100
 const bit<9> CPU_PORT = 510;
+const bit<9> LOOP_PORT = 508; // in pipeline 0, however many there are
+
+const bit<32> RECIRCULATED = 4; // instance_type
 
 const bit<8> FORMAT = 1;
 
@@ -40,6 +43,7 @@ const bit<8> DROP_NO_ROUTE = 4;
 const bit<8> DROP_FORBIDDEN = 5;
 const bit<8> DROP_CLOSED = 6;
 const bit<8> DROP_LATE = 7;
-const bit<32> DROP_REASONS = 8;
+const bit<8> DROP_NOT_SPLIT = 8;
+const bit<32> DROP_REASONS = 9;
 
 #endif

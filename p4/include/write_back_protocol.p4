@@ -38,6 +38,4 @@ const bit<32> CONTROLLER_ADDRESS = 0x0A000001; // 10.0.0.1
 const bit<48> CONTROLLER_MAC = 16w0x0200 ++ CONTROLLER_ADDRESS;
 const bit<48> SERVICE_MAC = 16w0x0200 ++ SERVICE_ADDRESS;
 
-const bit<9> LOOP_PORT = 508; // in pipeline 0, however many there are
-
 #endif

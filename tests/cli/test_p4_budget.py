@@ -95,6 +95,19 @@ def test_limit_that_is_exceeded_has_a_sentence(netkv: Netkv, tmp_path: Path) -> 
     assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
 
 
+def test_netmcs_switch_takes_what_its_document_says(netkv: Netkv) -> None:
+    """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
+    for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
+        document = estimate(netkv, "-D", f"NETMC_SERVERS={fields}", "p4/netmc.p4")
+        assert document["fits"]
+        ingress, egress = document["ingress"], document["egress"]
+        assert ingress["usage"]["stages"]["used"] == 7
+        assert ingress["usage"]["sram_kib"]["used"] == 112
+        assert ingress["usage"]["phv_bytes"]["used"] == phv
+        assert ingress["actions"] == actions
+        assert ingress["usage"]["arrays"]["used"] == egress["usage"]["arrays"]["used"] == 0
+
+
 def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
     document = estimate(netkv, "p4/netcache.p4")
     assert document["paper"]["scheme"] == "NetCache"

@@ -54,6 +54,46 @@ def test_every_host_is_reached_from_every_switch(network: Network) -> None:
             assert way(network, switch.name, host.host.ip)[-1] == host.name
 
 
+COORDINATED = {
+    "rack": rack(clients=2, servers=5, coordinator=True),
+    "racks": racks(3, clients=2, servers=4, coordinator=True),
+    "spine-leaf": spine_leaf(2, 4, clients=2, servers=8, coordinator=True),
+    "room for one cable more": spine_leaf(2, 199, clients=1, servers=1, coordinator=True),
+}
+
+
+@pytest.mark.parametrize("network", COORDINATED.values(), ids=COORDINATED.keys())
+def test_the_coordinator_has_port_401_at_the_switch_of_client_1(network: Network) -> None:
+    at = network.coordinator
+    assert at is not None
+    assert (at.name, at.host.port, at.host.ip) == ("coordinator", 401, 0x0A000002)
+    assert at.switch == network.hosts[0].switch
+    assert network.switch(at.switch).ports[401] == "coordinator"
+    peers = network.peers()
+    for plan in network.switches:
+        here, hops = plan, 0
+        while here.name != at.switch:
+            assert here.topology.coordinator is not None
+            here = network.switch(peers[here.name, here.topology.coordinator.port][0])
+            hops += 1
+            assert hops <= 4
+        assert here.topology.coordinator == at.host
+    ends = [(link.a, link.a_port) for link in network.links]
+    ends += [(link.b, link.b_port) for link in network.links]
+    assert (at.switch, 401) not in ends
+    assert len(set(ends)) == len(ends)
+
+
+def test_a_coordinator_changes_nothing_for_others() -> None:
+    with_one, without = (racks(3, clients=2, servers=4, coordinator=it) for it in (True, False))
+    assert (with_one.hosts, with_one.links) == (without.hosts, without.links)
+    assert without.coordinator is None
+    for plan, other in zip(with_one.switches, without.switches, strict=True):
+        assert plan.topology.clients == other.topology.clients
+        assert plan.topology.servers == other.topology.servers
+        assert other.topology.coordinator is None
+
+
 @EVERY
 def test_no_port_has_two_cables_and_none_is_the_controllers(network: Network) -> None:
     ends = Counter(
@@ -143,6 +183,8 @@ def test_owner_is_the_server_whose_partition_has_the_hash(servers: int) -> None:
         (lambda: spine_leaf(1, 0, clients=1, servers=1), "0 switches in a layer"),
         (lambda: spine_leaf(1, 1, clients=1, servers=1, client_switches=0), "0 switches for"),
         (lambda: spine_leaf(2, 201, clients=1, servers=1), "room for 200 cables"),
+        (lambda: spine_leaf(2, 200, clients=1, servers=1, coordinator=True), "room for 199 cables"),
+        (lambda: lay_out(["a"], [], ["a"], ["a"], "b"), "'b' is no switch"),
         (lambda: lay_out(["a"], [], ["b"], ["a"]), "'b' is no switch"),
         (lambda: lay_out(["a", "a"], [], ["a"], ["a"]), "Two switches are called 'a'"),
         (lambda: lay_out(["a"], [("a", "a")], ["a"], ["a"]), "back to itself"),

@@ -59,15 +59,15 @@ def controller_port(stf: Stf) -> None:
     stf.expect(CPU_PORT, packet_in(CPU_PORT) + b"echo")
 
 
-def other_traffic(stf: Stf) -> None:
-    """IPv4 that is none of netkv's is routed as it is."""
+def other_traffic(stf: Stf, port: int = 5009) -> None:
+    """IPv4 that is none of netkv's is routed as it is. The program leaves `port` alone."""
     stf.say("another UDP port, another protocol, options, fragments: routed untouched")
     frame = encode(GET, CLIENT_1, CLIENT_2)
-    for offset, value in ((37, 0x91), (23, 6), (14, 0x46), (21, 1), (20, 0x20), (24, 0xEE)):
+    for offset, value in ((37, port & 0xFF), (23, 6), (14, 0x46), (21, 1), (20, 0x20), (24, 0xEE)):
         other = bytearray(frame)
         other[offset] = value
         if offset == 24:  # a wrong checksum is the receiver's business when it is not netkv's
-            other[37] = 0x91
+            other[37] = port & 0xFF
         stf.packet(1, bytes(other))
         stf.expect(2, bytes(other))
     stf.say("a datagram of another service, cut anywhere behind its headers")

@@ -11,6 +11,7 @@ from netkv.control.base import (
     CloneSession,
     InsertEntry,
     MatchValue,
+    MulticastGroup,
     Range,
     SetDefault,
     TableWrite,
@@ -39,6 +40,8 @@ class Stf:
     """The lines of a file, one after the other."""
 
     lines: list[str] = field(default_factory=list)
+    nodes: int = 0
+    """Of the replication engine; each multicast group has one."""
 
     def say(self, text: str) -> None:
         """A comment above what follows."""
@@ -56,6 +59,13 @@ class Stf:
                     self.lines.append(f"setdefault {table} {action}({_arguments(params)})")
                 case CloneSession(_, session, port):
                     self.lines.append(f"mirroring_add {session} {port}")
+                case MulticastGroup(_, group, ports):
+                    self.lines += [
+                        f"mc_mgrp_create {group}",
+                        f"mc_node_create 0 {' '.join(map(str, ports))}",
+                        f"mc_node_associate {group} {self.nodes}",
+                    ]
+                    self.nodes += 1
                 case _:
                     raise TypeError(f"STF has no command for {write}.")
 

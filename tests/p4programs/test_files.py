@@ -9,7 +9,7 @@ from tests.p4programs import write
 HERE = Path(__file__).parent
 
 
-@pytest.mark.parametrize("name", ["nocache", "netcache", "farreach"])
+@pytest.mark.parametrize("name", [program.__name__ for program in write.PROGRAMS])
 def test_packet_test_is_up_to_date_with_its_scenario(name: str) -> None:
     expected = getattr(write, name)()
     assert (HERE / f"{name}.stf").read_text() == expected, (

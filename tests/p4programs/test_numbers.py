@@ -5,15 +5,18 @@ from pathlib import Path
 
 import pytest
 
-from netkv.control import messages, topology
+from netkv.control import messages, netmc, topology
 from netkv.control.messages import Bit, Op, Status
+from tests.p4programs import multiget
 
 ROOT = Path(__file__).parents[2]
 
 
-def p4_numbers() -> dict[str, int]:
+KV_FILES = ("protocol.p4", "cache_protocol.p4", "write_back_protocol.p4")
+
+
+def p4_numbers(files: tuple[str, ...] = KV_FILES) -> dict[str, int]:
     """Every `const bit<N> NAME = NUMBER;` of the shared files."""
-    files = ("protocol.p4", "cache_protocol.p4", "write_back_protocol.p4")
     text = "".join((ROOT / "p4/include" / name).read_text() for name in files)
     found = re.findall(r"^const bit<\d+> (\w+) = (\w+);", text, re.MULTILINE)
     return {name: int(number, 0) for name, number in found}
@@ -59,3 +62,11 @@ def test_p4_has_the_addresses_and_sizes_of_python() -> None:
     assert numbers["CHUNK_BYTES"] == messages.CHUNK_BYTES
     assert numbers["SERVICE_ADDRESS"] == topology.SERVICE_IP
     assert numbers["CPU_PORT"] == topology.CPU_PORT
+
+
+def test_p4_has_the_numbers_of_multiget_frames() -> None:
+    numbers = p4_numbers(("protocol.p4", "netmc_protocol.p4"))
+    assert numbers["NETMC_PORT"] == multiget.PORT
+    assert (numbers["OP_MGET"], numbers["OP_MDELETE"]) == (multiget.MGET, multiget.DELETE)
+    assert numbers["MAX_KEYS"] == 16
+    assert numbers["LOOP_PORT"] == netmc.LOOP_PORT

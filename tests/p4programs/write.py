@@ -1,13 +1,15 @@
-"""Writes nocache.stf, netcache.stf and farreach.stf: `python -m tests.p4programs.write`."""
+"""Writes the STF files of the programs: `python -m tests.p4programs.write`."""
 
 from pathlib import Path
 
 from netkv.control.entries import NetCacheOptions
 from netkv.control.netcache import NetCache
+from netkv.control.netmc import NetMc
 from netkv.control.nocache import NoCache
 from tests.p4programs import (
     caching,
     forwarding,
+    splitting,
     write_back,
     write_back_control,
     write_back_replies,
@@ -80,7 +82,30 @@ def farreach() -> str:
     return stf.text("FarReach: 2 clients at ports 1 and 2, servers 0 to 2 at ports 3, 4 and 4.")
 
 
+def netmc() -> str:
+    """The packet test of p4/netmc.p4, with the 8 SRV fields that it has unless told otherwise."""
+    stf = splitting.SplittingStf(fields=8)
+    stf.write(NetMc(splitting.TOPOLOGY, servers=8).tables())
+    splitting.requests(stf)
+    splitting.not_for_this_switch(stf)
+    splitting.not_splittable(stf)
+    splitting.cut_short_on_the_way(stf)
+    splitting.dropped(stf)
+    splitting.controller_port(stf)
+    forwarding.other_traffic(stf, port=5010)
+    return stf.text("NetMC: clients at ports 1 and 2, servers 0 to 7 at ports 11 to 17.")
+
+
+def netmc_32() -> str:
+    """The packet test of p4/netmc.p4 with NETMC_SERVERS=32."""
+    stf = splitting.SplittingStf(fields=32)
+    stf.write(NetMc(splitting.LARGE_TOPOLOGY, servers=32).tables())
+    splitting.large_racks(stf)
+    return stf.text("NetMC with NETMC_SERVERS=32: servers 0 to 31 at ports 101 to 132.")
+
+
+PROGRAMS = (nocache, netcache, farreach, netmc, netmc_32)
+
 if __name__ == "__main__":
-    (HERE / "nocache.stf").write_text(nocache())
-    (HERE / "netcache.stf").write_text(netcache())
-    (HERE / "farreach.stf").write_text(farreach())
+    for program in PROGRAMS:
+        (HERE / f"{program.__name__}.stf").write_text(program())

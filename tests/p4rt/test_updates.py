@@ -60,6 +60,18 @@ async def test_an_entry_is_modified_where_it_is_and_only_there(
     assert result() == 0
 
 
+async def test_a_multicast_group_leaves_through_all_of_its_ports(
+    write: Write, switch: _engine.Switch
+) -> None:
+    lpm = base.SetDefault(0, "MyIngress.lpm_table", "MyIngress.to_group", {"group": 3})
+    assert await write(lpm) == ""
+    assert switch.process(2, probe()) == []
+    assert await write(base.MulticastGroup(1, group=3, ports=(1, 508))) == ""
+    assert sorted(port for port, _ in switch.process(2, probe())) == [1, 508]
+    assert "multicast group 3 already" in await write(base.MulticastGroup(2, 3, (2,)))
+    assert await write(base.MulticastGroup(3, 4, (2, 2))) != ""
+
+
 async def test_clones_of_a_session_leave_through_its_port(
     write: Write, switch: _engine.Switch
 ) -> None:

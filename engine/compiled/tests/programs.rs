@@ -14,9 +14,15 @@ fn repository() -> PathBuf {
 
 const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
 
+/// `name` is a program's, perhaps with `_` and the SRV fields that it is compiled for.
 fn switch(name: &str, pipelines: usize, kind: ExecutorKind) -> Switch {
-    let path = repository().join(format!("p4/{name}.p4"));
-    let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let (program, fields) = name.split_once('_').unwrap_or((name, ""));
+    let path = repository().join(format!("p4/{program}.p4"));
+    let mut options = Options::default();
+    if !fields.is_empty() {
+        options.defines.push(("NETMC_SERVERS".to_owned(), Some(fields.to_owned())));
+    }
+    let compiled = compile_file(&path, &options).unwrap_or_else(|e| panic!("{e}"));
     let options = SwitchOptions { seed: 1, pipelines };
     netkv_compiled::switch(Arc::new(compiled.program), options, kind).unwrap()
 }
@@ -58,6 +64,30 @@ fn netcache_does_as_documented() {
 fn farreach_does_as_documented() {
     for pipelines in [1, 2, 4] {
         does_as_documented("farreach", pipelines);
+    }
+}
+
+#[test]
+fn netmc_does_as_documented() {
+    for pipelines in [1, 2, 4] {
+        does_as_documented("netmc", pipelines);
+        does_as_documented("netmc_32", pipelines);
+    }
+}
+
+#[test]
+fn netmc_has_1_to_32_srv_fields() {
+    let path = repository().join("p4/netmc.p4");
+    let compiled = |servers: u32| {
+        let defines = vec![("NETMC_SERVERS".to_owned(), Some(servers.to_string()))];
+        compile_file(&path, &Options { defines, ..Options::default() })
+    };
+    for servers in 1..=32 {
+        assert!(compiled(servers).is_ok(), "{servers}");
+    }
+    for servers in [0, 33] {
+        let Err(report) = compiled(servers) else { panic!("{servers} fields are accepted") };
+        assert!(report.to_string().contains("is 1 to 32"), "{report}");
     }
 }
 

@@ -36,7 +36,7 @@ mod _engine {
     #[pymodule_export]
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]
-    use crate::nodes::{ClientNode, ServerNode, SwitchNode};
+    use crate::nodes::{ClientNode, CoordinatorNode, ServerNode, SwitchNode};
     #[pymodule_export]
     use crate::sim::Simulation;
     #[pymodule_export]

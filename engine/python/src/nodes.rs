@@ -1,10 +1,11 @@
-//! The three nodes of a rack, each a thread that holds no Python lock.
+//! The nodes of a rack, each a thread that holds no Python lock.
 
 use std::net::SocketAddrV4;
 use std::time::Duration;
 
 use netkv_rack::client::ClientNode as Client;
-use netkv_rack::config::{ClientConfig, ServerConfig};
+use netkv_rack::config::{ClientConfig, CoordinatorConfig, ServerConfig};
+use netkv_rack::coordinator::CoordinatorNode as Coordinator;
 use netkv_rack::impair::{Direction, Impairment};
 use netkv_rack::server::ServerNode as Server;
 use netkv_rack::store::Store;
@@ -182,6 +183,36 @@ impl ServerNode {
 
     fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         // Detached: the loop holds what is read here while a back end waits for Python.
+        let statistics = py.detach(|| self.0.statistics());
+        json::to_python(py, &statistics)
+    }
+}
+
+/// The coordinator of multigets; see `_engine.pyi`.
+#[pyclass(frozen, module = "netkv._engine")]
+pub struct CoordinatorNode(Coordinator);
+
+#[pymethods]
+impl CoordinatorNode {
+    #[new]
+    fn new(config: &str) -> PyResult<Self> {
+        let config: CoordinatorConfig = parsed(config, "coordinator")?;
+        Coordinator::new(&config).map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn start(&self) -> PyResult<()> {
+        self.0.start().map_err(|error| io_error(&error))
+    }
+
+    fn stop(&self, py: Python<'_>) {
+        py.detach(|| self.0.stop());
+    }
+
+    fn failure(&self) -> Option<String> {
+        self.0.failure()
+    }
+
+    fn statistics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let statistics = py.detach(|| self.0.statistics());
         json::to_python(py, &statistics)
     }

@@ -39,7 +39,10 @@ fn host(name: &str, number: u16) -> PyResult<End> {
     match name {
         "client" => Ok(End::Client(number)),
         "server" => Ok(End::Server(number)),
-        _ => Err(wrong(format!("'{name}' is not a host; it is 'client' or 'server'."))),
+        "coordinator" => Ok(End::Coordinator),
+        _ => Err(wrong(format!(
+            "'{name}' is not a host; it is 'client', 'server' or 'coordinator'."
+        ))),
     }
 }
 
@@ -110,6 +113,14 @@ impl Simulation {
 
     fn slow_server(&mut self, server: u16, factor: f64) -> PyResult<()> {
         self.0.slow_server(server, factor).map_err(wrong)
+    }
+
+    fn stop_coordinator(&mut self) -> PyResult<()> {
+        self.0.stop_coordinator().map_err(wrong)
+    }
+
+    fn start_coordinator(&mut self) -> PyResult<()> {
+        self.0.start_coordinator().map_err(wrong)
     }
 
     fn set_client(&mut self, client: u16, up: bool) -> PyResult<()> {

@@ -46,7 +46,8 @@ impl PythonStore {
                 }
                 PlainCall::Delete => (pyo3::intern!(py, "delete"), py.None().into_bound(py)),
             };
-            let call = [kind.clone().into_any(), PyBytes::new(py, &call.key).into_any(), value];
+            let name = if call.name.is_empty() { &call.key[..] } else { call.name };
+            let call = [kind.clone().into_any(), PyBytes::new(py, name).into_any(), value];
             arguments.append(PyTuple::new(py, call)?)?;
         }
         // Behind the writes: if a back end breaks off in the middle, a write may come again, but

@@ -2,15 +2,18 @@
 
 use std::net::SocketAddrV4;
 
+use netkv_roles::multiget::{self, Architecture, Layout};
 use netkv_roles::{Backoff, Nanos};
 use netkv_workload as workload;
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;
 
+use crate::clients::ClientsConfig;
 use crate::command::Command;
 use crate::generator::nanos;
 use crate::saturation::Saturation;
-use crate::store::Format;
+use crate::shim::ShimConfig;
+use crate::store::{Format, Keying};
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,6 +39,14 @@ pub struct ServerConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
+    /// Bytes of a key; schemes for single keys have 16.
+    #[serde(default = "default_key_size")]
+    pub key_size: usize,
+}
+
+/// Of single keys.
+pub(crate) fn default_key_size() -> usize {
+    16
 }
 
 impl ServerConfig {
@@ -45,13 +56,11 @@ impl ServerConfig {
     }
 
     /// A configuration for each server of this process.
-    pub fn roles(&self, first_request: u32) -> impl Iterator<Item = netkv_roles::ServerConfig> {
-        let scheme = self.scheme.into();
-        self.partitions.iter().map(move |server| netkv_roles::ServerConfig {
-            first_request,
-            service_rate: self.service_rate,
-            service_queue: self.queue_limit,
-            ..netkv_roles::ServerConfig::new(*server, self.servers, scheme)
+    pub fn roles(&self, first_request: u32) -> impl Iterator<Item = ShimConfig> {
+        let layout = Layout::one_rack(self.servers, self.key_size);
+        self.partitions.iter().map(move |&server| {
+            let (rate, queue) = (self.service_rate, self.queue_limit);
+            self.scheme.shim(server, layout, first_request, rate, queue)
         })
     }
 }
@@ -66,24 +75,51 @@ pub enum Scheme {
     NetCache,
     /// Write-back with a switch that caches.
     FarReach,
+    /// Several keys at once.
+    Multiget,
 }
 
 impl Scheme {
     /// What its servers need a store to keep of a record.
     pub fn format(self) -> Format {
         match self {
-            Self::NoCache | Self::NetCache => Format::Plain,
+            Self::NoCache | Self::NetCache | Self::Multiget => Format::Plain,
             Self::FarReach => Format::Sequenced,
         }
     }
-}
 
-impl From<Scheme> for netkv_roles::Scheme {
-    fn from(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::NoCache => Self::Plain,
-            Scheme::NetCache => Self::NetCache,
-            Scheme::FarReach => Self::FarReach,
+    /// What the shim of a server is told.
+    pub fn shim(
+        self,
+        server: u16,
+        layout: Layout,
+        first_request: u32,
+        service_rate: Option<f64>,
+        service_queue: usize,
+    ) -> ShimConfig {
+        let scheme = match self {
+            Self::NoCache => netkv_roles::Scheme::Plain,
+            Self::NetCache => netkv_roles::Scheme::NetCache,
+            Self::FarReach => netkv_roles::Scheme::FarReach,
+            Self::Multiget => {
+                let usual = multiget::ServerConfig::new(server, layout);
+                let config = multiget::ServerConfig { service_rate, service_queue, ..usual };
+                return ShimConfig::Multiget(config);
+            }
+        };
+        ShimConfig::Single(netkv_roles::ServerConfig {
+            first_request,
+            service_rate,
+            service_queue,
+            ..netkv_roles::ServerConfig::new(server, layout.servers, scheme)
+        })
+    }
+
+    /// How its records are named and shared out.
+    pub fn keying(self, key_size: usize) -> Keying {
+        match self {
+            Self::Multiget => Keying::Modulo(key_size),
+            _ => Keying::Ranges,
         }
     }
 }
@@ -97,13 +133,22 @@ pub enum ClientRole {
     Plain,
     /// Write-back: what only the switch has is preserved.
     FarReach,
+    /// Multigets that the switch splits.
+    NetMc,
+    /// Multigets that the client splits.
+    CliMc,
+    /// Multigets that a coordinator splits.
+    CoordiMc,
 }
 
-impl From<ClientRole> for netkv_roles::ClientRole {
-    fn from(role: ClientRole) -> Self {
-        match role {
-            ClientRole::Plain => Self::Plain,
-            ClientRole::FarReach => Self::FarReach,
+impl ClientRole {
+    /// Who splits the requests of several keys; none if there are none.
+    pub fn architecture(self) -> Option<Architecture> {
+        match self {
+            Self::Plain | Self::FarReach => None,
+            Self::NetMc => Some(Architecture::NetMc),
+            Self::CliMc => Some(Architecture::CliMc),
+            Self::CoordiMc => Some(Architecture::CoordiMc),
         }
     }
 }
@@ -125,6 +170,81 @@ impl From<ValueSize> for workload::ValueSize {
             ValueSize::Fixed(size) => Self::Fixed(size),
             ValueSize::Uniform { min, max } => Self::Uniform { min, max },
         }
+    }
+}
+
+/// Keys of a multiget.
+#[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum MultigetSize {
+    /// Always as many.
+    Fixed(usize),
+    /// All numbers from `min` to `max` are equally likely.
+    #[allow(missing_docs)] // the names say it
+    Uniform { min: usize, max: usize },
+    /// Most have few, a few have many.
+    #[allow(missing_docs)] // the name says it
+    HeavyTailed { mean: f64 },
+}
+
+impl From<MultigetSize> for workload::MultigetSize {
+    fn from(size: MultigetSize) -> Self {
+        match size {
+            MultigetSize::Fixed(size) => Self::Fixed(size),
+            MultigetSize::Uniform { min, max } => Self::Uniform { min, max },
+            MultigetSize::HeavyTailed { mean } => Self::HeavyTailed { mean },
+        }
+    }
+}
+
+/// What a coordinator node is told.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoordinatorConfig {
+    /// The node's own UDP address.
+    pub bind: SocketAddrV4,
+    /// The switch's port.
+    pub peer: SocketAddrV4,
+    /// Threads.
+    pub workers: u32,
+    /// Requests under way, over all workers, before further ones are refused.
+    pub limit: usize,
+    /// Servers in the whole rack.
+    pub servers: u16,
+    /// Bytes of a key of the keyspace.
+    pub key_size: usize,
+    /// After that long a request ends with what is there, in seconds.
+    pub deadline_s: f64,
+    /// First retry time-out of its requests to servers, in seconds; it doubles up to eight times
+    /// that.
+    pub retry_s: f64,
+}
+
+impl CoordinatorConfig {
+    /// Configuration of each worker.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a number of workers or a time that cannot be.
+    pub fn roles(&self, first_request: u32) -> Result<Vec<multiget::CoordinatorConfig>, String> {
+        const MOST_WORKERS: u32 = 64;
+        if self.workers == 0 || self.workers > MOST_WORKERS {
+            let workers = self.workers;
+            return Err(format!("'workers' is {workers}; it must be from 1 to {MOST_WORKERS}."));
+        }
+        let initial = nanos("retry_s", self.retry_s)?;
+        let deadline = nanos("deadline_s", self.deadline_s)?;
+        let layout = Layout::one_rack(self.servers, self.key_size);
+        let role = |worker| multiget::CoordinatorConfig {
+            worker,
+            workers: self.workers,
+            first_request,
+            retry: Backoff { initial, cap: 8 * initial },
+            deadline,
+            max_requests: self.limit.div_ceil(self.workers as usize),
+            ..multiget::CoordinatorConfig::new(layout)
+        };
+        Ok((0..self.workers).map(role).collect())
     }
 }
 
@@ -184,7 +304,7 @@ impl LoadConfig {
     /// # Errors
     ///
     /// A sentence about a time or arrivals that cannot be.
-    pub fn role(&self, first_request: u32) -> Result<netkv_roles::ClientConfig, String> {
+    pub fn role(&self, first_request: u32) -> Result<ClientsConfig, String> {
         let arrivals = match self.workload.arrivals {
             Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
             Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => {
@@ -206,7 +326,42 @@ impl LoadConfig {
             max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
         };
-        Ok(config.with_role(self.role.into()))
+        Ok(match (self.role, self.role.architecture()) {
+            (_, Some(architecture)) => ClientsConfig::Multiget(multiget::ClientConfig {
+                load: config,
+                architecture,
+                layout: self.layout(),
+            }),
+            (ClientRole::FarReach, None) => {
+                ClientsConfig::Single(config.with_role(netkv_roles::ClientRole::FarReach))
+            }
+            (_, None) => ClientsConfig::Single(config),
+        })
+    }
+
+    /// Where servers and switches are, as far as multigets have to know.
+    pub fn layout(&self) -> Layout {
+        Layout::one_rack(self.servers, self.workload.key_size)
+    }
+
+    /// Configuration of the only worker of a simulated coordinator.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a time that cannot be.
+    pub fn coordinator(
+        &self,
+        limit: usize,
+        first_request: u32,
+    ) -> Result<multiget::CoordinatorConfig, String> {
+        let initial = nanos("retry_s", self.retry_s)?;
+        Ok(multiget::CoordinatorConfig {
+            first_request,
+            retry: Backoff { initial, cap: 8 * initial },
+            deadline: nanos("deadline_s", self.deadline_s)?,
+            max_requests: limit,
+            ..multiget::CoordinatorConfig::new(self.layout())
+        })
     }
 
     /// Configuration of the only generator of the rack.
@@ -235,6 +390,8 @@ impl LoadConfig {
         workload::WorkloadConfig {
             popularity,
             value_size: spec.value_size.into(),
+            multiget: spec.multiget.map(Into::into),
+            key_size: spec.key_size,
             ..workload::WorkloadConfig::new(spec.keys, mix, self.seed)
         }
     }
@@ -286,6 +443,10 @@ struct WorkloadConfig {
     #[serde(default)]
     deletes: f64,
     value_size: ValueSize,
+    #[serde(default)]
+    multiget: Option<MultigetSize>,
+    #[serde(default = "default_key_size")]
+    key_size: usize,
     arrivals: Arrivals,
     #[serde(default)]
     shift: Option<ShiftConfig>,

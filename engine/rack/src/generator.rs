@@ -2,11 +2,12 @@
 //! It has no I/O, so the live node and the simulator drive the same one.
 
 use netkv_roles::{
-    Actions, Client, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
+    Actions, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
 };
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
+use crate::clients::Clients;
 use crate::command::{Command, PhaseName};
 use crate::config::LoadConfig;
 use crate::sample;
@@ -14,7 +15,7 @@ use crate::saturation::Saturation;
 
 /// A client and what it is at.
 pub struct Generator {
-    client: Client,
+    client: Clients,
     /// What it wants sent; whoever drives it takes that.
     actions: Actions,
     phase: PhaseName,
@@ -77,7 +78,7 @@ impl Generator {
         let workload = Workload::new(config.workload())?;
         let shifts = config.shifts()?;
         Ok(Self {
-            client: Client::new(role, workload)?,
+            client: Clients::new(role, workload)?,
             actions: Actions::new(),
             phase: PhaseName::Idle,
             sampled_at: now,

@@ -9,9 +9,11 @@
 
 pub mod applied;
 pub mod client;
+pub mod clients;
 pub mod clock;
 mod command;
 pub mod config;
+pub mod coordinator;
 mod counters;
 pub mod echo;
 mod fabric;
@@ -23,6 +25,7 @@ mod sample;
 mod saturation;
 pub mod sequenced;
 pub mod server;
+pub mod shim;
 pub mod sim;
 pub mod store;
 pub mod switch;

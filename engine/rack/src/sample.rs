@@ -4,10 +4,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use netkv_roles::{
-    Client, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
-};
+use netkv_roles::{ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
+
+use crate::clients::Clients;
 
 /// A sample of `interval`; `verified` once a verification is over.
 pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyReport>) -> Value {
@@ -18,6 +18,9 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
         "completed": counts.completed,
         "reads": counts.reads,
         "writes": counts.writes,
+        "keys_read": counts.keys_read,
+        "groups": counts.groups,
+        "missing_groups": counts.missing_groups,
         "hits": counts.hits,
         "retries": counts.retries,
         "lost": counts.lost,
@@ -55,7 +58,7 @@ pub fn add_preserved(document: &mut Value, most: u64, preserved: Preserved) {
 }
 
 /// What is known of the history of all operations so far, for [`add_history`].
-pub fn history(client: &Client) -> Option<(Summary, Vec<Violation>)> {
+pub fn history(client: &Clients) -> Option<(Summary, Vec<Violation>)> {
     client.history().map(|summary| (summary, client.violations()))
 }
 

@@ -7,14 +7,15 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, Server};
-use netkv_wire::{ETHERNET_LEN, FrameView};
+use netkv_roles::Actions;
+use netkv_wire::{ETHERNET_LEN, IPV4_LEN};
 use netkv_workload::MAX_KEYS;
 use serde_json::{Map, Value, json};
 
 use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::counters;
+use crate::shim::Shim;
 use crate::store::{Batch, DataSet, MemoryStore, Store};
 use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
@@ -35,7 +36,7 @@ pub const MOST_SLOW: f64 = 1e6;
 
 struct Shared {
     /// The loop has them during a round.
-    servers: Mutex<Vec<Server>>,
+    servers: Mutex<Vec<Shim>>,
     counters: Counters,
 }
 
@@ -105,13 +106,13 @@ impl ServerNode {
             servers: self.config.servers,
             partitions: self.config.partitions.clone(),
             format: self.config.scheme.format(),
+            keying: self.config.scheme.keying(self.config.key_size),
         };
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();
         let roles = self.config.roles(clock::first_request());
         *lock(&self.shared.servers) = roles
-            .map(|role| netkv_roles::ServerConfig { epoch: clock::epoch(), ..role })
-            .map(|role| Server::restore(role, now, store.applied()))
+            .map(|role| Shim::restore(role.with_epoch(clock::epoch()), now, store.applied()))
             .collect();
         let shared = Arc::clone(&self.shared);
         self.worker.start(
@@ -157,7 +158,7 @@ impl ServerNode {
     pub fn statistics(&self) -> Value {
         let servers: Map<String, Value> = lock(&self.shared.servers)
             .iter()
-            .map(|server| (server.config().server.to_string(), counts_of(server)))
+            .map(|server| (server.index().to_string(), server.counts()))
             .collect();
         let mut document = Map::new();
         for (name, count) in self.shared.counters.read() {
@@ -169,36 +170,6 @@ impl ServerNode {
         document.insert("servers".to_owned(), Value::Object(servers));
         Value::Object(document)
     }
-}
-
-/// Counts of a server as samples have them.
-pub(crate) fn counts_of(server: &Server) -> Value {
-    let stats = server.stats();
-    json!({
-        "served": stats.served,
-        "reads": stats.reads,
-        "writes": stats.writes,
-        "deletes": stats.deletes,
-        "dropped": stats.dropped,
-        "overloaded": stats.overloaded,
-        "duplicates": stats.duplicates,
-        "late": stats.late,
-        "malformed": stats.malformed,
-        "wrong_partition": stats.wrong_partition,
-        "unexpected": stats.unexpected,
-        "slow_writes": stats.slow_writes,
-        "updates": stats.updates,
-        "retries": stats.retries,
-        "failures": stats.failures,
-        "offers": stats.offers,
-        "restored": stats.restored,
-        "guarded": stats.guarded,
-        "unknown": stats.unknown,
-        "dropped_tombstones": stats.dropped_tombstones,
-        "tombstones": server.tombstones(),
-        "cached_keys": server.cached_keys(),
-        "busy_keys": server.busy_keys(),
-    })
 }
 
 /// What the thread owns.
@@ -252,13 +223,13 @@ impl<'a> Loop<'a> {
                 self.frames(&mut servers)?;
             }
             self.storage(&mut servers)?;
-            deadline = servers.iter().filter_map(Server::deadline).min();
+            deadline = servers.iter().filter_map(Shim::deadline).min();
             drop(servers);
             self.send();
         }
     }
 
-    fn timers(&mut self, servers: &mut [Server]) {
+    fn timers(&mut self, servers: &mut [Shim]) {
         let now = clock::now();
         for (at, server) in servers.iter_mut().enumerate() {
             if server.deadline().is_some_and(|deadline| deadline <= now) {
@@ -268,7 +239,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn frames(&mut self, servers: &mut [Server]) -> io::Result<()> {
+    fn frames(&mut self, servers: &mut [Shim]) -> io::Result<()> {
         let counters = &self.shared.counters;
         counters.received.add(self.received.fill(self.socket)? as u64);
         let now = clock::now();
@@ -278,11 +249,11 @@ impl<'a> Loop<'a> {
                 continue;
             };
             let addressed = server_of(frame)
-                .and_then(|index| servers.iter().position(|it| it.config().server == index));
+                .and_then(|index| servers.iter().position(|it| it.index() == index));
             if let Some(at) = addressed {
                 servers[at].on_frame(now, frame, &mut self.actions);
                 gather(at, &mut self.actions, &mut self.batch);
-            } else if FrameView::parse(frame).is_ok() {
+            } else if is_udp(frame) {
                 counters.misrouted.add(1);
             } else {
                 counters.malformed.add(1);
@@ -292,7 +263,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Does the storage calls, and those that come of their results.
-    fn storage(&mut self, servers: &mut [Server]) -> io::Result<()> {
+    fn storage(&mut self, servers: &mut [Shim]) -> io::Result<()> {
         let mut next = Batch::default();
         while !self.batch.is_empty() {
             self.shared.counters.batches.add(1);
@@ -327,6 +298,11 @@ impl<'a> Loop<'a> {
 fn gather(at: usize, actions: &mut Actions, batch: &mut Batch) {
     actions.calls().for_each(|call| batch.push(at, &call));
     actions.clear_calls();
+}
+
+/// Whether it is a frame that a host may get at all.
+fn is_udp(frame: &[u8]) -> bool {
+    frame.len() > ETHERNET_LEN + IPV4_LEN && frame[ETHERNET_LEN] == 0x45
 }
 
 /// Index of the server that a frame is addressed to, by its IPv4 destination.

@@ -1,8 +1,8 @@
 //! Where servers keep their records: the interface of a back end, and the data set it starts with.
 
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
-use netkv_wire::{Key, Sequence, partition};
-use netkv_workload::{ValueSize, key_of};
+use netkv_wire::{Key, Sequence, multiget, partition};
+use netkv_workload::{ValueSize, key_of, wire_key};
 
 pub use netkv_roles::MemoryStore;
 
@@ -19,7 +19,8 @@ struct Call {
     id: CallId,
     op: StoreOp,
     key: Key,
-    value: (usize, usize),
+    /// Where the name and the value are in the bytes: the one begins, the other begins, both end.
+    parts: (usize, usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
 }
@@ -29,16 +30,18 @@ impl Batch {
     pub fn push(&mut self, server: usize, call: &StoreCall<'_>) {
         let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
+        self.bytes.extend_from_slice(call.name);
+        let middle = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
-        let value = (start, self.bytes.len());
-        self.calls.push(Call { server, id, op, key, value, origin, sequence });
+        let parts = (start, middle, self.bytes.len());
+        self.calls.push(Call { server, id, op, key, parts, origin, sequence });
     }
 
     /// The server of a call, and the call.
     pub fn get(&self, index: usize) -> (usize, StoreCall<'_>) {
-        let Call { server, id, op, key, value, origin, sequence } = self.calls[index];
-        let value = &self.bytes[value.0..value.1];
-        (server, StoreCall { id, op, key, value, origin, sequence })
+        let Call { server, id, op, key, parts, origin, sequence } = self.calls[index];
+        let (name, value) = (&self.bytes[parts.0..parts.1], &self.bytes[parts.1..parts.2]);
+        (server, StoreCall { id, op, key, name, value, origin, sequence })
     }
 
     /// All calls in order.
@@ -135,6 +138,31 @@ pub struct DataSet {
     pub partitions: Vec<u16>,
     /// What is kept of each.
     pub format: Format,
+    /// Which keys they have, and who owns them.
+    pub keying: Keying,
+}
+
+/// How records are named and shared out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keying {
+    /// Keys of 16 bytes, a range of the hash for each server.
+    Ranges,
+    /// Keys of so many bytes, the hash modulo the number of servers: as multigets want it.
+    Modulo(usize),
+}
+
+impl Keying {
+    /// Calls `take` with what a record of the keyspace is stored under (empty: its key) and with
+    /// its owner.
+    fn record<T>(self, id: u64, servers: u16, take: impl FnOnce(&[u8], u16) -> T) -> T {
+        match self {
+            Self::Ranges => take(&[], partition(&key_of(id), servers)),
+            Self::Modulo(size) => {
+                let name = wire_key(id, size);
+                take(name.as_bytes(), multiget::owner(name.as_bytes(), servers))
+            }
+        }
+    }
 }
 
 /// Says in a store that its data set is complete, and which one it is. Servers keep clients away
@@ -177,12 +205,15 @@ impl DataSet {
         let mut batch = Batch::default();
         let mut value = vec![0; netkv_workload::MAX_VALUE_SIZE];
         for id in 0..self.keys {
-            let key = key_of(id);
-            if self.partitions.contains(&partition(&key, self.servers)) {
-                let value = &mut value[..self.value_size.initial(id)];
-                initial_value(&key, value);
-                batch.push(0, &StoreCall { op: StoreOp::Put, value, ..StoreCall::get(0, key) });
-            }
+            self.keying.record(id, self.servers, |name, owner| {
+                if self.partitions.contains(&owner) {
+                    let key = key_of(id);
+                    let value = &mut value[..self.value_size.initial(id)];
+                    initial_value(&key, value);
+                    let call = StoreCall { name, ..StoreCall::get(0, key) };
+                    batch.push(0, &StoreCall { op: StoreOp::Put, value, ..call });
+                }
+            });
             if batch.len() >= LOAD_BATCH {
                 store.execute(&batch, &mut |_, _| {})?;
                 batch.clear();
@@ -200,7 +231,13 @@ impl DataSet {
             Format::Plain => "",
             Format::Sequenced => ", with sequence numbers",
         };
-        format!("{keys} keys, values of {value_size:?}, servers {partitions:?} of {servers}{kept}")
+        let named = match self.keying {
+            Keying::Ranges => String::new(),
+            Keying::Modulo(size) => format!(", keys of {size} bytes by hash modulo servers"),
+        };
+        format!(
+            "{keys} keys, values of {value_size:?}, servers {partitions:?} of {servers}{kept}{named}"
+        )
     }
 }
 
@@ -275,7 +312,8 @@ mod tests {
     fn data(keys: u64) -> DataSet {
         let value_size = ValueSize::Uniform { min: 16, max: 200 };
         let partitions = vec![0, 2];
-        DataSet { keys, value_size, servers: 4, partitions, format: Format::Plain }
+        let (format, keying) = (Format::Plain, Keying::Ranges);
+        DataSet { keys, value_size, servers: 4, partitions, format, keying }
     }
 
     #[test]

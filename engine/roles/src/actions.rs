@@ -28,6 +28,9 @@ pub struct StoreCall<'a> {
     pub op: StoreOp,
     /// With which key.
     pub key: Key,
+    /// What a store of plain keys and values keeps the record under; empty if that is the key
+    /// itself. The key alone tells records apart.
+    pub name: &'a [u8],
     /// The value to put; empty otherwise.
     pub value: &'a [u8],
     /// The request that this carries out, if it is a write of a client. The store remembers it
@@ -43,7 +46,8 @@ pub struct StoreCall<'a> {
 impl StoreCall<'_> {
     /// A read of the store for nobody.
     pub const fn get(id: CallId, key: Key) -> Self {
-        Self { id, op: StoreOp::Get, key, value: &[], origin: None, sequence: None }
+        let (name, value): (&[u8], &[u8]) = (&[], &[]);
+        Self { id, op: StoreOp::Get, key, name, value, origin: None, sequence: None }
     }
 }
 
@@ -65,7 +69,8 @@ struct RawCall {
     id: CallId,
     op: StoreOp,
     key: Key,
-    value: (usize, usize),
+    /// Where the name and the value are in the bytes: the one begins, the other begins, both end.
+    parts: (usize, usize, usize),
     origin: Option<Origin>,
     sequence: Option<Sequence>,
 }
@@ -122,7 +127,8 @@ impl Actions {
             id: call.id,
             op: call.op,
             key: call.key,
-            value: &self.bytes[call.value.0..call.value.1],
+            name: &self.bytes[call.parts.0..call.parts.1],
+            value: &self.bytes[call.parts.1..call.parts.2],
             origin: call.origin,
             sequence: call.sequence,
         })
@@ -130,8 +136,15 @@ impl Actions {
 
     /// Adds a frame to send.
     pub fn send(&mut self, message: &Message<'_>) {
+        self.send_written(|bytes| {
+            write_frame(bytes, message);
+        });
+    }
+
+    /// Adds a frame to send, which `write` appends.
+    pub fn send_written(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
         let start = self.bytes.len();
-        write_frame(&mut self.bytes, message);
+        write(&mut self.bytes);
         self.frames.push((start, self.bytes.len()));
     }
 
@@ -139,9 +152,11 @@ impl Actions {
     pub fn call(&mut self, call: &StoreCall<'_>) {
         let StoreCall { id, op, key, origin, sequence, .. } = *call;
         let start = self.bytes.len();
+        self.bytes.extend_from_slice(call.name);
+        let middle = self.bytes.len();
         self.bytes.extend_from_slice(call.value);
-        let value = (start, self.bytes.len());
-        self.calls.push(RawCall { id, op, key, value, origin, sequence });
+        let parts = (start, middle, self.bytes.len());
+        self.calls.push(RawCall { id, op, key, parts, origin, sequence });
     }
 
     /// Adds a read of the store.

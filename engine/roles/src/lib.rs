@@ -13,24 +13,30 @@ use netkv_workload::key_id;
 mod actions;
 mod applied;
 mod client;
+mod load;
 mod memory;
+pub mod multiget;
 mod mutation;
 mod server;
+mod slots;
 mod stats;
 mod timers;
+mod user;
 mod value;
 
 pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
 pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
 pub use applied::{Applied, Block, FORGET, LONGEST_DEADLINE, Origin};
-pub use client::{Client, ClientConfig, ClientRole, Preserved, VerifyReport};
+pub use client::{Client, ClientConfig, ClientRole, Preserved};
+pub use load::VerifyReport;
 pub use memory::MemoryStore;
 #[cfg(feature = "mutations")]
 pub use mutation::Mutation;
 pub use server::{Scheme, Server, ServerConfig, WINDOW};
 pub use stats::{ClientCounts, ClientStats, ServerStats};
 pub use timers::Backoff;
+pub use user::{Completion, Outcome, UserOp};
 pub use value::{fill_value, initial_value, read_writer};
 
 /// Nanoseconds since a moment that the driver chooses.

@@ -41,6 +41,13 @@ pub struct ClientCounts {
     pub reads: u64,
     /// Writes and deletes answered.
     pub writes: u64,
+    /// Keys that answered reads asked for, repeated ones each time (multigets only).
+    pub keys_read: u64,
+    /// Requests that servers get for the operations started: a multiget is one for each key group,
+    /// whoever splits it. Where a coordinator splits, what it is asked (multigets only).
+    pub groups: u64,
+    /// Servers that had not answered when an operation was given up (multigets only).
+    pub missing_groups: u64,
     /// Reads answered by a switch.
     pub hits: u64,
     /// Frames sent again.
@@ -81,6 +88,8 @@ pub struct ServerStats {
     pub served: u64,
     /// Reads among them.
     pub reads: u64,
+    /// Keys that they asked for (multigets only).
+    pub keys_read: u64,
     /// Writes among them.
     pub writes: u64,
     /// Deletes among them.

@@ -12,6 +12,7 @@
 
 mod address;
 mod chunks;
+pub mod multiget;
 mod op;
 mod partition;
 mod stamp;

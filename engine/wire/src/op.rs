@@ -37,6 +37,8 @@ macro_rules! wire_enum {
     };
 }
 
+pub(crate) use wire_enum;
+
 wire_enum! {
     /// What a frame asks or answers. A reply is the code of its request plus 1.
     Op {

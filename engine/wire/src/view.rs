@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::multiget::MULTIGET_PORT;
 use crate::write::ones_complement_sum;
 use crate::{
     ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, Message,
@@ -48,7 +49,11 @@ impl fmt::Display for Malformed {
             Self::Checksum => write!(f, "the IPv4 header checksum is wrong"),
             Self::Lengths => write!(f, "the lengths in the IPv4 and UDP headers do not agree"),
             Self::Port(port) => {
-                write!(f, "the frame goes to UDP port {port}; netkv listens on {NETKV_PORT}")
+                write!(
+                    f,
+                    "the frame goes to UDP port {port}; netkv listens on {NETKV_PORT}, and for \
+                     multigets on {MULTIGET_PORT}"
+                )
             }
             Self::Format(found) => {
                 write!(f, "layout version {found} is unknown; this is version {FORMAT}")
@@ -92,7 +97,7 @@ impl<'a> FrameView<'a> {
         if found < KV_OFFSET + KV_LEN {
             return Err(cut_short(KV_OFFSET + KV_LEN));
         }
-        let (source, destination, end) = check_outer(frame)?;
+        let (source, destination, end) = check_outer(frame, NETKV_PORT)?;
         let kv = &frame[KV_OFFSET..end];
         if kv.len() < KV_LEN {
             return Err(Malformed::CutShort { needed: KV_OFFSET + KV_LEN, found: end });
@@ -221,8 +226,9 @@ impl<'a> FrameView<'a> {
     }
 }
 
-/// Checks Ethernet, IPv4 and UDP; gives the addresses and where the UDP payload ends.
-fn check_outer(frame: &[u8]) -> Result<(Ip, Ip, usize), Malformed> {
+/// Checks Ethernet, IPv4 and UDP of at least 42 bytes; gives the addresses and where the UDP payload
+/// ends.
+pub(crate) fn check_outer(frame: &[u8], own_port: u16) -> Result<(Ip, Ip, usize), Malformed> {
     let ip = &frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
     let udp = &frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
     let fragmented = ip[6] & 0x3f != 0 || ip[7] != 0;
@@ -233,7 +239,7 @@ fn check_outer(frame: &[u8]) -> Result<(Ip, Ip, usize), Malformed> {
         return Err(Malformed::Checksum);
     }
     let port = u16::from_be_bytes([udp[2], udp[3]]);
-    if port != NETKV_PORT {
+    if port != own_port {
         return Err(Malformed::Port(port));
     }
     let ip_len = usize::from(u16::from_be_bytes([ip[2], ip[3]]));

@@ -2,7 +2,7 @@
 
 use crate::{
     ETHERNET_LEN, FORMAT, IPV4_LEN, Ip, KV_LEN, KV_OFFSET, Key, MARK_LEN, Mark, NETKV_PORT, Op,
-    PLACE_LEN, Place, STAMP_LEN, Stamp, Status, UDP_LEN, flags, mac_of, padded,
+    PLACE_LEN, Place, STAMP_LEN, Stamp, Status, flags, mac_of, padded,
 };
 
 /// Everything that a frame says. Build one with [`Message::request`] or
@@ -111,29 +111,11 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
         (Some(_), true) => STAMP_LEN + PLACE_LEN,
     };
     let value_len = padded(message.value.len().max(message.room));
-    let udp_len = UDP_LEN + KV_LEN + mark_len + stamp_len + value_len;
     let start = out.len();
-    out.resize(start + ETHERNET_LEN + IPV4_LEN + udp_len, 0);
+    out.resize(start + KV_OFFSET + KV_LEN + mark_len + stamp_len + value_len, 0);
     let frame = &mut out[start..];
 
-    frame[0..6].copy_from_slice(&mac_of(message.destination));
-    frame[6..12].copy_from_slice(&mac_of(message.source));
-    frame[12..14].copy_from_slice(&[0x08, 0x00]);
-
-    let ip = &mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
-    ip[0] = 0x45;
-    ip[2..4].copy_from_slice(&((IPV4_LEN + udp_len) as u16).to_be_bytes());
-    ip[8] = 64;
-    ip[9] = 17;
-    ip[12..16].copy_from_slice(&message.source);
-    ip[16..20].copy_from_slice(&message.destination);
-    let checksum = !ones_complement_sum(ip);
-    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
-
-    let udp = &mut frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
-    udp[0..2].copy_from_slice(&NETKV_PORT.to_be_bytes());
-    udp[2..4].copy_from_slice(&NETKV_PORT.to_be_bytes());
-    udp[4..6].copy_from_slice(&(udp_len as u16).to_be_bytes());
+    write_outer(frame, message.source, message.destination, NETKV_PORT);
 
     let kv = &mut frame[KV_OFFSET..];
     kv[0] = FORMAT;
@@ -161,6 +143,29 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
     let value = &mut kv[KV_LEN + mark_len + stamp_len..];
     value[..message.value.len()].copy_from_slice(message.value);
     out.len() - start
+}
+
+/// Writes Ethernet, IPv4 and UDP of a whole frame whose first 42 bytes are 0.
+pub(crate) fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
+    let ip_len = frame.len() - ETHERNET_LEN;
+    frame[0..6].copy_from_slice(&mac_of(destination));
+    frame[6..12].copy_from_slice(&mac_of(source));
+    frame[12..14].copy_from_slice(&[0x08, 0x00]);
+
+    let ip = &mut frame[ETHERNET_LEN..ETHERNET_LEN + IPV4_LEN];
+    ip[0] = 0x45;
+    ip[2..4].copy_from_slice(&(ip_len as u16).to_be_bytes());
+    ip[8] = 64;
+    ip[9] = 17;
+    ip[12..16].copy_from_slice(&source);
+    ip[16..20].copy_from_slice(&destination);
+    let checksum = !ones_complement_sum(ip);
+    ip[10..12].copy_from_slice(&checksum.to_be_bytes());
+
+    let udp = &mut frame[ETHERNET_LEN + IPV4_LEN..KV_OFFSET];
+    udp[0..2].copy_from_slice(&port.to_be_bytes());
+    udp[2..4].copy_from_slice(&port.to_be_bytes());
+    udp[4..6].copy_from_slice(&((ip_len - IPV4_LEN) as u16).to_be_bytes());
 }
 
 /// One's complement sum of 16-bit words (RFC 1071), not inverted.

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::keys::{Key, key_id, key_of};
-use crate::{Mix, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
+use crate::multiget::Sizes;
+use crate::names::{MAX_KEY_SIZE, MIN_KEY_SIZE, most_keys};
+use crate::{Mix, MultigetSize, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
 
 /// Most keys that a workload may start with. Nothing grows with their number.
 pub const MAX_KEYS: u64 = 1_000_000_000_000;
@@ -36,6 +38,10 @@ pub struct WorkloadConfig {
     pub mix: Mix,
     /// How large values are.
     pub value_size: ValueSize,
+    /// How many keys a read asks for; none if reads ask for one and are no multigets.
+    pub multiget: Option<MultigetSize>,
+    /// Bytes of a key, where a scheme has a choice.
+    pub key_size: usize,
     /// Decides which keys are hot, and all shifts.
     pub seed: u64,
     /// Which generator this is, from 0: its own random numbers, and its own share of the ids
@@ -46,13 +52,15 @@ pub struct WorkloadConfig {
 }
 
 impl WorkloadConfig {
-    /// Zipf 0.99 over `keys` keys with values of 128 bytes, one generator.
+    /// Zipf 0.99 over `keys` keys of 16 bytes with values of 128 bytes, one generator.
     pub const fn new(keys: u64, mix: Mix, seed: u64) -> Self {
         Self {
             keys,
             popularity: Popularity::Zipf { theta: 0.99 },
             mix,
             value_size: ValueSize::Fixed(128),
+            multiget: None,
+            key_size: 16,
             seed,
             stream: 0,
             streams: 1,
@@ -80,6 +88,8 @@ pub struct Workload {
     zipf: Zipf,
     ranking: Ranking,
     random: Random,
+    /// How many keys a read asks for.
+    sizes: Sizes,
     /// Inserts handed out by this generator.
     inserts: u64,
     /// All inserts below this number have been settled; read-latest reads up to there.
@@ -113,8 +123,13 @@ impl Workload {
         }
         config.mix.check()?;
         config.value_size.check()?;
+        check_key_size(&config)?;
+        // Reads that are no multigets have one key.
+        let size = config.multiget.unwrap_or(MultigetSize::Fixed(1));
+        size.check()?;
         Ok(Self {
             config,
+            sizes: Sizes::new(size),
             zipf: Zipf::new(config.keys, theta),
             ranking: Ranking::new(config.keys, config.seed),
             random: Random::new(config.seed, config.stream + 1),
@@ -150,6 +165,22 @@ impl Workload {
             _ => self.config.value_size.draw(&mut self.random),
         };
         Operation { kind, id, key: key_of(id), size }
+    }
+
+    /// Draws the next operation and, if it is a read, the ids of all keys that it asks for; the
+    /// first is that of the operation, and an id may be there more than once. Of every other
+    /// operation there is one.
+    pub fn draw_keys(&mut self, ids: &mut Vec<u64>) -> Operation {
+        let operation = self.draw();
+        ids.clear();
+        ids.push(operation.id);
+        if operation.kind == OpKind::Read {
+            for _ in 1..self.sizes.draw(&mut self.random) {
+                let rank = self.zipf.draw(&mut self.random);
+                ids.push(self.id_at(rank));
+            }
+        }
+        operation
     }
 
     /// An insert is over: read-latest may read key `id` from now on.
@@ -261,6 +292,22 @@ impl Workload {
     }
 }
 
+/// Checks that there are as many keys of this size as the workload needs.
+fn check_key_size(config: &WorkloadConfig) -> Result<(), String> {
+    let WorkloadConfig { key_size, keys, .. } = *config;
+    if !(MIN_KEY_SIZE..=MAX_KEY_SIZE).contains(&key_size) {
+        return Err(format!("a key has {MIN_KEY_SIZE} to {MAX_KEY_SIZE} bytes, not {key_size}"));
+    }
+    // Inserts need ids behind those of the start.
+    let most = if config.mix.insert > 0.0 { most_keys(key_size) / 2 } else { most_keys(key_size) };
+    if keys > most {
+        return Err(format!(
+            "keys of {key_size} bytes are enough for {most} keys, not for {keys}; make them longer"
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -340,6 +387,44 @@ mod tests {
         assert!(workload.set_mix(Mix { read: 0.4, ..Mix::YCSB_A }).is_err());
         assert!(workload.set_value_size(ValueSize::Fixed(3)).is_err());
         assert_eq!(workload.draw().size % 77, 0, "a refused change changes nothing");
+    }
+
+    #[test]
+    fn a_multiget_asks_for_keys_of_the_same_popularity_and_other_operations_for_one() {
+        let config = WorkloadConfig {
+            multiget: Some(MultigetSize::Fixed(7)),
+            ..WorkloadConfig::new(1000, Mix::YCSB_A, 42)
+        };
+        let mut workload = Workload::new(config).unwrap();
+        let top: std::collections::HashSet<Key> = workload.hottest(50).collect();
+        let (mut ids, mut keys, mut hits) = (Vec::new(), 0, 0);
+        for _ in 0..20_000 {
+            let operation = workload.draw_keys(&mut ids);
+            assert_eq!(ids.len(), if operation.kind == OpKind::Read { 7 } else { 1 });
+            assert_eq!(ids[0], operation.id);
+            keys += ids.len();
+            hits += ids.iter().filter(|id| top.contains(&key_of(**id))).count();
+        }
+        let found = hits as f64 / keys as f64;
+        assert!((found - workload.mass(50)).abs() < 0.01, "{found}");
+        workload.set_mix(Mix::YCSB_F).unwrap();
+        let sizes = |kind| move |it: &(OpKind, usize)| it.0 == kind && it.1 != 7;
+        let drawn: Vec<(OpKind, usize)> =
+            (0..100).map(|_| (workload.draw_keys(&mut ids).kind, ids.len())).collect();
+        assert!(drawn.iter().any(sizes(OpKind::ReadModifyWrite)));
+        assert!(!drawn.iter().any(sizes(OpKind::Read)));
+    }
+
+    #[test]
+    fn keys_must_be_long_enough_to_be_told_apart() {
+        let config =
+            |keys, key_size, mix| WorkloadConfig { key_size, ..WorkloadConfig::new(keys, mix, 1) };
+        assert!(Workload::new(config(1 << 32, 4, Mix::YCSB_A)).is_ok());
+        let refuse = |config| Workload::new(config).unwrap_err();
+        assert!(refuse(config((1 << 32) + 1, 4, Mix::YCSB_A)).contains("4294967296 keys"));
+        assert!(refuse(config(1 << 32, 4, Mix::INSERT)).contains("2147483648 keys"));
+        assert!(refuse(config(10, 3, Mix::YCSB_A)).contains("4 to 64"));
+        assert!(refuse(config(10, 65, Mix::YCSB_A)).contains("4 to 64"));
     }
 
     #[test]

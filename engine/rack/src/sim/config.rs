@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::channel::ChannelModel;
 use super::link::LinkModel;
-use crate::config::{LoadConfig, Scheme, ValueSize};
+use crate::config::{LoadConfig, Scheme, ValueSize, default_key_size};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,6 +20,9 @@ pub struct RackConfig {
     pub client: HostModel,
     /// The storage servers.
     pub servers: ServersConfig,
+    /// The coordinator of multigets, if there is one.
+    #[serde(default)]
+    pub coordinator: Option<CoordinatorModel>,
     /// The switches.
     pub switches: Vec<SwitchConfig>,
     /// The cables.
@@ -44,6 +47,9 @@ pub struct ServersConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
+    /// Bytes of a key; schemes for single keys have 16.
+    #[serde(default = "default_key_size")]
+    pub key_size: usize,
     /// What a server host is like.
     pub host: HostModel,
     /// What the store needs for each operation.
@@ -60,8 +66,24 @@ pub struct HostModel {
     pub receive: Time,
     /// For each frame that goes out.
     pub send: Time,
+    /// For each key of a multiget in such a frame, in seconds.
+    #[serde(default)]
+    pub per_key_s: f64,
+    /// For each byte of such a frame, in seconds.
+    #[serde(default)]
+    pub per_byte_s: f64,
     /// Frames that wait for a core before further ones are dropped.
     pub queue_limit: usize,
+}
+
+/// The coordinator of multigets.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CoordinatorModel {
+    /// What its host is like; a core is a worker.
+    pub host: HostModel,
+    /// Requests under way before further ones are refused.
+    pub limit: usize,
 }
 
 /// Time of a core for each operation of a store, beside the frames.
@@ -70,6 +92,9 @@ pub struct HostModel {
 pub struct StoreModel {
     /// A read.
     pub get: Time,
+    /// Each key of a multiget but the first; none: it costs as much as a read.
+    #[serde(default)]
+    pub next_get: Option<Time>,
     /// A read of a record that the store has at hand; none: it costs as much as any.
     #[serde(default)]
     pub warm_get: Option<Time>,
@@ -153,6 +178,8 @@ pub enum End {
     Client(u16),
     /// A server (from 0).
     Server(u16),
+    /// The coordinator of multigets.
+    Coordinator,
 }
 
 /// Records that a store may have at hand: 16 bytes each, in each server.
@@ -170,7 +197,11 @@ impl RackConfig {
         }
         positive("control.rate", self.control.rate)?;
         time("control.latency_s", self.control.latency_s)?;
-        for (name, host) in [("client", &self.client), ("servers.host", &self.servers.host)] {
+        let hosts = [("client", &self.client), ("servers.host", &self.servers.host)];
+        let coordinator = self.coordinator.as_ref().map(|it| ("coordinator.host", &it.host));
+        for (name, host) in hosts.into_iter().chain(coordinator) {
+            time(&format!("{name}.per_key_s"), host.per_key_s)?;
+            time(&format!("{name}.per_byte_s"), host.per_byte_s)?;
             if host.cores == 0 || host.cores > 1024 {
                 return Err(format!("'{name}.cores' is {}; it must be 1 to 1024.", host.cores));
             }
@@ -181,6 +212,7 @@ impl RackConfig {
         let times = [
             ("get", store.get),
             ("warm_get", store.warm_get.unwrap_or(store.get)),
+            ("next_get", store.next_get.unwrap_or(store.get)),
             ("put", store.put),
             ("warm_put", store.warm_put.unwrap_or(store.put)),
             ("delete", store.delete),

@@ -23,6 +23,11 @@ impl Cpu {
         Self { cores: vec![0; cores.max(1)], done: VecDeque::new(), limit, slow: 1.0 }
     }
 
+    /// How many cores there are.
+    pub fn cores(&self) -> usize {
+        self.cores.len()
+    }
+
     /// A job of `cost` comes at `now`: when it is done, or none if too many wait. Jobs are taken
     /// in the order of their times, which may lie ahead.
     #[inline]

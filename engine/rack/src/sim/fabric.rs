@@ -3,6 +3,7 @@
 use netkv_roles::Nanos;
 
 use super::config::{End, RackConfig};
+use super::coordinators::Coordinators;
 use super::frames::FrameId;
 use super::hosts::Hosts;
 use super::journal::{Journal, Outcome};
@@ -37,6 +38,7 @@ impl Fabric {
         switches: &mut Switches,
         servers: &mut Servers,
         hosts: &mut Hosts,
+        coordinators: &mut Coordinators,
     ) -> Result<Self, String> {
         let mut cables = Vec::with_capacity(2 * config.links.len());
         for spec in &config.links {
@@ -46,6 +48,7 @@ impl Fabric {
                     End::Switch(switch, port) => switches.plug(switch, port),
                     End::Client(client) => hosts.plug(client),
                     End::Server(server) => servers.plug(server),
+                    End::Coordinator => coordinators.plug(),
                 };
                 match plug {
                     None => {
@@ -64,6 +67,9 @@ impl Fabric {
             if let Some(number) = missing {
                 return Err(format!("No cable leads to {what} {number}."));
             }
+        }
+        if coordinators.is_unplugged() {
+            return Err("No cable leads to the coordinator.".to_owned());
         }
         Ok(Self { cables, journal: None })
     }
@@ -88,6 +94,7 @@ pub(super) fn name(end: End) -> String {
         End::Switch(switch, port) => format!("switch {switch} port {port}"),
         End::Client(client) => format!("client {client}"),
         End::Server(server) => format!("server {server}"),
+        End::Coordinator => "the coordinator".to_owned(),
     }
 }
 
@@ -117,6 +124,7 @@ impl Simulation {
             End::Client(client) if !self.hosts.is_ideal() => {
                 self.admit_at_client(client, arrival, frame);
             }
+            End::Coordinator => self.admit_at_coordinator(arrival, frame),
             _ => self.queue.push(arrival, Event::Arrive { link, frame }),
         }
     }
@@ -148,6 +156,7 @@ impl Simulation {
             End::Server(server) => self.admit_at_server(server, self.now, frame),
             End::Client(client) if self.hosts.is_ideal() => self.receive(client - 1, frame),
             End::Client(client) => self.admit_at_client(client, self.now, frame),
+            End::Coordinator => self.admit_at_coordinator(self.now, frame),
         }
     }
 

@@ -1,12 +1,16 @@
 //! Frames under way, in memory that is used again.
 
-use netkv_wire::MAX_FRAME;
+use netkv_wire::multiget::MTU;
+use netkv_wire::{ETHERNET_LEN, MAX_FRAME};
 
 /// Most bytes of a frame that is kept in a small slot: one with the longest value that a switch
 /// caches, with room to spare.
 const SMALL: usize = 256;
-/// Longest frame at all: a switch may add a header of its own.
-const LARGE: usize = MAX_FRAME + 64;
+/// Longest frame at all: one key's, or a full packet of several; a switch may add a header of its
+/// own.
+const LARGE: usize = LONGEST + 64;
+const LONGEST: usize =
+    if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
 const LARGE_BIT: u32 = 1 << 31;
 
 /// A frame under way.

@@ -2,9 +2,10 @@
 
 use netkv_roles::Nanos;
 use netkv_wire::{ETHERNET_LEN, client_of_ip};
-use netkv_workload::{Distribution, Random};
+use netkv_workload::Random;
 
-use super::config::{HostModel, RackConfig};
+use super::config::RackConfig;
+use super::costs::Costs;
 use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
@@ -18,8 +19,7 @@ struct Host {
 
 pub(super) struct Hosts {
     hosts: Vec<Host>,
-    receive: Distribution,
-    send: Distribution,
+    costs: Costs,
     /// Frames cost no time at all.
     ideal: bool,
     random: Random,
@@ -27,21 +27,16 @@ pub(super) struct Hosts {
     pub(super) dropped: u64,
 }
 
-/// Whether frames cost nothing.
-pub(super) fn is_ideal(model: &HostModel) -> bool {
-    model.receive.distribution().mean() == 0.0 && model.send.distribution().mean() == 0.0
-}
-
 impl Hosts {
     pub(super) fn new(config: &RackConfig) -> Self {
         let model = &config.client;
+        let costs = Costs::new(model);
         let host =
             || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NOWHERE, up: true };
         Self {
             hosts: (0..config.load.clients).map(|_| host()).collect(),
-            receive: model.receive.distribution(),
-            send: model.send.distribution(),
-            ideal: is_ideal(model),
+            ideal: costs.are_none(),
+            costs,
             random: Random::new(config.seed, 2_000_000),
             dropped: 0,
         }
@@ -70,7 +65,7 @@ impl Simulation {
     pub(super) fn admit_at_client(&mut self, client: u16, arrival: Nanos, frame: FrameId) {
         let host = client - 1;
         let hosts = &mut self.hosts;
-        let cost = hosts.receive.draw(&mut hosts.random);
+        let cost = hosts.costs.receive(self.frames.get(frame), &mut hosts.random);
         if let Some(done) = hosts.hosts[usize::from(host)].cpu.take(arrival, cost) {
             self.queue.push(done, Event::Received { host, frame });
         } else {
@@ -103,7 +98,7 @@ impl Simulation {
             let leaves = if hosts.ideal {
                 self.now
             } else {
-                let cost = hosts.send.draw(&mut hosts.random);
+                let cost = hosts.costs.send(bytes, &mut hosts.random);
                 host.cpu.hold(self.now, cost)
             };
             let link = host.link;

@@ -12,6 +12,8 @@
 mod channel;
 mod config;
 mod control;
+mod coordinators;
+mod costs;
 mod cpu;
 mod fabric;
 mod frames;
@@ -36,6 +38,7 @@ use crate::worker::lock;
 pub use config::{End, RackConfig};
 use control::Controls;
 pub use control::Notice;
+use coordinators::Coordinators;
 use fabric::Fabric;
 use frames::{FrameId, Frames};
 use hosts::Hosts;
@@ -56,6 +59,10 @@ enum Event {
     ServerTimer { server: u16, life: u16 },
     /// A client's processor is done with a frame.
     Received { host: u16, frame: FrameId },
+    /// The coordinator's processor is done with a frame.
+    Coordinated { life: u16, frame: FrameId },
+    /// The coordinator has something due.
+    CoordinatorTimer { life: u16 },
     /// A frame from the controller has reached a switch.
     PacketOut { switch: u16, life: u16, frame: FrameId },
     /// A message has reached the other end of a control channel.
@@ -70,8 +77,9 @@ impl Event {
             | Self::Leave { frame, .. }
             | Self::Served { frame, .. }
             | Self::Received { frame, .. }
+            | Self::Coordinated { frame, .. }
             | Self::PacketOut { frame, .. } => Some(frame),
-            Self::ServerTimer { .. } | Self::Control { .. } => None,
+            Self::ServerTimer { .. } | Self::CoordinatorTimer { .. } | Self::Control { .. } => None,
         }
     }
 }
@@ -91,6 +99,7 @@ pub struct Simulation {
     switches: Switches,
     servers: Servers,
     hosts: Hosts,
+    coordinators: Coordinators,
     controls: Controls,
     generator: Generator,
     /// When the generator has something due.
@@ -129,7 +138,9 @@ impl Simulation {
         let mut switches = Switches::new(config);
         let mut servers = Servers::new(config)?;
         let mut hosts = Hosts::new(config);
-        let fabric = Fabric::new(config, &mut switches, &mut servers, &mut hosts)?;
+        let mut coordinators = Coordinators::new(config)?;
+        let fabric =
+            Fabric::new(config, &mut switches, &mut servers, &mut hosts, &mut coordinators)?;
         let generator = Generator::new(&config.load, 1, 0)?;
         Ok(Self {
             now: 0,
@@ -139,6 +150,7 @@ impl Simulation {
             switches,
             servers,
             hosts,
+            coordinators,
             controls: Controls::new(config),
             // Clients of some schemes have something to say before any load.
             generator_due: generator.deadline().unwrap_or(Nanos::MAX),
@@ -194,6 +206,8 @@ impl Simulation {
             Event::Served { server, life, frame } => self.served(server, life, frame),
             Event::ServerTimer { server, life } => self.server_timer(server, life),
             Event::Received { host, frame } => self.receive(host, frame),
+            Event::Coordinated { life, frame } => self.coordinated(life, frame),
+            Event::CoordinatorTimer { life } => self.coordinator_timer(life),
             Event::PacketOut { switch, life, frame } => {
                 self.packet_out_arrived(switch, life, frame, engines);
             }
@@ -239,6 +253,7 @@ impl Simulation {
             "control_lost": self.controls.lost,
             "control_frame_bytes": self.controls.frame_bytes,
             "servers": self.servers.counts(),
+            "coordinator": self.coordinators.counts(),
         })
     }
 }

@@ -1,20 +1,22 @@
 //! Storage servers: a processor, the shim, and its store.
 
-use netkv_roles::{Actions, MemoryStore, Nanos, Server, ServerConfig, first_request};
-use netkv_wire::{KV_OFFSET, Op};
+use netkv_roles::multiget::Layout;
+use netkv_roles::{Actions, Applied, MemoryStore, Nanos, first_request};
+use netkv_wire::{KV_OFFSET, Op, multiget};
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 
 use super::config::{RackConfig, ServersConfig};
+use super::costs::{Costs, multiget_request};
 use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
-use super::hosts::is_ideal;
 use super::warmth::Warmth;
 use super::{Event, Simulation};
+use crate::shim::{Shim, ShimConfig};
 
 struct Node {
-    role: Server,
+    role: Shim,
     store: MemoryStore,
     cpu: Cpu,
     warmth: Warmth,
@@ -43,9 +45,9 @@ const KEY_AT: usize = KV_OFFSET + 12;
 
 /// What things cost a core.
 struct Times {
-    receive: Distribution,
-    send: Distribution,
+    host: Costs,
     get: Distribution,
+    next_get: Distribution,
     warm_get: Distribution,
     put: Distribution,
     warm_put: Distribution,
@@ -59,26 +61,39 @@ impl Times {
         let (host, store) = (&config.host, &config.store);
         let warm_get = store.warm_get.unwrap_or(store.get);
         let warm_put = store.warm_put.unwrap_or(store.put);
-        let [get, warm_get, put, warm_put, delete] =
-            [store.get, warm_get, store.put, warm_put, store.delete]
-                .map(|time| time.distribution());
-        let free = [get, warm_get, put, warm_put, delete].iter().all(|time| time.mean() == 0.0);
+        let next_get = store.next_get.unwrap_or(store.get);
+        let times = [store.get, next_get, warm_get, store.put, warm_put, store.delete]
+            .map(|time| time.distribution());
+        let free = times.iter().all(|time| time.mean() == 0.0);
+        let [get, next_get, warm_get, put, warm_put, delete] = times;
+        let host = Costs::new(host);
         Self {
-            receive: host.receive.distribution(),
-            send: host.send.distribution(),
+            ideal: free && host.are_none(),
+            host,
             get,
+            next_get,
             warm_get,
             put,
             warm_put,
             delete,
-            ideal: free && is_ideal(host),
         }
     }
 
     /// Of a client's request, the one reply to it included; or else of taking a frame in, as an
     /// error.
     fn of(&self, frame: &[u8], warmth: &mut Warmth, random: &mut Random) -> Result<Nanos, Nanos> {
-        let received = self.receive.draw(random);
+        let received = self.host.receive(frame, random);
+        if let Some((op, keys)) = multiget_request(frame) {
+            let store = match op {
+                multiget::Op::Put => self.put.draw(random),
+                multiget::Op::Delete => self.delete.draw(random),
+                _ => {
+                    let more = (1..keys).map(|_| self.next_get.draw(random)).sum::<Nanos>();
+                    self.get.draw(random) + more
+                }
+            };
+            return Ok(received + store + self.host.send_any(random));
+        }
         let op = frame.get(KV_OFFSET + 1).copied().and_then(Op::from_code);
         let Some(op @ (Op::Get | Op::Put | Op::Delete)) = op else { return Err(received) };
         let key = frame.get(KEY_AT..KEY_AT + 16).and_then(|key| key.try_into().ok());
@@ -90,7 +105,7 @@ impl Times {
             Op::Put => &self.put,
             _ => &self.delete,
         };
-        Ok(received + store.draw(random) + self.send.draw(random))
+        Ok(received + store.draw(random) + self.host.send_any(random))
     }
 }
 
@@ -101,7 +116,7 @@ impl Servers {
             return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
         }
         let node = |server: u16| Node {
-            role: Server::new(role(spec, server, 1), 0),
+            role: Shim::restore(role(spec, server, 1), 0, &Applied::default()),
             store: MemoryStore::new(spec.keys, spec.value_size.into()),
             cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
             warmth: Warmth::new(spec.store.warm_records),
@@ -140,8 +155,8 @@ impl Servers {
     /// Counts of each server since it was started, as a server node live tells them.
     pub(super) fn counts(&self) -> Vec<Value> {
         let counts = |node: &Node| {
-            let mut counts = crate::server::counts_of(&node.role);
-            let dropped = node.role.stats().dropped + node.dropped;
+            let mut counts = node.role.counts();
+            let dropped = counts["dropped"].as_u64().unwrap_or(0) + node.dropped;
             counts["dropped"] = json!(dropped);
             counts["stored"] = json!(node.store.written());
             counts
@@ -150,13 +165,9 @@ impl Servers {
     }
 }
 
-fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ServerConfig {
-    ServerConfig {
-        first_request,
-        service_rate: spec.service_rate,
-        service_queue: spec.queue_limit,
-        ..ServerConfig::new(server, spec.count, spec.scheme.into())
-    }
+fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ShimConfig {
+    let layout = Layout::one_rack(spec.count, spec.key_size);
+    spec.scheme.shim(server, layout, first_request, spec.service_rate, spec.queue_limit)
 }
 
 impl Simulation {
@@ -229,14 +240,18 @@ impl Simulation {
             for place in 0..self.servers.calls.ranges().len() {
                 let (start, end) = self.servers.calls.ranges()[place];
                 let node = &mut self.servers.nodes[usize::from(server)];
-                if paid > 0 {
-                    paid -= 1;
-                } else if !self.servers.times.ideal {
-                    let cost = self.servers.times.send.draw(&mut node.random);
-                    node.cpu.hold(self.now, cost);
+                let bytes = &self.servers.calls.bytes()[start..end];
+                let host = &self.servers.times.host;
+                if !self.servers.times.ideal {
+                    let fixed = if paid > 0 { 0 } else { host.send_any(&mut node.random) };
+                    let cost = fixed + host.size(bytes);
+                    if cost > 0 {
+                        node.cpu.hold(self.now, cost);
+                    }
                 }
+                paid = paid.saturating_sub(1);
                 let link = node.link;
-                if let Some(frame) = self.frames.add(&self.servers.calls.bytes()[start..end]) {
+                if let Some(frame) = self.frames.add(bytes) {
                     self.put(link, self.now, frame);
                 }
             }
@@ -276,7 +291,7 @@ impl Simulation {
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
-        node.role = Server::restore(role(&spec, server, first), now, node.store.applied());
+        node.role = Shim::restore(role(&spec, server, first), now, node.store.applied());
         // A slow machine is slow after a restart, too.
         let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);

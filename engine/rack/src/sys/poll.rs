@@ -74,7 +74,17 @@ impl Poller {
     ///
     /// A descriptor that closes leaves by itself.
     pub fn watch(&self, what: &impl Watched, token: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: libc::EPOLLIN as u32, u64: token };
+        self.add(what, token, libc::EPOLLIN as u32)
+    }
+
+    /// As [`Poller::watch`], for what pollers of other threads watch too: of those that wait, not
+    /// all are woken.
+    pub fn watch_with_others(&self, what: &impl Watched, token: u64) -> io::Result<()> {
+        self.add(what, token, (libc::EPOLLIN | libc::EPOLLEXCLUSIVE) as u32)
+    }
+
+    fn add(&self, what: &impl Watched, token: u64, events: u32) -> io::Result<()> {
+        let mut event = libc::epoll_event { events, u64: token };
         // SAFETY: `event` outlives the call, which copies it.
         checked(unsafe {
             libc::epoll_ctl(

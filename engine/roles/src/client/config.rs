@@ -80,7 +80,7 @@ impl ClientConfig {
     }
 
     /// Checks what the types do not; a sentence about what cannot be.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(crate) fn check(&self) -> Result<(), String> {
         let Self { first_client, clients, window, deadline, .. } = *self;
         let end = u32::from(first_client) + u32::from(clients);
         if first_client == 0 || clients == 0 || end > 0x8000 {

@@ -17,8 +17,8 @@
 //!    [`Checker`](netkv_checker::Checker), whether the history of its key can still be linearized;
 //!    a final verification reads every written key back.
 //!
-//! Where it lives: this module has the load, `requests` rules 1 and 3, `senders` rule 2,
-//! `write_back` rule 5 (`preserved` what is kept, `parts` and `frozen` the lists of the controller
+//! Where it lives: `crate::load` has rules 2 and 4 and when operations start, `requests` rules 1 and
+//! 3, `write_back` rule 5 (`preserved` what is kept, `parts` and `frozen` the lists of the controller
 //! and for it, `control` what the two say to each other), `reads` and `verify` rule 6.
 
 mod config;
@@ -28,49 +28,28 @@ mod parts;
 mod preserved;
 mod reads;
 mod requests;
-mod senders;
 mod verify;
 mod write_back;
 
-use std::collections::VecDeque;
-
-use netkv_checker::{Checker, Summary, Violation};
-use netkv_workload::{Arrivals, Operation, Workload, exponential_gap};
+use netkv_checker::{Summary, Violation};
+use netkv_workload::{Arrivals, Operation, Workload};
 use rustc_hash::FxHashMap;
 
+use crate::load::{Judge, Load, Phase, Senders, Verification};
 use crate::mutation::Mutated;
 use crate::timers::Timers;
 use crate::{Actions, ClientStats, Nanos};
 pub use config::{ClientConfig, ClientRole};
 pub use preserved::Preserved;
 use requests::Request;
-use senders::Senders;
-use verify::Verification;
-pub use verify::VerifyReport;
 use write_back::WriteBack;
-
-/// What the client does at present.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Phase {
-    /// Starts operations.
-    Running,
-    /// Starts none; those under way end.
-    Paused,
-    /// Reads back what was written.
-    Verifying,
-}
 
 /// Many clients in one state machine. See the head comment for its rules.
 #[derive(Debug)]
 pub struct Client {
     config: ClientConfig,
     workload: Workload,
-    arrivals: Arrivals,
-    phase: Phase,
-    /// When the next operation arrives (open loop).
-    next_arrival: Nanos,
-    /// Intended starts of operations that wait (open loop).
-    waiting: VecDeque<Nanos>,
+    load: Load,
     requests: Vec<Option<Request>>,
     free: Vec<u32>,
     outstanding: usize,
@@ -79,7 +58,7 @@ pub struct Client {
     timers: Timers<(u16, u32)>,
     /// What the scheme needs beside requests and answers, if it needs anything.
     write_back: Option<Box<WriteBack>>,
-    checker: Checker,
+    judge: Judge,
     verification: Option<Verification>,
     stats: ClientStats,
     value: Vec<u8>,
@@ -100,19 +79,16 @@ impl Client {
             ClientRole::FarReach => Some(Box::new(WriteBack::new(&config))),
         };
         Ok(Self {
-            arrivals: config.arrivals,
             workload,
-            phase: Phase::Paused,
-            next_arrival: Nanos::MAX,
-            waiting: VecDeque::new(),
+            load: Load::new(&config),
             requests: Vec::new(),
             free: Vec::new(),
             outstanding: 0,
             by_number: FxHashMap::default(),
-            senders: Senders::new(&config),
+            senders: Senders::new(&config, 1),
             timers: Timers::new(),
             write_back,
-            checker: Checker::new(),
+            judge: Judge::new(&config),
             verification: None,
             stats: ClientStats::default(),
             value: Vec::new(),
@@ -123,32 +99,22 @@ impl Client {
 
     /// Starts or goes on with the load.
     pub fn start(&mut self, now: Nanos, out: &mut Actions) {
-        self.phase = Phase::Running;
         self.verification = None;
         if let Some(write_back) = &mut self.write_back {
             write_back.process.come_back(now);
         }
-        self.set_arrivals(now, self.arrivals, out);
+        self.load.start(now, self.workload.random());
+        self.fill(now, out);
     }
 
     /// Starts no more operations; those under way end. See [`Client::outstanding`].
     pub fn pause(&mut self) {
-        self.phase = Phase::Paused;
-        self.next_arrival = Nanos::MAX;
-        self.waiting.clear();
+        self.load.pause();
     }
 
     /// Changes when operations start: another rate, or another number outstanding.
     pub fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        self.arrivals = arrivals;
-        self.next_arrival = Nanos::MAX;
-        if let (Phase::Running, Arrivals::Poisson { rate }) = (self.phase, arrivals) {
-            let gap = exponential_gap(self.workload.random(), rate);
-            self.next_arrival = now.saturating_add(gap);
-        }
-        if matches!(arrivals, Arrivals::Closed { .. }) {
-            self.waiting.clear();
-        }
+        self.load.set_arrivals(now, arrivals, self.workload.random());
         self.fill(now, out);
     }
 
@@ -160,28 +126,14 @@ impl Client {
         while let Some((at, number)) = self.timers.take(now) {
             self.on_timer(now, at, number, out);
         }
-        while self.next_arrival <= now {
-            let arrival = self.next_arrival;
-            if self.waiting.len() < self.config.max_waiting {
-                self.waiting.push_back(arrival);
-            } else {
-                self.stats.counts.unsent += 1;
-            }
-            let rate = match self.arrivals {
-                Arrivals::Poisson { rate } => rate,
-                Arrivals::Closed { .. } => 0.0,
-            };
-            let gap = exponential_gap(self.workload.random(), rate);
-            self.next_arrival = arrival.saturating_add(gap);
-        }
+        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
         self.fill(now, out);
     }
 
     /// When to call [`Client::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
-        let arrival = self.next_arrival;
         let process = self.write_back.as_ref().map_or(Nanos::MAX, |it| it.process.due());
-        let due = self.timers.next().unwrap_or(Nanos::MAX).min(arrival).min(process);
+        let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due()).min(process);
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -249,41 +201,26 @@ impl Client {
 
     /// What the checker thinks of everything so far; `None` if reads are not judged.
     pub fn history(&self) -> Option<Summary> {
-        self.config.check.then(|| self.checker.summary())
+        self.judge.history()
     }
 
     /// The first violations of linearizability, with what proves them. Times are those of the
     /// driver.
     pub fn violations(&self) -> Vec<Violation> {
-        self.checker.violations()
+        self.judge.violations()
     }
 
     /// Starts as many operations as may run now.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
-        match (self.phase, self.arrivals) {
-            (Phase::Running, Arrivals::Closed { outstanding }) => {
-                while self.outstanding < outstanding as usize && self.senders.has_room() {
-                    let operation = self.workload.draw();
-                    self.begin(now, now, operation, out);
-                }
-            }
-            (Phase::Running, Arrivals::Poisson { .. }) => self.start_waiting(now, out),
-            (Phase::Verifying, _) => self.verify_more(now, out),
-            (Phase::Paused, _) => {}
+        if self.load.phase == Phase::Verifying {
+            self.verify_more(now, out);
         }
-    }
-
-    fn start_waiting(&mut self, now: Nanos, out: &mut Actions) {
-        while let Some(&intended) = self.waiting.front() {
-            if intended + self.config.deadline <= now {
-                self.waiting.pop_front();
-                self.stats.counts.lost += 1;
-                continue;
-            }
-            if self.outstanding >= self.config.max_outstanding || !self.senders.has_room() {
+        loop {
+            let has_room = || self.senders.has_room();
+            let counts = &mut self.stats.counts;
+            let Some(intended) = self.load.next(now, self.outstanding, has_room, counts) else {
                 return;
-            }
-            self.waiting.pop_front();
+            };
             let operation = self.workload.draw();
             self.begin(now, intended, operation, out);
         }

@@ -1,11 +1,11 @@
 //! Answers to reads, and what the checker thinks of them.
 
-use netkv_checker::{Answer, Observed, Verdict, WriteId};
 use netkv_wire::{FrameView, Status};
 
 use super::Client;
 use super::requests::Request;
-use crate::{Nanos, read_writer};
+use crate::Nanos;
+use crate::load::Read;
 
 impl Client {
     pub(super) fn on_read(
@@ -28,40 +28,16 @@ impl Client {
         let key = &request.operation.key;
         if refused {
             // The ticket stays: for a verification, this key has not been read.
-            self.checker.give_up_read(key, ticket);
+            self.judge.give_up_read(key, ticket);
             return;
         }
         request.ticket = None;
-        let observed = match frame.status() {
-            Status::NotFound => Observed::NotFound,
-            _ => read_writer(key, frame.value()).map_or(Observed::Garbage, Observed::Value),
-        };
-        let (issued, foreign) = match observed {
-            Observed::Value(id) => (
-                self.senders.issued(id.client, id.request),
-                self.config.other_writers && id != WriteId::INITIAL,
-            ),
-            _ => (false, self.config.other_writers && observed == Observed::NotFound),
-        };
-        let verdict = if foreign && !issued {
-            self.checker.skip_read(key, ticket);
-            Verdict::Unchecked
-        } else {
-            let (reader, exists, last) = (request.id(), request.exists, request.verifies);
-            let answer = Answer { reader, observed, exists, issued, last };
-            self.checker.end_read(now, key, ticket, answer)
-        };
-        self.count_verdict(verdict, request.verifies);
-    }
-
-    fn count_verdict(&mut self, verdict: Verdict, verifies: bool) {
-        let counts = &mut self.stats.counts;
-        match verdict {
-            Verdict::Fresh => {}
-            Verdict::Unchecked => counts.unchecked_reads += 1,
-            Verdict::Stale | Verdict::Phantom if verifies => self.verify_lost(),
-            Verdict::Stale => counts.stale_reads += 1,
-            Verdict::Phantom => counts.phantom_reads += 1,
+        let value = (frame.status() != Status::NotFound).then(|| frame.value());
+        let (reader, exists, verifies) = (request.id(), request.exists, request.verifies);
+        let read = Read { key, ticket, reader, value, exists, verifies };
+        let lost = self.judge.end_read(now, &read, &self.senders, counts);
+        if let Some(verification) = self.verification.as_mut().filter(|_| lost) {
+            verification.lost();
         }
     }
 }

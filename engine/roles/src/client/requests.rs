@@ -4,8 +4,9 @@ use netkv_checker::{ReadTicket, WriteId, WriteKind};
 use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
+use super::Client;
 use super::write_back::{Take, first_stamp};
-use super::{Client, Phase};
+use crate::load::Phase;
 use crate::mutation::Mutation;
 use crate::{Actions, Nanos, fill_value};
 
@@ -152,11 +153,11 @@ impl Client {
             }
             self.stats.counts.writes += 1;
             let (key, id) = (&request.operation.key, request.id());
-            if self.config.check && refused {
+            if refused {
                 // One without acknowledgement: who knows what the store did.
-                self.checker.give_up_write(key, id);
-            } else if self.config.check {
-                self.checker.end_write(now, key, id);
+                self.judge.give_up_write(key, id);
+            } else {
+                self.judge.end_write(now, key, id);
             }
             self.settle(&request);
         }
@@ -193,13 +194,11 @@ impl Client {
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
         request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
-        if self.config.check {
-            let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
-            match request.op {
-                Op::Get => request.ticket = Some(self.checker.begin_read(now, key)),
-                Op::Put => self.checker.begin_write(now, key, id, WriteKind::Put, exists),
-                _ => self.checker.begin_write(now, key, id, WriteKind::Delete, exists),
-            }
+        let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
+        match request.op {
+            Op::Get => request.ticket = self.judge.begin_read(now, key),
+            Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
+            _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
         }
         self.send(now, &mut request, out);
         self.requests[slot as usize] = Some(request);
@@ -261,10 +260,10 @@ impl Client {
         self.end_number(request);
         self.release(slot);
         let (key, id) = (&request.operation.key, request.id());
-        if let Some(ticket) = request.ticket {
-            self.checker.give_up_read(key, ticket);
-        } else if self.config.check {
-            self.checker.give_up_write(key, id);
+        match (request.ticket, request.op) {
+            (Some(ticket), _) => self.judge.give_up_read(key, ticket),
+            (None, Op::Get) => {}
+            (None, _) => self.judge.give_up_write(key, id),
         }
         self.settle(request);
         if request.verifies {
@@ -284,7 +283,7 @@ impl Client {
 
     /// An insert is over, so read-latest may go on to it.
     fn settle(&mut self, request: &Request) {
-        if request.operation.kind == OpKind::Insert && self.phase != Phase::Verifying {
+        if request.operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
             self.workload.settle_insert(request.operation.id);
         }
     }

@@ -40,7 +40,7 @@ mod tombstones;
 mod window;
 mod write_back;
 
-use netkv_wire::{FrameView, Key, Op, partition, sender_of_server, server_ip};
+use netkv_wire::{FrameView, Key, Op, Status, partition, sender_of_server, server_ip};
 use rustc_hash::FxHashMap;
 
 use crate::mutation::Mutated;
@@ -50,11 +50,11 @@ pub use config::{Scheme, ServerConfig};
 use control::ControlReply;
 use offers::Offers;
 use sequences::Sequences;
-use service::{Arrival, Service};
+pub(crate) use service::{Arrival, Service};
 use state::{Call, Calls, KeyState, Question, Record, Step, Timer};
 use tombstones::Tombstones;
 pub use window::WINDOW;
-use window::Window;
+pub(crate) use window::{Seen, Window};
 
 /// One partition's storage server shim. See the head comment for its rules.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ pub struct Server {
     next_request: u32,
     keys: FxHashMap<Key, KeyState>,
     questions: FxHashMap<u32, Question>,
-    windows: FxHashMap<u16, Window<netkv_wire::Status>>,
+    windows: FxHashMap<u16, Window<Status>>,
     // NetCache
     records: FxHashMap<Key, Record>,
     control_windows: FxHashMap<u16, Window<ControlReply>>,
@@ -91,7 +91,8 @@ impl Server {
     /// copies of those writes as if it had never been away.
     pub fn restore(config: ServerConfig, now: Nanos, applied: &Applied) -> Self {
         let second = config.second(now);
-        let window = |(sender, blocks)| Some((sender, Window::restored(blocks, second)?));
+        let window =
+            |(sender, blocks)| Some((sender, Window::restored(blocks, second, Status::Ok)?));
         Self {
             guard_until: now.saturating_add(config.guard),
             next_request: config.first_request,

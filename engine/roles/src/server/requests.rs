@@ -210,7 +210,7 @@ impl Server {
         let (sender, request) = (write.sender, write.request);
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
         let value = &write.value;
-        out.call(&StoreCall { id, op, key: *key, value, origin, sequence: None });
+        out.call(&StoreCall { op, value, origin, ..StoreCall::get(id, *key) });
         if self.mutated.by(Mutation::AnswerBeforeStored) {
             self.answer_write(key, &write, Status::Ok, out);
         }

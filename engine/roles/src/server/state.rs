@@ -6,6 +6,7 @@ use netkv_wire::{FrameView, Ip, Key, Mark, Op, Sequence, Stamp, bits};
 
 use super::tombstones::Tombstone;
 use crate::Nanos;
+use crate::slots::Slots;
 
 /// A write of a client, or a RESTORE, from its arrival to its reply.
 #[derive(Debug)]
@@ -185,27 +186,4 @@ pub(super) enum Call {
 }
 
 /// The calls under way; their ids are reused.
-#[derive(Debug, Default)]
-pub(super) struct Calls {
-    slots: Vec<Option<Call>>,
-    free: Vec<u32>,
-}
-
-impl Calls {
-    pub(super) fn add(&mut self, call: Call) -> u32 {
-        if let Some(id) = self.free.pop() {
-            self.slots[id as usize] = Some(call);
-            return id;
-        }
-        self.slots.push(Some(call));
-        (self.slots.len() - 1) as u32
-    }
-
-    pub(super) fn take(&mut self, id: u32) -> Option<Call> {
-        let call = self.slots.get_mut(id as usize)?.take();
-        if call.is_some() {
-            self.free.push(id);
-        }
-        call
-    }
-}
+pub(super) type Calls = Slots<Call>;

@@ -1,6 +1,6 @@
 //! Deduplication: what has become of the recent requests of one sender.
 
-use netkv_wire::{Status, is_newer};
+use netkv_wire::is_newer;
 
 use crate::applied::{Block, is_forgotten};
 
@@ -34,6 +34,11 @@ impl<T: Copy> Window<T> {
     /// A window whose first request is `request`.
     pub(crate) fn new(request: u32, second: u32) -> Self {
         Self { newest: request, heard: second, ring: vec![Seen::New; WINDOW as usize].into() }
+    }
+
+    /// The newest request that was heard of.
+    pub(crate) fn newest(&self) -> u32 {
+        self.newest
     }
 
     fn slot(&mut self, request: u32) -> &mut Seen<T> {
@@ -72,12 +77,13 @@ impl<T: Copy> Window<T> {
     }
 }
 
-impl Window<Status> {
+impl<T: Copy> Window<T> {
     /// The window of a sender of which a store remembers `blocks`, at `second`. What was applied
-    /// has ended well; all else was forgotten, and may be applied. `None` if all is too long ago.
+    /// has ended `well`; all else was forgotten, and may be applied. `None` if all is too long ago.
     pub(crate) fn restored(
         blocks: impl Iterator<Item = Block> + Clone,
         second: u32,
+        well: T,
     ) -> Option<Self> {
         // Blocks of the future: the clock was set back since. They are then the latest.
         let latest = blocks.clone().map(|block| block.second).max()?.max(second);
@@ -87,7 +93,7 @@ impl Window<Status> {
         let newest = last.reduce(|a, b| if is_newer(b, a) { b } else { a })?;
         let mut window = Self::new(newest, heard.min(second));
         for request in blocks.flat_map(Block::requests) {
-            window.set(request, Seen::Ended(Status::Ok));
+            window.set(request, Seen::Ended(well));
         }
         Some(window)
     }

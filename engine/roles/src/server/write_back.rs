@@ -128,7 +128,8 @@ impl Server {
             let op = if deletes { StoreOp::Delete } else { StoreOp::Put };
             let grave = !deletes || !self.mutated.by(Mutation::LeaveNoTombstones);
             let sequence = grave.then_some(write.stamp.sequence);
-            out.call(&StoreCall { id, op, key: *key, value: &write.value, origin, sequence });
+            let value = &write.value;
+            out.call(&StoreCall { op, value, origin, sequence, ..StoreCall::get(id, *key) });
             self.set_step(key, Step::Writing(write));
         } else {
             self.stats.guarded += 1;

@@ -22,6 +22,7 @@ pub struct OwnedCall {
     id: CallId,
     op: u8,
     key: Key,
+    name: Vec<u8>,
     value: Vec<u8>,
     origin: Option<(u16, u32, u32)>,
     sequence: Option<(u32, u32)>,
@@ -31,8 +32,8 @@ impl From<StoreCall<'_>> for OwnedCall {
     fn from(call: StoreCall<'_>) -> Self {
         let origin = call.origin.map(|it| (it.sender, it.request, it.second));
         let sequence = call.sequence.map(|it| (it.life, it.number));
-        let (op, value) = (call.op as u8, call.value.to_vec());
-        Self { id: call.id, op, key: call.key, value, origin, sequence }
+        let (op, name, value) = (call.op as u8, call.name.to_vec(), call.value.to_vec());
+        Self { id: call.id, op, key: call.key, name, value, origin, sequence }
     }
 }
 
@@ -42,7 +43,8 @@ impl OwnedCall {
         let origin = |(sender, request, second)| Origin { sender, request, second };
         let origin = self.origin.map(origin);
         let sequence = self.sequence.map(sequence_of);
-        StoreCall { id: self.id, op, key: self.key, value: &self.value, origin, sequence }
+        let Self { id, key, ref name, ref value, .. } = *self;
+        StoreCall { id, op, key, name, value, origin, sequence }
     }
 }
 

@@ -93,8 +93,8 @@ pub const LENGTH_WITHOUT_VALUE: Mutant = program(
 );
 pub const OLD_IP_CHECKSUM: Mutant = program(
     "checksum.p4 leaves the IPv4 checksum as it came",
-    "update_checksum(hdr.kv.isValid(),",
-    "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
+    "update_checksum(hdr.NETKV_HEADER.isValid(),",
+    "update_checksum(hdr.NETKV_HEADER.isValid() && hdr.kv.length != 48,",
 );
 pub const OLD_UDP_CHECKSUM: Mutant =
     program("answer.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 
-use super::ClientConfig;
+use crate::ClientConfig;
 
 /// Gives out (client, request number) pairs and keeps each client within its window.
 #[derive(Debug)]
-pub(super) struct Senders {
+pub(crate) struct Senders {
     first_client: u16,
     first_request: u32,
-    window: u32,
+    /// How far the next number of a client may be above its oldest one under way when an operation
+    /// starts. What is left of the window is for second numbers of read-modify-writes under way,
+    /// and for the further numbers of the operation.
+    reach: u32,
     clients: Vec<Sender>,
     turn: usize,
 }
@@ -22,25 +25,26 @@ struct Sender {
 }
 
 impl Sender {
-    /// Whether an operation may start. Half of the window is left for the second numbers of
-    /// read-modify-writes under way.
-    fn has_room(&self, window: u32) -> bool {
-        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < window / 2)
+    /// Whether an operation may start.
+    fn has_room(&self, reach: u32) -> bool {
+        self.open.front().is_none_or(|(oldest, _)| self.next.wrapping_sub(*oldest) < reach)
     }
 }
 
 impl Senders {
-    pub(super) fn new(config: &ClientConfig) -> Self {
+    /// Operations take up to `at_once` numbers when they start, and may take as many again.
+    pub(crate) fn new(config: &ClientConfig, at_once: u32) -> Self {
         let ClientConfig { first_client, clients, first_request, window, .. } = *config;
         let sender = |_| Sender { next: first_request, open: VecDeque::new() };
         let clients = (0..clients).map(sender).collect();
-        Self { first_client, first_request, window, clients, turn: 0 }
+        let reach = (window - (at_once - 1)) / 2;
+        Self { first_client, first_request, reach, clients, turn: 0 }
     }
 
     /// Whether some client may start a request; turns to one that may.
-    pub(super) fn has_room(&mut self) -> bool {
+    pub(crate) fn has_room(&mut self) -> bool {
         for _ in 0..self.clients.len() {
-            if self.clients[self.turn].has_room(self.window) {
+            if self.clients[self.turn].has_room(self.reach) {
                 return true;
             }
             self.turn = (self.turn + 1) % self.clients.len();
@@ -49,14 +53,14 @@ impl Senders {
     }
 
     /// The next number of the client whose turn it is.
-    pub(super) fn take(&mut self) -> (u16, u32) {
+    pub(crate) fn take(&mut self) -> (u16, u32) {
         let turn = self.turn;
         self.turn = (turn + 1) % self.clients.len();
         (self.first_client + turn as u16, self.take_of(turn))
     }
 
     /// The next number of the same client, for the second half of an operation.
-    pub(super) fn take_again(&mut self, client: u16) -> (u16, u32) {
+    pub(crate) fn take_again(&mut self, client: u16) -> (u16, u32) {
         (client, self.take_of(usize::from(client - self.first_client)))
     }
 
@@ -69,7 +73,7 @@ impl Senders {
     }
 
     /// A request is over, answered or given up.
-    pub(super) fn end(&mut self, client: u16, request: u32) {
+    pub(crate) fn end(&mut self, client: u16, request: u32) {
         let sender = &mut self.clients[usize::from(client - self.first_client)];
         let Some(&(oldest, _)) = sender.open.front() else { return };
         // Numbers are consecutive, so the distance is the place.
@@ -82,12 +86,12 @@ impl Senders {
     }
 
     /// Whether this client is one of ours.
-    pub(super) fn owns(&self, client: u16) -> bool {
+    pub(crate) fn owns(&self, client: u16) -> bool {
         client >= self.first_client && usize::from(client - self.first_client) < self.clients.len()
     }
 
     /// Whether this pair has been given out.
-    pub(super) fn issued(&self, client: u16, request: u32) -> bool {
+    pub(crate) fn issued(&self, client: u16, request: u32) -> bool {
         self.owns(client) && {
             let sender = &self.clients[usize::from(client - self.first_client)];
             request.wrapping_sub(self.first_request) < sender.next.wrapping_sub(self.first_request)
@@ -112,7 +116,7 @@ mod tests {
         let config = ClientConfig::new(2, Arrivals::Closed { outstanding: 1 });
         let first_request = u32::MAX - 100;
         let config = ClientConfig { first_client: 5, first_request, window, ..config };
-        let mut senders = Senders::new(&config);
+        let mut senders = Senders::new(&config, 1);
         let first = senders.take();
         assert_eq!(first, (5, u32::MAX - 100));
         let mut given = 1;
@@ -131,7 +135,7 @@ mod tests {
         }
         assert!(given > 3 * window, "the other client went on");
         senders.end(first.0, first.1);
-        assert!(senders.clients[0].has_room(window));
+        assert!(senders.clients[0].has_room(window / 2));
         assert!(senders.issued(6, u32::MAX - 96));
         assert!(window < 200 || senders.issued(5, u32::MAX) && senders.issued(5, 3));
         assert!(!senders.issued(7, 3) && !senders.issued(5, u32::MAX - 101));

@@ -1,0 +1,181 @@
+//! The coordinator of multigets: a processor whose cores are its workers, and the role.
+
+use netkv_roles::multiget::Coordinator;
+use netkv_roles::{Actions, Nanos, first_request};
+use netkv_workload::Random;
+use serde_json::Value;
+
+use super::config::RackConfig;
+use super::costs::Costs;
+use super::cpu::Cpu;
+use super::fabric::NOWHERE;
+use super::frames::FrameId;
+use super::{Event, Simulation};
+use crate::coordinator::Counts;
+
+struct Node {
+    role: Coordinator,
+    cpu: Cpu,
+    costs: Costs,
+    link: u32,
+    up: bool,
+    /// How often it was started: events of an earlier life are void.
+    life: u16,
+    /// When its next timer event is due; later ones in the queue mean nothing.
+    wake: Nanos,
+    random: Random,
+    /// Frames dropped because too many waited for a core.
+    dropped: u64,
+    /// Time of all cores that frames have taken.
+    busy: Nanos,
+}
+
+/// The only one, if the rack has any.
+pub(super) struct Coordinators {
+    node: Option<Node>,
+    config: RackConfig,
+    actions: Actions,
+}
+
+fn role(config: &RackConfig, first: u32) -> Result<Coordinator, String> {
+    let limit = config.coordinator.as_ref().map_or(0, |it| it.limit);
+    Coordinator::new(config.load.coordinator(limit, first)?)
+}
+
+impl Coordinators {
+    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+        let node = match &config.coordinator {
+            None => None,
+            Some(model) => Some(Node {
+                role: role(config, 1)?,
+                cpu: Cpu::new(model.host.cores, model.host.queue_limit),
+                costs: Costs::new(&model.host),
+                link: NOWHERE,
+                up: true,
+                life: 0,
+                wake: Nanos::MAX,
+                random: Random::new(config.seed, 4_000_000),
+                dropped: 0,
+                busy: 0,
+            }),
+        };
+        Ok(Self { node, config: config.clone(), actions: Actions::new() })
+    }
+
+    /// Where the number of the link from the coordinator is kept.
+    pub(super) fn plug(&mut self) -> Option<&mut u32> {
+        self.node.as_mut().map(|node| &mut node.link)
+    }
+
+    /// Whether there is one without a cable.
+    pub(super) fn is_unplugged(&self) -> bool {
+        self.node.as_ref().is_some_and(|node| node.link == NOWHERE)
+    }
+
+    /// Its counts since it was started, as `_engine.pyi` describes them; null if there is none.
+    pub(super) fn counts(&self) -> Value {
+        let Some(node) = &self.node else { return Value::Null };
+        let mut counts = Counts::default();
+        counts.add(&node.role);
+        let mut counts = counts.document();
+        counts["dropped"] = node.dropped.into();
+        counts["busy_s"] = (node.busy as f64 / 1e9).into();
+        counts
+    }
+}
+
+impl Simulation {
+    /// A frame reaches the coordinator's host at `arrival`, now or soon.
+    #[inline]
+    pub(super) fn admit_at_coordinator(&mut self, arrival: Nanos, frame: FrameId) {
+        let Some(node) = &mut self.coordinators.node else { return self.frames.free(frame) };
+        let cost = node.costs.receive(self.frames.get(frame), &mut node.random);
+        if let Some(done) = node.cpu.take(arrival, cost) {
+            node.busy += cost;
+            self.queue.push(done, Event::Coordinated { life: node.life, frame });
+        } else {
+            node.dropped += 1;
+            self.frames.free(frame);
+        }
+    }
+
+    /// A worker of the coordinator is done with taking a frame in.
+    pub(super) fn coordinated(&mut self, life: u16, frame: FrameId) {
+        let Coordinators { node, actions, .. } = &mut self.coordinators;
+        if let Some(node) = node.as_mut().filter(|node| node.up && node.life == life) {
+            node.role.on_frame(self.now, self.frames.get(frame), actions);
+        }
+        self.frames.free(frame);
+        self.after_coordinator();
+    }
+
+    /// A timer event of the coordinator is due.
+    pub(super) fn coordinator_timer(&mut self, life: u16) {
+        let Coordinators { node, actions, .. } = &mut self.coordinators;
+        let current = |node: &&mut Node| node.up && node.life == life && node.wake <= self.now;
+        if let Some(node) = node.as_mut().filter(current) {
+            node.wake = Nanos::MAX;
+            node.role.on_timer(self.now, actions);
+        }
+        self.after_coordinator();
+    }
+
+    /// Sends what the coordinator wants sent, one frame after the other.
+    fn after_coordinator(&mut self) {
+        let mut actions = std::mem::take(&mut self.coordinators.actions);
+        for &(start, end) in actions.ranges() {
+            let Some(node) = &mut self.coordinators.node else { break };
+            let bytes = &actions.bytes()[start..end];
+            let cost = node.costs.send(bytes, &mut node.random);
+            node.busy += cost;
+            let leaves = node.cpu.hold(self.now, cost);
+            let link = node.link;
+            if let Some(frame) = self.frames.add(bytes) {
+                self.put(link, leaves, frame);
+            }
+        }
+        actions.clear();
+        self.coordinators.actions = actions;
+        let Some(node) = &mut self.coordinators.node else { return };
+        if let Some(due) = node.role.deadline().filter(|due| node.up && *due < node.wake) {
+            node.wake = due;
+            self.queue.push(due, Event::CoordinatorTimer { life: node.life });
+        }
+    }
+
+    /// The coordinator has died, with all that it had under way.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is none.
+    pub fn stop_coordinator(&mut self) -> Result<(), String> {
+        let node = self.coordinators.node.as_mut().ok_or_else(none)?;
+        node.up = false;
+        node.life = node.life.wrapping_add(1);
+        Ok(())
+    }
+
+    /// The coordinator starts again, and knows nothing.
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there is none.
+    pub fn start_coordinator(&mut self) -> Result<(), String> {
+        let Coordinators { node, config, .. } = &mut self.coordinators;
+        let node = node.as_mut().ok_or_else(none)?;
+        // Above every number of its former lives: virtual time gives as many as it needs.
+        let first =
+            first_request(u128::from(self.now)).wrapping_add(1 + u32::from(node.life) * 65_536);
+        node.role = role(config, first)?;
+        let limit = config.coordinator.as_ref().map_or(0, |it| it.host.queue_limit);
+        node.cpu = Cpu::new(node.cpu.cores(), limit);
+        node.wake = Nanos::MAX;
+        node.up = true;
+        node.life = node.life.wrapping_add(1);
+        Ok(())
+    }
+}
+
+fn none() -> String {
+    "This rack has no coordinator.".to_owned()
+}

@@ -1,0 +1,247 @@
+//! Load generator and client of multigets: many clients in one state machine.
+//!
+//! Rules
+//! -----
+//! 1. An operation is one multiget, or a write. Its keys are divided among requests: with NetMC
+//!    one for each rack, which the switch there splits; with CliMC one for each server, sent one
+//!    after the other; with CoordiMC one to the coordinator. No request has more than 16 keys.
+//!    A key that is asked for several times is in one request once, and answered for each place.
+//! 2. Each request has a number of its own. Replies are matched by client and number, and what
+//!    they say of a key is taken only if that key was asked for at that place. A request is over
+//!    when each of its keys has been answered (a bitmap, not a counter), whatever comes twice, late
+//!    or in another order; the operation when all its requests are. It ends as a whole or not at
+//!    all.
+//! 3. What is not answered is asked for again under the same number: with NetMC the whole request
+//!    if nothing of it was answered, otherwise each key group that is missing something, as the
+//!    switch would have made it, straight to its server.
+//! 4. At its deadline an operation is given up as a whole and counted as lost, and the servers that
+//!    have not answered are named. If it was a write, it may still take effect.
+//! 5. A client never uses a number `window` above its oldest one under way: servers take what is
+//!    older for a late copy. If all clients are at that limit, operations wait.
+//! 6. Latency counts from the moment at which the operation was to start.
+//! 7. Every operation of the load is recorded, and of every multiget each key is judged as a read
+//!    by the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
+//!    What users ask for beside the load is not judged: their values are their own.
+//!
+//! Where it lives: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
+//! `crate::load` rules 5 to 7; `users` the operations of users.
+
+mod config;
+mod operation;
+mod replies;
+mod requests;
+mod users;
+mod verify;
+
+use netkv_checker::{Summary, Violation};
+use netkv_workload::{Arrivals, OpKind, Workload};
+use rustc_hash::FxHashMap;
+
+use crate::load::{Judge, Load, Phase, Senders, Verification};
+use crate::mutation::Mutated;
+use crate::slots::Slots;
+use crate::timers::Timers;
+use crate::{Actions, ClientStats, Completion, Nanos, Preserved};
+pub use config::ClientConfig;
+use config::MOST_REQUESTS;
+use operation::Operation;
+
+/// Many clients in one state machine. See the head comment for its rules.
+#[derive(Debug)]
+pub struct Client {
+    config: ClientConfig,
+    workload: Workload,
+    load: Load,
+    operations: Slots<Box<Operation>>,
+    spare: Vec<Box<Operation>>,
+    /// The operation of a request, and which of its requests it is.
+    by_number: FxHashMap<(u16, u32), (u32, usize)>,
+    senders: Senders,
+    timers: Timers<u32>,
+    judge: Judge,
+    verification: Option<Verification>,
+    stats: ClientStats,
+    last_missing: Vec<u16>,
+    completions: Vec<Completion>,
+    /// Buffers that are used again and again.
+    ids: Vec<u64>,
+    value: Vec<u8>,
+    pub(crate) mutated: Mutated,
+}
+
+impl Client {
+    /// A client that starts no operation until [`Client::start`].
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a setting that cannot be.
+    pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
+        config.check()?;
+        if workload.config().key_size != config.layout.key_size {
+            return Err(format!(
+                "the workload has keys of {} bytes, but the rack has keys of {}",
+                workload.config().key_size,
+                config.layout.key_size
+            ));
+        }
+        Ok(Self {
+            workload,
+            load: Load::new(&config.load),
+            operations: Slots::default(),
+            spare: Vec::new(),
+            by_number: FxHashMap::default(),
+            senders: Senders::new(&config.load, MOST_REQUESTS),
+            timers: Timers::new(),
+            judge: Judge::new(&config.load),
+            verification: None,
+            stats: ClientStats::default(),
+            last_missing: Vec::new(),
+            completions: Vec::new(),
+            ids: Vec::new(),
+            value: Vec::new(),
+            mutated: Mutated::default(),
+            config,
+        })
+    }
+
+    /// What this client is.
+    pub fn config(&self) -> &ClientConfig {
+        &self.config
+    }
+
+    /// Starts or goes on with the load.
+    pub fn start(&mut self, now: Nanos, out: &mut Actions) {
+        self.verification = None;
+        self.load.start(now, self.workload.random());
+        self.fill(now, out);
+    }
+
+    /// Starts no more operations of the load; those under way end. See [`Client::outstanding`].
+    pub fn pause(&mut self) {
+        self.load.pause();
+    }
+
+    /// Changes when operations start: another rate, or another number outstanding.
+    pub fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
+        self.load.set_arrivals(now, arrivals, self.workload.random());
+        self.fill(now, out);
+    }
+
+    /// Does what is due at `now`: arrivals, retries, deadlines. Calling it early does nothing.
+    pub fn poll(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some((at, slot)) = self.timers.take(now) {
+            self.on_timer(now, at, slot, out);
+        }
+        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
+        self.fill(now, out);
+    }
+
+    /// When to call [`Client::poll`], if nothing happens before.
+    pub fn deadline(&self) -> Option<Nanos> {
+        let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due());
+        (due != Nanos::MAX).then_some(due)
+    }
+
+    /// Operations under way.
+    pub fn outstanding(&self) -> usize {
+        self.operations.len()
+    }
+
+    /// The workload: its hottest keys and what it asks for.
+    pub fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    /// The workload, to shift popularity.
+    pub fn workload_mut(&mut self) -> &mut Workload {
+        &mut self.workload
+    }
+
+    /// What was counted since the last [`Client::take_stats`].
+    pub fn stats(&self) -> &ClientStats {
+        &self.stats
+    }
+
+    /// Moves what was counted since the last call into `into` (whose content is lost).
+    pub fn take_stats(&mut self, into: &mut ClientStats) {
+        std::mem::swap(&mut self.stats, into);
+        self.stats.clear();
+    }
+
+    /// Records that only the switch has: none, as for every scheme that does not write back.
+    pub fn preserved(&self) -> Preserved {
+        Preserved::default()
+    }
+
+    /// The process dies, and another one begins in its place at once: all that was under way is
+    /// given up. The load goes on; what was seen and done is still judged.
+    pub fn forget_preserved(&mut self, now: Nanos, out: &mut Actions) {
+        for slot in self.operations.numbers() {
+            self.give_up(slot);
+        }
+        self.poll(now, out);
+    }
+
+    /// Starts no more operations. Nobody needs to be told.
+    pub fn leave(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.poll(now, out);
+    }
+
+    /// Whether nothing is left to be said after [`Client::leave`].
+    pub fn is_gone(&self) -> bool {
+        true
+    }
+
+    /// What the checker thinks of everything so far; `None` if reads are not judged.
+    pub fn history(&self) -> Option<Summary> {
+        self.judge.history()
+    }
+
+    /// The first violations of linearizability, with what proves them. Times are those of the
+    /// driver.
+    pub fn violations(&self) -> Vec<Violation> {
+        self.judge.violations()
+    }
+
+    /// The servers that had not answered when an operation was last given up, in order.
+    pub fn last_missing(&self) -> &[u16] {
+        &self.last_missing
+    }
+
+    /// Starts as many operations as may run now.
+    fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        if self.load.phase == Phase::Verifying {
+            self.verify_more(now, out);
+        }
+        loop {
+            let has_room = || self.senders.has_room();
+            let (under_way, counts) = (self.operations.len(), &mut self.stats.counts);
+            let Some(intended) = self.load.next(now, under_way, has_room, counts) else {
+                return;
+            };
+            let operation = self.draw(intended);
+            self.start_operation(now, operation, out);
+        }
+    }
+
+    /// The next operation of the load.
+    fn draw(&mut self, intended: Nanos) -> Box<Operation> {
+        let mut operation = self.take_spare();
+        let mut ids = std::mem::take(&mut self.ids);
+        let drawn = self.workload.draw_keys(&mut ids);
+        operation.begin(drawn.kind, intended, intended + self.config.load.deadline);
+        (operation.id, operation.size) = (drawn.id, drawn.size);
+        let keys = self.workload.config().keys;
+        ids.iter().for_each(|id| operation.add_id(*id, keys, &self.config.layout));
+        if drawn.kind == OpKind::Read {
+            self.choose_read(&mut operation);
+        }
+        self.ids = ids;
+        operation
+    }
+
+    fn take_spare(&mut self) -> Box<Operation> {
+        self.spare.pop().unwrap_or_else(|| Box::new(Operation::new()))
+    }
+}

@@ -1,0 +1,191 @@
+//! What comes back, put together.
+
+use netkv_wire::client_of_ip;
+use netkv_wire::multiget::{Answer, Op, View};
+use netkv_workload::OpKind;
+
+use super::Client;
+use super::operation::{Operation, Part};
+use crate::load::Read;
+use crate::mutation::Mutation;
+use crate::{Actions, Nanos};
+
+impl Client {
+    /// Takes one frame; pushes what must happen next onto `out`.
+    pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        let receiver = View::parse(bytes, self.config.layout.fields)
+            .ok()
+            .filter(|view| view.header().reply)
+            .and_then(|view| Some((view, client_of_ip(view.destination())?)));
+        let Some((view, client)) = receiver else {
+            self.stats.counts.malformed += 1;
+            return;
+        };
+        let number = view.header().id;
+        let mut found = self.by_number.get(&(client, number)).copied();
+        if self.mutated.by(Mutation::ClientIgnoresReceiver) {
+            let same = self.by_number.iter().filter(|((_, it), _)| *it == number);
+            found = same.min_by_key(|(it, _)| **it).map(|(_, at)| *at);
+        }
+        let Some((slot, at)) = found else {
+            let counts = &mut self.stats.counts;
+            if self.senders.issued(client, number) {
+                counts.late_replies += 1;
+            } else {
+                counts.malformed += 1;
+            }
+            return;
+        };
+        match view.answer() {
+            Answer::Ok => self.on_entries(now, slot, at, &view, out),
+            // Nothing was done; the retry timer runs on.
+            Answer::Overloaded => self.stats.counts.overloaded += 1,
+            Answer::Failed
+                if self.mutated.by(Mutation::ClientTakesFailuresAsDone)
+                    && !view.header().op.reads() =>
+            {
+                self.complete(now, slot, out);
+            }
+            answer => self.on_refused(now, slot, answer),
+        }
+        self.fill(now, out);
+    }
+
+    /// A reply with entries for some keys of a request.
+    fn on_entries(&mut self, now: Nanos, slot: u32, at: usize, view: &View<'_>, out: &mut Actions) {
+        let Some(operation) = self.operations.get_mut(slot) else { return };
+        let part = operation.parts[at];
+        let appends = self.mutated.by(Mutation::ClientAppendsReplies);
+        let trusts = appends || self.mutated.by(Mutation::ClientTrustsPlaces);
+        if view.header().op != operation.op || !(trusts || names_keys_of(operation, &part, view)) {
+            self.stats.counts.malformed += 1;
+            return;
+        }
+        let mut first = usize::from(view.header().startidx);
+        if appends {
+            first = part.missing.trailing_zeros() as usize;
+        }
+        let end = (first + view.entries().count()).min(part.count);
+        let of_reply = (((1u32 << end) - 1) & !((1u32 << first.min(end)) - 1)) as u16;
+        let mut new = part.missing & of_reply;
+        for (place, entry) in (first..end).zip(view.entries()) {
+            if !entry.found && self.mutated.by(Mutation::ClientIgnoresAbsent) {
+                new &= !(1 << place);
+            }
+        }
+        self.stats.counts.late_replies += u64::from(new == 0);
+        for (place, entry) in (first..end).zip(view.entries()) {
+            if new >> place & 1 == 0 || !operation.op.reads() {
+                continue;
+            }
+            let (reader, verifies) = (operation.id(), operation.verifies);
+            let asked = &mut operation.keys[part.from + place];
+            let value = entry.found.then_some(entry.value);
+            self.stats.counts.not_found += u64::from(value.is_none() && !verifies);
+            if operation.token.is_some() {
+                asked.value = value.map(|value| {
+                    let start = operation.values.len();
+                    operation.values.extend_from_slice(value);
+                    (start, operation.values.len())
+                });
+            } else if let Some(ticket) = asked.ticket.take() {
+                let (key, exists) = (&asked.key, asked.exists);
+                let read = Read { key, ticket, reader, value, exists, verifies };
+                let counts = &mut self.stats.counts;
+                let lost = self.judge.end_read(now, &read, &self.senders, counts);
+                if let Some(verification) = self.verification.as_mut().filter(|_| lost) {
+                    verification.lost();
+                }
+            }
+        }
+        let part = &mut operation.parts[at];
+        part.missing &= !new;
+        part.counted += view.entries().count();
+        let over = if self.mutated.by(Mutation::ClientCountsKeys) {
+            part.counted >= part.count
+        } else {
+            part.missing == 0 || self.mutated.by(Mutation::ClientTakesFirstReply)
+        };
+        if over && (new != 0 || part.missing != 0) {
+            part.missing = 0;
+            operation.open -= 1;
+            if operation.open == 0 {
+                self.complete(now, slot, out);
+            }
+        }
+    }
+
+    /// All of an operation is answered.
+    pub(super) fn complete(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(operation) = self.operations.get_mut(slot) else { return };
+        let counts = &mut self.stats.counts;
+        let (reads, load) = (operation.op.reads(), operation.token.is_none());
+        if !operation.verifies {
+            counts.reads += u64::from(reads);
+            counts.writes += u64::from(!reads);
+            counts.keys_read += if reads { operation.places.len() as u64 } else { 0 };
+        }
+        if !reads && load {
+            self.judge.end_write(now, &operation.keys[0].key, operation.id());
+        }
+        if reads && operation.kind == OpKind::ReadModifyWrite {
+            self.go_on_to_write(now, slot, out);
+            return;
+        }
+        let Some(operation) = self.end(slot) else { return };
+        match (operation.verifies, self.verification.as_mut()) {
+            (true, Some(verification)) => verification.ended(true),
+            _ => self.note_end(now, &operation),
+        }
+        self.tell_done(&operation);
+        self.recycle(operation);
+    }
+
+    /// The second half of a read-modify-write, with a number of its own.
+    fn go_on_to_write(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(mut operation) = self.operations.take(slot) else { return };
+        self.end_numbers(&operation);
+        operation.op = Op::Put;
+        operation.attempts = 0;
+        operation.divide(self.config.architecture, &self.config.layout);
+        for part in &mut operation.parts {
+            part.number = self.senders.take_again(operation.client).1;
+        }
+        let slot = self.operations.add(operation);
+        self.enter(now, slot, out);
+    }
+
+    /// A server or the coordinator has refused a part, so the whole is.
+    fn on_refused(&mut self, now: Nanos, slot: u32, answer: Answer) {
+        let Some(operation) = self.end(slot) else { return };
+        self.forget(&operation);
+        let counts = &mut self.stats.counts;
+        counts.errors += 1;
+        if !operation.verifies {
+            counts.reads += u64::from(operation.op.reads());
+            counts.writes += u64::from(!operation.op.reads());
+        }
+        match (operation.verifies, self.verification.as_mut()) {
+            (true, Some(verification)) => verification.ended(false),
+            _ => self.note_end(now, &operation),
+        }
+        self.tell_refused(&operation, answer);
+        self.recycle(operation);
+    }
+
+    fn note_end(&mut self, now: Nanos, operation: &Operation) {
+        self.stats.counts.completed += 1;
+        self.stats.latency.saturating_record(now.saturating_sub(operation.intended).max(1));
+    }
+}
+
+/// Whether a reply is about keys of this request, each at its place.
+fn names_keys_of(operation: &Operation, part: &Part, view: &View<'_>) -> bool {
+    let first = usize::from(view.header().startidx);
+    let keys = operation.keys_of(part).get(first..).unwrap_or_default();
+    let mut entries = view.entries();
+    let mut named = keys.iter().zip(entries.by_ref());
+    named.all(|(asked, entry)| asked.name.as_bytes() == entry.key)
+        && entries.next().is_none()
+        && first + usize::from(view.header().numkey) <= part.count
+}

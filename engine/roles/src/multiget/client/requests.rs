@@ -1,0 +1,240 @@
+//! What is sent, again if need be, and what is given up.
+
+use netkv_checker::WriteKind;
+use netkv_wire::multiget::{
+    Addresses, COORDINATOR_IP, Header, Op, rack_of, splitter_ip, write_keys, write_put,
+};
+use netkv_wire::{Ip, client_ip, server_ip};
+use netkv_workload::OpKind;
+
+use super::super::Architecture;
+use super::Client;
+use super::operation::{Asked, Operation, Part};
+use crate::load::Phase;
+use crate::mutation::Mutation;
+use crate::{Actions, Nanos, fill_value};
+
+impl Client {
+    /// A read is a multiget if several keys are asked for, or if the load has multigets.
+    pub(super) fn choose_read(&self, operation: &mut Operation) {
+        let multiget = self.workload.config().multiget.is_some() || operation.keys.len() > 1;
+        operation.op = if multiget { Op::Mget } else { Op::Get };
+    }
+
+    /// Divides an operation into requests and sends them for the first time. There is room.
+    pub(super) fn start_operation(
+        &mut self,
+        now: Nanos,
+        mut operation: Box<Operation>,
+        out: &mut Actions,
+    ) {
+        operation.divide(self.config.architecture, &self.config.layout);
+        if self.mutated.by(Mutation::ClientAsksOnce) {
+            operation.parts.truncate(1);
+            operation.open = 1;
+        }
+        let (client, number) = self.senders.take();
+        operation.client = client;
+        for (at, part) in operation.parts.iter_mut().enumerate() {
+            part.number = if at == 0 { number } else { self.senders.take_again(client).1 };
+        }
+        let slot = self.operations.add(operation);
+        self.enter(now, slot, out);
+    }
+
+    /// Sends the requests of an operation, which are numbered, and tells the checker.
+    pub(super) fn enter(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(operation) = self.operations.get_mut(slot) else { return };
+        let id = operation.id();
+        for (at, part) in operation.parts.iter().enumerate() {
+            self.by_number.insert((operation.client, part.number), (slot, at));
+            self.stats.counts.groups += u64::from(part.groups.count);
+        }
+        if operation.token.is_none() {
+            for asked in &mut operation.keys {
+                let Asked { key, exists, .. } = *asked;
+                match operation.op {
+                    Op::Mget | Op::Get => asked.ticket = self.judge.begin_read(now, &key),
+                    Op::Put => self.judge.begin_write(now, &key, id, WriteKind::Put, exists),
+                    Op::Delete => self.judge.begin_write(now, &key, id, WriteKind::Delete, exists),
+                }
+            }
+        }
+        self.send(now, slot, out);
+    }
+
+    /// Sends what is not answered, for the first time or again, and sets the timer.
+    fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
+        let Some(operation) = self.operations.get_mut(slot) else { return };
+        operation.attempts += 1;
+        let wait = self.config.load.retry.wait(operation.attempts);
+        operation.timer = (now + wait).min(operation.deadline);
+        self.timers.set(operation.timer, slot);
+        let before = out.frames().len();
+        if operation.op == Op::Put && operation.token.is_none() {
+            self.value.resize(operation.size, 0);
+            fill_value(&operation.keys[0].key, operation.id(), &mut self.value);
+        }
+        let frames = Frames {
+            config: &self.config,
+            operation,
+            value: &self.value,
+            ends_last_group: !self.mutated.by(Mutation::ClientEndsNoLastGroup),
+        };
+        for part in operation.parts.iter().filter(|part| part.missing != 0) {
+            frames.ask(part, out);
+        }
+        let sent = (out.frames().len() - before) as u64;
+        self.stats.counts.sent += sent;
+        self.stats.counts.retries += if operation.attempts > 1 { sent } else { 0 };
+    }
+
+    pub(super) fn on_timer(&mut self, now: Nanos, at: Nanos, slot: u32, out: &mut Actions) {
+        let Some(operation) = self.operations.get(slot).filter(|it| it.timer == at) else { return };
+        if now < operation.deadline && !self.mutated.by(Mutation::RequestOnce) {
+            if self.mutated.by(Mutation::ClientNumbersRetriesAnew) {
+                self.number_anew(slot);
+            }
+            self.send(now, slot, out);
+        } else if self.mutated.by(Mutation::ClientEndsWithAPart) {
+            self.complete(now, slot, out);
+        } else {
+            self.give_up(slot);
+        }
+    }
+
+    /// What a client must not do: gives the requests of an operation other numbers.
+    fn number_anew(&mut self, slot: u32) {
+        let Some(operation) = self.operations.get_mut(slot) else { return };
+        for (at, part) in operation.parts.iter_mut().enumerate() {
+            self.by_number.remove(&(operation.client, part.number));
+            part.number = self.senders.take_again(operation.client).1;
+            self.by_number.insert((operation.client, part.number), (slot, at));
+        }
+    }
+
+    /// Ends an operation of which nobody knows what it has done.
+    pub(super) fn give_up(&mut self, slot: u32) {
+        let Some(operation) = self.end(slot) else { return };
+        let servers = self.config.layout.servers;
+        operation.missing_servers(servers, &mut self.last_missing);
+        self.stats.counts.missing_groups += self.last_missing.len() as u64;
+        self.stats.counts.lost += u64::from(!operation.verifies);
+        self.forget(&operation);
+        match (operation.verifies, self.verification.as_mut()) {
+            (true, Some(verification)) => verification.ended(false),
+            _ => self.tell_timeout(&operation),
+        }
+        self.recycle(operation);
+    }
+
+    /// Tells the checker that what an operation still asks for has no known end.
+    pub(super) fn forget(&mut self, operation: &Operation) {
+        for asked in &operation.keys {
+            match (asked.ticket, operation.op.reads()) {
+                (Some(ticket), _) => self.judge.give_up_read(&asked.key, ticket),
+                (None, true) => {}
+                (None, false) if operation.token.is_some() => {}
+                (None, false) => self.judge.give_up_write(&asked.key, operation.id()),
+            }
+        }
+    }
+
+    /// Takes an operation out that is over, with its numbers.
+    pub(super) fn end(&mut self, slot: u32) -> Option<Box<Operation>> {
+        let operation = self.operations.take(slot)?;
+        self.end_numbers(&operation);
+        // An insert is over, so read-latest may go on to it.
+        if operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
+            self.workload.settle_insert(operation.id);
+        }
+        Some(operation)
+    }
+
+    pub(super) fn end_numbers(&mut self, operation: &Operation) {
+        for part in &operation.parts {
+            self.by_number.remove(&(operation.client, part.number));
+            self.senders.end(operation.client, part.number);
+        }
+    }
+
+    pub(super) fn recycle(&mut self, operation: Box<Operation>) {
+        if self.spare.len() < 1024 {
+            self.spare.push(operation);
+        }
+    }
+}
+
+/// Writes the frames of an operation.
+struct Frames<'a> {
+    config: &'a super::ClientConfig,
+    operation: &'a Operation,
+    value: &'a [u8],
+    /// Whether KEYIDX says that the last key group ends.
+    ends_last_group: bool,
+}
+
+impl Frames<'_> {
+    /// Asks for what is missing of a request.
+    fn ask(&self, part: &Part, out: &mut Actions) {
+        let keys = self.operation.keys_of(part);
+        let (op, groups) = (self.operation.op, &part.groups);
+        let mut header = Header::request(op, part.number, part.count as u8, groups);
+        let server = server_ip(keys[0].owner);
+        match self.config.architecture {
+            Architecture::NetMc if part.is_untouched() => {
+                let rack = rack_of(keys[0].owner, self.config.layout.per_rack);
+                header.rack = rack;
+                if !self.ends_last_group {
+                    header.keyidx &= !(0x8000 >> (part.count - 1));
+                }
+                self.write(splitter_ip(rack), &header, part, out);
+            }
+            Architecture::NetMc => self.ask_groups(header, part, out),
+            Architecture::CliMc => self.ask_span(server, header, part, out),
+            Architecture::CoordiMc => self.ask_span(COORDINATOR_IP, header, part, out),
+        }
+    }
+
+    /// Asks for the keys from the first to the last one that is missing.
+    fn ask_span(&self, to: Ip, mut header: Header, part: &Part, out: &mut Actions) {
+        let first = part.missing.trailing_zeros() as u8;
+        let last = 15 - part.missing.leading_zeros() as u8;
+        (header.startidx, header.numkey) = (first, last + 1 - first);
+        self.write(to, &header, part, out);
+    }
+
+    /// Asks for each key group that misses a key, with the frame that the switch would have made
+    /// of the request: CLO is 1 and RACK 0, so that none splits it once more.
+    fn ask_groups(&self, header: Header, part: &Part, out: &mut Actions) {
+        let keys = self.operation.keys_of(part);
+        let mut start = 0;
+        for (order, group) in keys.chunk_by(|one, next| one.owner == next.owner).enumerate() {
+            let end = start + group.len();
+            let of_group = (((1u32 << end) - 1) & !((1u32 << start) - 1)) as u16;
+            if part.missing & of_group != 0 {
+                let missing = Part { missing: part.missing & of_group, ..*part };
+                let keyidx = (u32::from(header.keyidx) << end) as u16;
+                let header = Header { oid: order as u8 + 1, keyidx, clo: 1, ..header };
+                self.ask_span(server_ip(group[0].owner), header, &missing, out);
+            }
+            start = end;
+        }
+    }
+
+    fn write(&self, destination: Ip, header: &Header, part: &Part, out: &mut Actions) {
+        let source = client_ip(self.operation.client);
+        let addresses = Addresses { source, destination, fields: self.config.layout.fields };
+        let keys = self.operation.keys_of(part);
+        out.send_written(|bytes| {
+            if header.op == Op::Put {
+                let of_user = self.operation.token.is_some();
+                let value = if of_user { &self.operation.values } else { self.value };
+                write_put(bytes, &addresses, header, keys[0].name.as_bytes(), value, None);
+            } else {
+                let names = keys.iter().map(|asked| asked.name.as_bytes());
+                write_keys(bytes, &addresses, header, names, None);
+            }
+        });
+    }
+}

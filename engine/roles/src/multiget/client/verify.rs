@@ -1,0 +1,37 @@
+//! Final verification: every key that was written is read back.
+
+use netkv_workload::{OpKind, key_id};
+
+use super::Client;
+use crate::load::{Phase, VERIFY_DEADLINE, VERIFYING, Verification, VerifyReport};
+use crate::{Actions, Nanos};
+
+impl Client {
+    /// Starts no more operations and reads back every key that was written, once those under
+    /// way have ended. See [`Client::verified`].
+    pub fn verify(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.load.phase = Phase::Verifying;
+        self.verification = Some(Verification::new(self.judge.written()));
+        self.fill(now, out);
+    }
+
+    /// What the verification found, once it is over.
+    pub fn verified(&self) -> Option<VerifyReport> {
+        self.verification.as_ref()?.report(self.operations.len())
+    }
+
+    pub(super) fn verify_more(&mut self, now: Nanos, out: &mut Actions) {
+        let keys = self.workload.config().keys;
+        while self.operations.len() < VERIFYING && self.senders.has_room() {
+            let Some(key) = self.verification.as_mut().and_then(Verification::take) else { return };
+            // Only keys of the keyspace are recorded.
+            let Some(id) = key_id(&key) else { continue };
+            let mut operation = self.take_spare();
+            operation.begin(OpKind::Read, now, now + VERIFY_DEADLINE);
+            operation.verifies = true;
+            operation.add_id(id, keys, &self.config.layout);
+            self.start_operation(now, operation, out);
+        }
+    }
+}

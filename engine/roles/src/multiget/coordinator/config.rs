@@ -1,0 +1,112 @@
+//! What a coordinator is told, and what it counts.
+
+use super::super::Layout;
+use crate::{Backoff, LONGEST_DEADLINE, MILLISECOND, Nanos, SECOND};
+
+/// Most workers of a coordinator.
+const MOST_WORKERS: u32 = 64;
+/// Most requests under way that a coordinator may allow; each may hold 16 values.
+const MOST_REQUESTS: usize = 1_000_000;
+
+/// What a worker of the coordinator is. Each is a state machine of its own; whoever drives several
+/// hands a client's requests always to the same one, and replies to the one whose number they have
+/// ([`super::Coordinator::worker_of`]).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CoordinatorConfig {
+    /// Where servers and switches are.
+    pub layout: Layout,
+    /// Which worker this is, from 0.
+    pub worker: u32,
+    /// How many there are (at least 1).
+    pub workers: u32,
+    /// First number of its own requests; see [`crate::first_request`].
+    pub first_request: u32,
+    /// Retries towards servers.
+    pub retry: Backoff,
+    /// Time after which a client's request ends with what is there.
+    pub deadline: Nanos,
+    /// Most requests of clients under way; more are answered with "overloaded".
+    pub max_requests: usize,
+}
+
+impl CoordinatorConfig {
+    /// The only worker, with the usual settings.
+    pub const fn new(layout: Layout) -> Self {
+        Self {
+            layout,
+            worker: 0,
+            workers: 1,
+            first_request: 1,
+            retry: Backoff { initial: 20 * MILLISECOND, cap: 200 * MILLISECOND },
+            deadline: 1000 * MILLISECOND,
+            max_requests: 4096,
+        }
+    }
+
+    /// How many numbers this worker has: those that have its number as the rest, divided by the
+    /// number of workers.
+    pub(super) const fn turns(&self) -> u32 {
+        u32::MAX / self.workers
+    }
+
+    /// Checks what the types do not; a sentence about what cannot be.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.layout.check()?;
+        let Self { worker, workers, deadline, max_requests, .. } = *self;
+        if worker >= workers || workers > MOST_WORKERS {
+            return Err(format!(
+                "worker {worker} of {workers} is not possible; there are 1 to {MOST_WORKERS}, and \
+                 they count from 0"
+            ));
+        }
+        if max_requests == 0 || max_requests > MOST_REQUESTS {
+            return Err(format!(
+                "{max_requests} requests under way are not possible; it is 1 to {MOST_REQUESTS}"
+            ));
+        }
+        if deadline > LONGEST_DEADLINE {
+            return Err(format!(
+                "a deadline of {} s is too long; with more than {} s, a server could have \
+                 forgotten the request that is sent again",
+                deadline / SECOND,
+                LONGEST_DEADLINE / SECOND
+            ));
+        }
+        Ok(())
+    }
+}
+
+/// Counts of a coordinator since it started.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct CoordinatorStats {
+    /// Requests of clients taken up.
+    pub requests: u64,
+    /// Keys that they asked for.
+    pub keys: u64,
+    /// Writes among them.
+    pub writes: u64,
+    /// Requests sent to servers, retries not counted.
+    pub sub_requests: u64,
+    /// Requests sent to servers again.
+    pub retries: u64,
+    /// Replies sent to clients.
+    pub replies: u64,
+    /// Requests answered with "overloaded" because too many are under way.
+    pub overloaded: u64,
+    /// Copies of requests that joined the one under way.
+    pub joined: u64,
+    /// Requests that ended at their deadline, with part of the keys or none.
+    pub expired: u64,
+    /// Requests that a server refused.
+    pub refused: u64,
+    /// Answers of servers that asked to come back later.
+    pub busy_servers: u64,
+    /// Replies to requests that were over: duplicates, and those behind the deadline.
+    pub late_replies: u64,
+    /// Frames that are no multigets.
+    pub malformed: u64,
+    /// Frames that no coordinator expects.
+    pub unexpected: u64,
+    /// Most requests under way at a time.
+    pub most_under_way: u64,
+}

@@ -1,0 +1,59 @@
+//! What a server is told.
+
+use super::super::Layout;
+use crate::{Nanos, SECOND};
+
+/// What a server is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerConfig {
+    /// Which server this is, from 0.
+    pub server: u16,
+    /// Where servers and switches are.
+    pub layout: Layout,
+    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
+    /// will do; 0 if the driver's time goes on itself.
+    pub epoch: Nanos,
+    /// Most writes that wait for one key; more are answered with "overloaded".
+    pub max_waiting: usize,
+    /// Most reads of keys that the store has not answered; requests beyond are answered with
+    /// "overloaded".
+    pub max_reading: usize,
+    /// Requests served in a second, if limited (server emulation).
+    pub service_rate: Option<f64>,
+    /// Most requests that wait for service; more are dropped.
+    pub service_queue: usize,
+}
+
+impl ServerConfig {
+    /// Server `server` with the usual settings and no rate limit.
+    pub const fn new(server: u16, layout: Layout) -> Self {
+        Self {
+            server,
+            layout,
+            epoch: 0,
+            max_waiting: 256,
+            max_reading: 16_384,
+            service_rate: None,
+            service_queue: 256,
+        }
+    }
+
+    /// Checks what the types do not.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what cannot be.
+    pub fn check(&self) -> Result<(), String> {
+        self.layout.check()?;
+        if self.server < self.layout.servers {
+            return Ok(());
+        }
+        let Self { server, layout: Layout { servers, .. }, .. } = *self;
+        Err(format!("server {server} does not exist; with {servers} servers they count from 0"))
+    }
+
+    /// The second of its clock at `now`.
+    pub(super) const fn second(&self, now: Nanos) -> u32 {
+        (self.epoch.saturating_add(now) / SECOND) as u32
+    }
+}

@@ -1,0 +1,225 @@
+//! Storage server shim of multigets: request frames in, storage calls and reply frames out.
+//!
+//! Rules
+//! -----
+//! 1. Of the keys of a frame, NUMKEY from STARTIDX on are asked for, and no other is looked at. All
+//!    of them must be this server's.
+//! 2. A read is one storage call for each key, all in one batch, and is answered when all have
+//!    ended: a key without a record is "not found", but if the store failed for one, the whole
+//!    request failed. Replies are cut at the size of a packet, and each says which keys it has.
+//! 3. A write has its effect once, however often its frame comes, and is answered after the store
+//!    has it. Writes of one key run one at a time, in the order in which they came.
+//! 4. Who has written is the client, also if a coordinator passes its write on: the frame says so.
+//!    So a write is known again that comes by a coordinator that was restarted meanwhile.
+//! 5. Each write is handed to the store with its number, and a server that starts again over the
+//!    store knows from there what it has applied.
+//! 6. What waits is limited; beyond, the answer is "overloaded".
+//!
+//! Where it lives: `reads` has rules 1 and 2, `writes` rules 3 to 5.
+
+mod config;
+mod reads;
+mod writes;
+
+use std::collections::VecDeque;
+
+use netkv_wire::multiget::{Addresses, Answer, Header, View, owner};
+use netkv_wire::{Ip, Key, server_ip};
+use netkv_workload::keyspace_id;
+use rustc_hash::FxHashMap;
+
+use super::results::{Results, send_answer};
+use crate::mutation::{Mutated, Mutation};
+use crate::server::{Arrival, Service, Window};
+use crate::slots::Slots;
+use crate::{Actions, Applied, CallId, Nanos, RESERVED, ServerStats, StoreResult};
+pub use config::ServerConfig;
+use reads::Reading;
+use writes::Write;
+
+/// What a storage call is for.
+#[derive(Debug)]
+enum Call {
+    /// A key of a read: which read, and which of its keys.
+    Read(u32, usize),
+    /// A write.
+    Write(Box<Write>),
+}
+
+/// Whom to answer.
+#[derive(Debug, Clone, Copy)]
+struct Asker {
+    ip: Ip,
+    header: Header,
+}
+
+/// One partition's storage server shim. See the head comment for its rules.
+#[derive(Debug)]
+pub struct Server {
+    config: ServerConfig,
+    windows: FxHashMap<u16, Window<Answer>>,
+    /// Writes that wait, of the keys of which one is under way.
+    waiting: FxHashMap<Key, VecDeque<Box<Write>>>,
+    reads: Slots<Reading>,
+    /// Keys of reads that the store has not answered.
+    reading: usize,
+    calls: Slots<Call>,
+    service: Option<Service>,
+    spare_results: Vec<Results>,
+    stats: ServerStats,
+    pub(crate) mutated: Mutated,
+}
+
+impl Server {
+    /// A server that starts at `now` over a store that has applied no requests.
+    ///
+    /// # Panics
+    ///
+    /// If the layout is not possible, as [`ServerConfig::check`] says.
+    pub fn new(config: ServerConfig, now: Nanos) -> Self {
+        Self::restore(config, now, &Applied::default())
+    }
+
+    /// A server that starts at `now` over a store that remembers what it has `applied`: it treats
+    /// copies of those writes as if it had never been away.
+    ///
+    /// # Panics
+    ///
+    /// If the layout is not possible, as [`ServerConfig::check`] says.
+    pub fn restore(config: ServerConfig, now: Nanos, applied: &Applied) -> Self {
+        config.check().unwrap_or_else(|why| panic!("{why}"));
+        let second = config.second(now);
+        let window =
+            |(sender, blocks)| Some((sender, Window::restored(blocks, second, Answer::Ok)?));
+        Self {
+            windows: applied.senders().filter_map(window).collect(),
+            waiting: FxHashMap::default(),
+            reads: Slots::default(),
+            reading: 0,
+            calls: Slots::default(),
+            service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
+            spare_results: Vec::new(),
+            stats: ServerStats::default(),
+            mutated: Mutated::default(),
+            config,
+        }
+    }
+
+    /// What this server is.
+    pub fn config(&self) -> &ServerConfig {
+        &self.config
+    }
+
+    /// Counts since the start.
+    pub fn stats(&self) -> &ServerStats {
+        &self.stats
+    }
+
+    /// Number of keys for which a write is under way or waits.
+    pub fn busy_keys(&self) -> usize {
+        self.waiting.len()
+    }
+
+    /// Serves `factor` times slower than its service rate says, from the next request on; 1 is the
+    /// rate itself. A server without a rate has nothing to slow down: then false.
+    pub fn slow(&mut self, factor: f64) -> bool {
+        let (Some(service), Some(rate)) = (&mut self.service, self.config.service_rate) else {
+            return false;
+        };
+        service.set_rate(rate / factor);
+        true
+    }
+
+    /// Takes one frame; pushes what must happen next onto `out`. Frames that are not for this
+    /// server are counted and have no effect.
+    pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        let Ok(view) = View::parse(bytes, self.config.layout.fields) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        if view.header().reply || view.destination() != self.address() {
+            self.stats.unexpected += 1;
+            return;
+        }
+        let (server, servers) = (self.config.server, self.config.layout.servers);
+        if view.asked().any(|key| owner(key, servers) != server) {
+            self.stats.wrong_partition += 1;
+            return;
+        }
+        match self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes)) {
+            Arrival::Serve => self.serve(now, &view, out),
+            Arrival::Queued => {}
+            Arrival::Dropped => self.stats.dropped += 1,
+        }
+    }
+
+    /// Takes up a request whose turn has come.
+    fn serve(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
+        let asker = Asker { ip: view.source(), header: *view.header() };
+        if view.asked().any(|key| self.is_reserved(key)) {
+            self.stats.unexpected += 1;
+            self.answer(&asker, Answer::Rejected, out);
+        } else if asker.header.op.reads() {
+            self.on_read(view, asker, out);
+        } else {
+            self.on_write(now, view, asker, out);
+        }
+    }
+
+    /// The store has finished `call`. An id that is not under way has no effect.
+    pub fn on_stored(
+        &mut self,
+        now: Nanos,
+        call: CallId,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        if result == StoreResult::Failed {
+            self.stats.failures += 1;
+        }
+        match self.calls.take(call) {
+            Some(Call::Read(read, at)) => self.on_key_read(read, at, result, out),
+            Some(Call::Write(write)) => self.on_written(now, write, result, out),
+            None => self.stats.unexpected += 1,
+        }
+    }
+
+    /// When to call [`Server::on_timer`], if nothing happens before.
+    pub fn deadline(&self) -> Option<Nanos> {
+        self.service.as_ref().and_then(Service::next)
+    }
+
+    /// Does what is due at `now`. Calling it early does nothing.
+    pub fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some((_, bytes)) = self.service.as_mut().and_then(|it| it.take(now)) {
+            if let Ok(view) = View::parse(&bytes, self.config.layout.fields) {
+                self.serve(now, &view, out);
+            }
+            if let Some(service) = &mut self.service {
+                service.recycle(bytes);
+            }
+        }
+    }
+
+    /// Whether a key is one of a store's own records, so that no client may touch it.
+    fn is_reserved(&self, key: &[u8]) -> bool {
+        let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
+        key.starts_with(&RESERVED)
+            && !of_keyspace
+            && !self.mutated.by(Mutation::ServerTakesReservedKeys)
+    }
+
+    fn address(&self) -> Ip {
+        server_ip(self.config.server)
+    }
+
+    fn addresses_to(&self, asker: &Asker) -> Addresses {
+        let fields = self.config.layout.fields;
+        Addresses { source: self.address(), destination: asker.ip, fields }
+    }
+
+    /// Answers a request without anything about its keys.
+    fn answer(&self, asker: &Asker, answer: Answer, out: &mut Actions) {
+        send_answer(&self.addresses_to(asker), &asker.header, answer, out);
+    }
+}

@@ -1,0 +1,86 @@
+//! Reads of several keys.
+
+use netkv_wire::multiget::{Answer, View};
+use netkv_workload::{WireKey, key_of_wire};
+
+use super::super::results::Results;
+use super::{Asker, Call, Server};
+use crate::mutation::Mutation;
+use crate::{Actions, StoreCall, StoreResult};
+
+/// A read that waits for the store.
+#[derive(Debug)]
+pub(super) struct Reading {
+    asker: Asker,
+    results: Results,
+    /// Calls under way.
+    left: usize,
+    failed: bool,
+}
+
+impl Server {
+    /// A read is served at once, whatever happens to its keys.
+    pub(super) fn on_read(&mut self, view: &View<'_>, asker: Asker, out: &mut Actions) {
+        let mut keys = usize::from(asker.header.numkey);
+        if self.reading + keys > self.config.max_reading {
+            self.stats.overloaded += 1;
+            self.answer(&asker, Answer::Overloaded, out);
+            return;
+        }
+        let mut results = self.spare_results.pop().unwrap_or_default();
+        results.clear();
+        if self.mutated.by(Mutation::ServerReadsAllKeys) {
+            keys = view.keys().count();
+            view.keys().filter_map(WireKey::new).for_each(|name| results.push(name));
+        } else {
+            view.asked().filter_map(WireKey::new).for_each(|name| results.push(name));
+        }
+        self.stats.served += 1;
+        self.stats.reads += 1;
+        self.stats.keys_read += keys as u64;
+        self.reading += keys;
+        let read = self.reads.add(Reading { asker, results, left: keys, failed: false });
+        let Some(reading) = self.reads.get(read) else { return };
+        for at in 0..keys {
+            let name = reading.results.name(at).as_bytes();
+            let key = key_of_wire(name, self.config.layout.key_size);
+            let id = self.calls.add(Call::Read(read, at));
+            out.call(&StoreCall { name, ..StoreCall::get(id, key) });
+        }
+    }
+
+    /// The store has answered for a key of a read.
+    pub(super) fn on_key_read(
+        &mut self,
+        read: u32,
+        at: usize,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        let Some(reading) = self.reads.get_mut(read) else { return };
+        let known = match result {
+            StoreResult::Value(value, _) => reading.results.set(at, Some(value)),
+            StoreResult::NotFound(_) => reading.results.set(at, None),
+            _ if self.mutated.by(Mutation::ServerTakesFailuresForAbsent) => {
+                reading.results.set(at, None)
+            }
+            StoreResult::Done | StoreResult::Failed => false,
+        };
+        reading.failed |= !known;
+        reading.left -= 1;
+        self.reading -= 1;
+        if reading.left > 0 {
+            return;
+        }
+        let Some(Reading { asker, results, failed, .. }) = self.reads.take(read) else { return };
+        if failed {
+            self.answer(&asker, Answer::Failed, out);
+        } else {
+            let start = asker.header.startidx;
+            results.send(&self.addresses_to(&asker), &asker.header, start, out);
+        }
+        if self.spare_results.len() < 1024 {
+            self.spare_results.push(results);
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! The header of the NetMC paper (figure 4).
+
+use super::{FIXED_LEN, Groups, MAX_FIELDS, header_len};
+use crate::op::wire_enum;
+
+wire_enum! {
+    /// What a frame asks. A reply has the same with [`Op::REPLY`] set.
+    Op {
+        /// Read several keys.
+        Mget = 1,
+        /// Read one key.
+        Get = 2,
+        /// Write one key.
+        Put = 3,
+        /// Delete one key.
+        Delete = 4,
+    }
+}
+
+impl Op {
+    /// Bit of the OP field that a reply has.
+    pub const REPLY: u8 = 0x80;
+
+    /// Whether it asks for values.
+    pub const fn reads(self) -> bool {
+        matches!(self, Op::Mget | Op::Get)
+    }
+}
+
+wire_enum! {
+    /// How a request ended, in a reply.
+    Answer {
+        /// It was done; each key has its own status.
+        Ok = 0,
+        /// Nothing was done; the sender should come back later.
+        Overloaded = 5,
+        /// It is not possible.
+        Rejected = 6,
+        /// The store failed.
+        Failed = 8,
+    }
+}
+
+/// The header: the fields of the paper, and which switch is to split.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// OP without the bit for replies.
+    pub op: Op,
+    /// Whether OP has the bit for replies.
+    pub reply: bool,
+    /// ID: the sender's number of the request; its sub-requests and their replies have the same.
+    pub id: u32,
+    /// OID: which key group, from 1.
+    pub oid: u8,
+    /// NUMKEY: keys of the request, or of the key group.
+    pub numkey: u8,
+    /// KEYIDX: where key groups end, the first key being the most significant bit.
+    pub keyidx: u16,
+    /// STARTIDX: the first key of the key group, from 0.
+    pub startidx: u8,
+    /// CLO: whether a switch has cloned the packet.
+    pub clo: u8,
+    /// SRV: the servers of the key groups; those beyond the SRV fields of the frame are not sent.
+    pub srv: [u8; MAX_FIELDS as usize],
+    /// RACK: the rack whose switch is to split the request; 0 for none.
+    pub rack: u8,
+}
+
+impl Header {
+    /// The header of a request for `numkey` keys in these groups, not yet split.
+    pub const fn request(op: Op, id: u32, numkey: u8, groups: &Groups) -> Self {
+        Self {
+            op,
+            reply: false,
+            id,
+            oid: 1,
+            numkey,
+            keyidx: groups.keyidx,
+            startidx: 0,
+            clo: 0,
+            srv: groups.srv,
+            rack: 0,
+        }
+    }
+
+    /// The header of an answer to this request, about `numkey` keys from `startidx` on.
+    pub const fn answer(&self, startidx: u8, numkey: u8) -> Self {
+        let srv = [0; MAX_FIELDS as usize];
+        Self { reply: true, numkey, keyidx: 0, startidx, clo: 0, srv, rack: 0, ..*self }
+    }
+
+    /// Appends the header with `fields` SRV fields.
+    pub(super) fn write(&self, out: &mut Vec<u8>, fields: u8) {
+        out.push(self.op.code() | if self.reply { Op::REPLY } else { 0 });
+        out.extend_from_slice(&self.id.to_be_bytes());
+        out.extend_from_slice(&[self.oid, self.numkey]);
+        out.extend_from_slice(&self.keyidx.to_be_bytes());
+        out.extend_from_slice(&[self.startidx, self.clo]);
+        out.extend_from_slice(&self.srv[..usize::from(fields)]);
+        out.push(self.rack);
+    }
+
+    /// Reads a header with `fields` SRV fields from the start of `bytes`, which has that many;
+    /// gives the OP byte if there is no such operation.
+    pub(super) fn read(bytes: &[u8], fields: u8) -> Result<Self, u8> {
+        let op = Op::from_code(bytes[0] & !Op::REPLY).ok_or(bytes[0])?;
+        let mut srv = [0; MAX_FIELDS as usize];
+        let fields_end = FIXED_LEN + usize::from(fields);
+        srv[..usize::from(fields)].copy_from_slice(&bytes[FIXED_LEN..fields_end]);
+        Ok(Self {
+            op,
+            reply: bytes[0] & Op::REPLY != 0,
+            id: u32::from_be_bytes([bytes[1], bytes[2], bytes[3], bytes[4]]),
+            oid: bytes[5],
+            numkey: bytes[6],
+            keyidx: u16::from_be_bytes([bytes[7], bytes[8]]),
+            startidx: bytes[9],
+            clo: bytes[10],
+            srv,
+            rack: bytes[header_len(fields) - 1],
+        })
+    }
+}

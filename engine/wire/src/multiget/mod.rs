@@ -1,0 +1,65 @@
+//! Wire format of multigets (NetMC, CliMC, CoordiMC): a frame asks for several keys at once.
+//!
+//! A frame is Ethernet, IPv4 and UDP to [`MULTIGET_PORT`] as in the rest of the crate, then the
+//! header of the NetMC paper (section III-B), with the number `fields` of SRV fields that the
+//! switch program was built with, and the id of the rack whose switch is to split the request.
+//! Behind it are
+//!
+//! - in MGET, GET and DELETE the keys, each with its length (1 byte) in front; a sub-request
+//!   carries all keys of its request, and NUMKEY of them from STARTIDX on are asked for;
+//! - in PUT the key and the value, the latter with its length (2 bytes) in front;
+//! - in replies the [`Answer`], and if it is `Ok` for each key that is answered the key, whether
+//!   it was found, and for reads the value.
+//!
+//! A PUT or DELETE that a coordinator sends names at its end the client that it is for and the
+//! number of that client's request, so that servers carry it out once whatever becomes of the
+//! coordinator. All fields are big-endian; `docs/netmc.md` has the layout in full.
+
+mod address;
+mod group;
+mod header;
+#[cfg(test)]
+mod tests;
+mod view;
+mod write;
+
+pub use address::{COORDINATOR_IP, owner, rack_of, splitter_ip};
+pub use group::{Groups, group};
+pub use header::{Answer, Header, Op};
+pub use view::{Entries, Entry, Keys, Malformed, View};
+pub use write::{Addresses, OnBehalf, ReplyWriter, entry_len, write_keys, write_put};
+
+use crate::{IPV4_LEN, MAX_VALUE, UDP_LEN};
+
+/// UDP port of multigets. Frames are recognised by their destination port; both are set to it.
+pub const MULTIGET_PORT: u16 = 5009;
+/// Largest IPv4 packet, in bytes.
+pub const MTU: usize = 1500;
+/// Most keys of one request: the bits of KEYIDX.
+pub const MAX_KEYS: usize = 16;
+/// Most SRV fields, and so most servers of a rack.
+pub const MAX_FIELDS: u8 = 32;
+/// Shortest key in bytes.
+pub const MIN_KEY: usize = 4;
+/// Longest key in bytes.
+pub const MAX_KEY: usize = 64;
+
+/// Bytes of the header in front of the SRV fields.
+const FIXED_LEN: usize = 11;
+/// Bytes of a PUT's or DELETE's client and request number at the end.
+const ON_BEHALF_LEN: usize = 6;
+
+/// Bytes of the header with `fields` SRV fields, the id of the rack included.
+pub const fn header_len(fields: u8) -> usize {
+    FIXED_LEN + fields as usize + 1
+}
+
+/// Bytes behind the header that fit into a packet.
+pub const fn payload_room(fields: u8) -> usize {
+    MTU - IPV4_LEN - UDP_LEN - header_len(fields)
+}
+
+// Every request of 16 keys fits into a packet, and so does every PUT and a reply with one key.
+const _: () = assert!(MAX_KEYS * (1 + MAX_KEY) <= payload_room(MAX_FIELDS));
+const _: () = assert!(1 + MAX_KEY + 2 + MAX_VALUE + ON_BEHALF_LEN <= payload_room(MAX_FIELDS));
+const _: () = assert!(1 + 1 + MAX_KEY + 1 + 2 + MAX_VALUE <= payload_room(MAX_FIELDS));

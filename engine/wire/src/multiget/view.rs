@@ -1,0 +1,267 @@
+//! Reading frames without copying them.
+
+use std::fmt;
+
+use super::{
+    Answer, Header, MAX_KEY, MAX_KEYS, MIN_KEY, MULTIGET_PORT, ON_BEHALF_LEN, OnBehalf, Op,
+    header_len,
+};
+use crate::view::check_outer;
+use crate::{Ip, KV_OFFSET, MAX_VALUE};
+
+/// Why a frame is no multiget's. Frames like that are counted and dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Malformed {
+    /// Something about Ethernet, IPv4 or UDP.
+    Outer(crate::Malformed),
+    /// The frame ends before its header does.
+    CutShort,
+    /// No such operation.
+    Op(u8),
+    /// A key that is too short or too long, or more than 16, or one that is cut short.
+    Keys,
+    /// NUMKEY and STARTIDX name keys that are not there.
+    Range,
+    /// A value that is too long or cut short.
+    Value,
+    /// No such answer, or none at all.
+    Answer,
+    /// Bytes behind the end.
+    Excess,
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Outer(outer) => outer.fmt(f),
+            Self::CutShort => write!(f, "the frame ends before the multiget header does"),
+            Self::Op(code) => write!(f, "there is no multiget operation 0x{code:02x}"),
+            Self::Keys => write!(
+                f,
+                "a multiget has 1 to {MAX_KEYS} keys of {MIN_KEY} to {MAX_KEY} bytes, each whole"
+            ),
+            Self::Range => write!(f, "NUMKEY and STARTIDX name keys that are not in the frame"),
+            Self::Value => write!(f, "a value is cut short or longer than {MAX_VALUE} bytes"),
+            Self::Answer => write!(f, "the reply does not say how the request ended"),
+            Self::Excess => write!(f, "there are bytes behind the end of the multiget"),
+        }
+    }
+}
+
+impl std::error::Error for Malformed {}
+
+/// A frame that has been checked, in place.
+#[derive(Debug, Clone, Copy)]
+pub struct View<'a> {
+    source: Ip,
+    destination: Ip,
+    header: Header,
+    /// The keys of a request, or what a reply says about keys.
+    list: &'a [u8],
+    keys: u8,
+    value: &'a [u8],
+    on_behalf: Option<OnBehalf>,
+    answer: Answer,
+}
+
+impl<'a> View<'a> {
+    /// Checks a whole frame with `fields` SRV fields. Ethernet padding behind the IP packet is
+    /// ignored.
+    ///
+    /// # Errors
+    ///
+    /// [`Malformed`] says what is wrong; no input panics.
+    pub fn parse(frame: &'a [u8], fields: u8) -> Result<Self, Malformed> {
+        if frame.len() < KV_OFFSET {
+            return Err(Malformed::CutShort);
+        }
+        let outer = check_outer(frame, MULTIGET_PORT).map_err(Malformed::Outer)?;
+        let (source, destination, end) = outer;
+        let payload = &frame[KV_OFFSET..end];
+        let Some((header, rest)) = payload.split_at_checked(header_len(fields)) else {
+            return Err(Malformed::CutShort);
+        };
+        let header = Header::read(header, fields).map_err(Malformed::Op)?;
+        let view = Self {
+            source,
+            destination,
+            header,
+            list: rest,
+            keys: 0,
+            value: &[],
+            on_behalf: None,
+            answer: Answer::Ok,
+        };
+        if header.reply { view.with_entries() } else { view.with_keys() }
+    }
+
+    fn with_keys(mut self) -> Result<Self, Malformed> {
+        let mut rest = self.list;
+        let one = self.header.op != Op::Mget;
+        while !rest.is_empty() && !(one && self.keys == 1) {
+            (_, rest) = take_key(rest).ok_or(Malformed::Keys)?;
+            self.keys += 1;
+            if usize::from(self.keys) > MAX_KEYS {
+                return Err(Malformed::Keys);
+            }
+        }
+        self.list = &self.list[..self.list.len() - rest.len()];
+        if self.header.op == Op::Put {
+            (self.value, rest) = take_value(rest).ok_or(Malformed::Value)?;
+        }
+        if !self.header.op.reads() && rest.len() == ON_BEHALF_LEN {
+            self.on_behalf = Some(OnBehalf {
+                client: u16::from_be_bytes([rest[0], rest[1]]),
+                request: u32::from_be_bytes([rest[2], rest[3], rest[4], rest[5]]),
+            });
+            rest = &[];
+        }
+        if !rest.is_empty() {
+            return Err(Malformed::Excess);
+        }
+        let Header { numkey, startidx, .. } = self.header;
+        let end = usize::from(startidx) + usize::from(numkey);
+        if numkey == 0 || end > usize::from(self.keys) {
+            return Err(Malformed::Range);
+        }
+        Ok(self)
+    }
+
+    fn with_entries(mut self) -> Result<Self, Malformed> {
+        let (code, mut rest) = self.list.split_first().ok_or(Malformed::Answer)?;
+        self.answer = Answer::from_code(*code).ok_or(Malformed::Answer)?;
+        self.list = rest;
+        let Header { numkey, startidx, op, .. } = self.header;
+        if numkey == 0 || usize::from(startidx) + usize::from(numkey) > MAX_KEYS {
+            return Err(Malformed::Range);
+        }
+        if self.answer == Answer::Ok {
+            self.keys = numkey;
+            for _ in 0..numkey {
+                (_, rest) = take_entry(rest, op.reads()).ok_or(Malformed::Value)?;
+            }
+        }
+        if rest.is_empty() { Ok(self) } else { Err(Malformed::Excess) }
+    }
+
+    /// Source address.
+    pub fn source(&self) -> Ip {
+        self.source
+    }
+
+    /// Destination address.
+    pub fn destination(&self) -> Ip {
+        self.destination
+    }
+
+    /// The header.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// All keys of a request, whether they are asked for or not; none in a reply.
+    pub fn keys(&self) -> Keys<'a> {
+        Keys { rest: if self.header.reply { &[] } else { self.list } }
+    }
+
+    /// The keys that a request asks for: NUMKEY from STARTIDX on. At least one; none in a reply.
+    pub fn asked(&self) -> impl Iterator<Item = &'a [u8]> + Clone {
+        let Header { startidx, numkey, .. } = self.header;
+        self.keys().skip(startidx.into()).take(numkey.into())
+    }
+
+    /// The value of a PUT.
+    pub fn value(&self) -> &'a [u8] {
+        self.value
+    }
+
+    /// The client that a coordinator has sent this write for.
+    pub fn on_behalf(&self) -> Option<OnBehalf> {
+        self.on_behalf
+    }
+
+    /// How the request ended that this is the reply to.
+    pub fn answer(&self) -> Answer {
+        self.answer
+    }
+
+    /// What a reply says about keys: NUMKEY entries, or none if the answer is not `Ok`.
+    pub fn entries(&self) -> Entries<'a> {
+        let answered = self.header.reply && self.answer == Answer::Ok;
+        Entries { rest: if answered { self.list } else { &[] }, values: self.header.op.reads() }
+    }
+}
+
+/// The keys of a request.
+#[derive(Debug, Clone)]
+pub struct Keys<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Iterator for Keys<'a> {
+    type Item = &'a [u8];
+
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (key, rest) = take_key(self.rest)?;
+        self.rest = rest;
+        Some(key)
+    }
+}
+
+/// What a reply says about a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry<'a> {
+    /// The key.
+    pub key: &'a [u8],
+    /// Whether there is such a record; for writes always.
+    pub found: bool,
+    /// The value that was read.
+    pub value: &'a [u8],
+}
+
+/// The entries of a reply.
+#[derive(Debug, Clone)]
+pub struct Entries<'a> {
+    rest: &'a [u8],
+    values: bool,
+}
+
+impl<'a> Iterator for Entries<'a> {
+    type Item = Entry<'a>;
+
+    fn next(&mut self) -> Option<Entry<'a>> {
+        let (entry, rest) = take_entry(self.rest, self.values)?;
+        self.rest = rest;
+        Some(entry)
+    }
+}
+
+fn take_key(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first()?;
+    let length = usize::from(*length);
+    if !(MIN_KEY..=MAX_KEY).contains(&length) {
+        return None;
+    }
+    rest.split_at_checked(length)
+}
+
+fn take_value(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let (length, rest) = bytes.split_first_chunk()?;
+    let length = usize::from(u16::from_be_bytes(*length));
+    if length > MAX_VALUE {
+        return None;
+    }
+    rest.split_at_checked(length)
+}
+
+fn take_entry(bytes: &[u8], with_value: bool) -> Option<(Entry<'_>, &[u8])> {
+    let (key, rest) = take_key(bytes)?;
+    let (status, rest) = rest.split_first()?;
+    let found = match status {
+        0 => true,
+        1 => false,
+        _ => return None,
+    };
+    let (value, rest) = if with_value { take_value(rest)? } else { (&[][..], rest) };
+    Some((Entry { key, found, value }, rest))
+}

@@ -1,0 +1,145 @@
+//! Writing whole frames.
+
+use super::{Answer, Header, MULTIGET_PORT, header_len, payload_room};
+use crate::write::write_outer;
+use crate::{Ip, KV_OFFSET};
+
+/// Between whom a frame goes, and with how many SRV fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Addresses {
+    /// Source address; the source MAC follows from it.
+    pub source: Ip,
+    /// Destination address; the destination MAC follows from it.
+    pub destination: Ip,
+    /// Number of SRV fields.
+    pub fields: u8,
+}
+
+/// The client whose write a coordinator passes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct OnBehalf {
+    /// Number of the client.
+    pub client: u16,
+    /// The client's number of the request.
+    pub request: u32,
+}
+
+impl OnBehalf {
+    fn write(self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.client.to_be_bytes());
+        out.extend_from_slice(&self.request.to_be_bytes());
+    }
+}
+
+/// Appends an MGET, GET or DELETE with all these keys (each of 4 to 64 bytes) as a whole frame.
+pub fn write_keys<'k>(
+    out: &mut Vec<u8>,
+    addresses: &Addresses,
+    header: &Header,
+    keys: impl IntoIterator<Item = &'k [u8]>,
+    on_behalf: Option<OnBehalf>,
+) {
+    let start = begin(out, addresses, header);
+    keys.into_iter().for_each(|key| put_key(out, key));
+    if let Some(client) = on_behalf {
+        client.write(out);
+    }
+    finish(out, start, addresses);
+}
+
+/// Appends a PUT as a whole frame; the key has 4 to 64 bytes and the value at most 1024.
+pub fn write_put(
+    out: &mut Vec<u8>,
+    addresses: &Addresses,
+    header: &Header,
+    key: &[u8],
+    value: &[u8],
+    on_behalf: Option<OnBehalf>,
+) {
+    let start = begin(out, addresses, header);
+    put_key(out, key);
+    put_value(out, value);
+    if let Some(client) = on_behalf {
+        client.write(out);
+    }
+    finish(out, start, addresses);
+}
+
+/// Bytes of an entry of a reply.
+pub const fn entry_len(key: usize, value: Option<usize>) -> usize {
+    let value = match value {
+        Some(length) => 2 + length,
+        None => 0,
+    };
+    1 + key + 1 + value
+}
+
+/// Appends one reply, an entry at a time, up to the size of a packet.
+#[derive(Debug)]
+pub struct ReplyWriter {
+    start: usize,
+    addresses: Addresses,
+    entries: u8,
+}
+
+impl ReplyWriter {
+    /// Begins a reply; `header` is that of an answer, whose NUMKEY will be the number of entries
+    /// unless there are none.
+    pub fn begin(
+        out: &mut Vec<u8>,
+        addresses: &Addresses,
+        header: &Header,
+        answer: Answer,
+    ) -> Self {
+        let start = begin(out, addresses, header);
+        out.push(answer.code());
+        Self { start, addresses: *addresses, entries: 0 }
+    }
+
+    /// Whether an entry of this length ([`entry_len`]) fits behind what is there.
+    pub fn has_room(&self, out: &[u8], entry: usize) -> bool {
+        let payload = self.start + KV_OFFSET + header_len(self.addresses.fields);
+        out.len() - payload + entry <= payload_room(self.addresses.fields)
+    }
+
+    /// Adds what is said of a key; `value` is there in replies to reads.
+    pub fn entry(&mut self, out: &mut Vec<u8>, key: &[u8], found: bool, value: Option<&[u8]>) {
+        put_key(out, key);
+        out.push(u8::from(!found));
+        if let Some(value) = value {
+            put_value(out, value);
+        }
+        self.entries += 1;
+    }
+
+    /// Ends the reply; the frame is whole.
+    pub fn finish(self, out: &mut Vec<u8>) {
+        if self.entries > 0 {
+            out[self.start + KV_OFFSET + 6] = self.entries;
+        }
+        finish(out, self.start, &self.addresses);
+    }
+}
+
+fn begin(out: &mut Vec<u8>, addresses: &Addresses, header: &Header) -> usize {
+    let start = out.len();
+    out.resize(start + KV_OFFSET, 0);
+    header.write(out, addresses.fields);
+    start
+}
+
+fn put_key(out: &mut Vec<u8>, key: &[u8]) {
+    out.push(key.len() as u8);
+    out.extend_from_slice(key);
+}
+
+fn put_value(out: &mut Vec<u8>, value: &[u8]) {
+    out.extend_from_slice(&(value.len() as u16).to_be_bytes());
+    out.extend_from_slice(value);
+}
+
+/// Fills in everything in front of the header, now that the length is known.
+fn finish(out: &mut [u8], start: usize, addresses: &Addresses) {
+    let Addresses { source, destination, .. } = *addresses;
+    write_outer(&mut out[start..], source, destination, MULTIGET_PORT);
+}

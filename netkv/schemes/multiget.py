@@ -1,0 +1,47 @@
+"""What schemes need of a load as far as multigets and keys go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from netkv.errors import UsageError
+
+if TYPE_CHECKING:
+    from netkv.lab.spec import LabSpec, WorkloadSpec
+
+MOST_SERVERS = 32
+"""Fields for servers in the header of a multiget."""
+PLAIN_KEY_SIZE = 16
+_ID_BYTES = 8
+"""Of a key shorter than 16 bytes that tell it from others, at most."""
+
+
+def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
+    """Raises `UsageError` for a lab or load that a scheme for multigets cannot have."""
+    if lab.servers > MOST_SERVERS:
+        raise UsageError(
+            f"The scheme '{scheme}' has room for {MOST_SERVERS} servers in the header of a "
+            f"request, but 'lab.servers' is {lab.servers}."
+        )
+    size = workload.key_size
+    most = 256 ** min(size, _ID_BYTES)
+    if size < PLAIN_KEY_SIZE and workload.keys > most:
+        raise UsageError(
+            f"There are {most:,} keys of {size} bytes, fewer than 'workload.keys' "
+            f"({workload.keys:,}): make 'workload.key_size' larger."
+        )
+
+
+def check_single(scheme: str, able: Sequence[str], workload: WorkloadSpec) -> None:
+    """Raises `UsageError` if a load needs a scheme for multigets; `able` are their names."""
+    if workload.multiget is not None:
+        raise UsageError(
+            f"The scheme '{scheme}' reads one key at a time, but 'workload.multiget' is set.\n"
+            f"  Schemes for multigets: {', '.join(able)}."
+        )
+    if workload.key_size != PLAIN_KEY_SIZE:
+        raise UsageError(
+            f"The scheme '{scheme}' has keys of {PLAIN_KEY_SIZE} bytes, but 'workload.key_size' is "
+            f"{workload.key_size}.\n  Schemes for keys of 4 to 64 bytes: {', '.join(able)}."
+        )

@@ -1,0 +1,62 @@
+"""Multigets as a user meets them: the three schemes on one plot, live and simulated."""
+
+from __future__ import annotations
+
+import pytest
+from commands import Netkv
+
+SIZES = ["--set", "sweep={workload.multiget: [2, 12]}"]
+
+
+@pytest.mark.parametrize("mode", ["sim", "live"])
+def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mode: str) -> None:
+    seconds = {"sim": "0.3", "live": "1"}[mode]
+    command = ["scenario", "run", "multiget-size-sweep", "--mode", mode, *SIZES]
+    command += ["--set", f"duration={seconds}", "--set", "warmup=0.1", "--json"]
+    said = netkv(*command)
+    assert said.status == 0, said.err
+    runs = said.document["runs"]
+    assert {(run["scheme"], run["params"]["workload.multiget"]) for run in runs} == {
+        (scheme, size) for scheme in ("netmc", "climc", "coordimc") for size in (2, 12)
+    }
+    for run in runs:
+        assert run["linearizable"] is True
+        assert run["lost_ops"] == 0
+        assert run["hit_ratio"] is None
+        assert run["keys_per_s"] > run["throughput_ops"]
+        busy = run["coordinator_utilization"]
+        assert (busy is not None and busy > 0) == (run["scheme"] == "coordimc")
+    one = netkv("runs", "show", runs[0]["id"])
+    assert one.status == 0
+    assert "keys/s" in one.out
+    report = netkv("scenario", "run", *command[2:-1])
+    assert report.status == 0, report.err
+
+
+def test_schemes_for_single_keys_refuse_multigets_and_say_who_takes_them(netkv: Netkv) -> None:
+    said = netkv("scenario", "run", "quickstart", "--set", "workload.multiget=4")
+    assert said.status == 2
+    assert "Schemes for multigets: netmc, climc, coordimc" in said.err
+    assert "Traceback" not in said.err
+
+
+def test_a_coordinator_can_die_only_where_there_is_one(netkv: Netkv) -> None:
+    events = "events=[{at: 0.3, kill: coordinator}, {at: 0.5, start: coordinator}]"
+    command = ["scenario", "run", "multiget-size-sweep", "--mode", "sim", *SIZES, "--json"]
+    command += ["--set", "duration=1", "--set", "deadline=5", "--set", events]
+    refused = netkv(*command)
+    assert refused.status == 2
+    assert "'netmc' has none (schemes that do: coordimc)" in refused.err
+    said = netkv(*command, "--set", "schemes=[coordimc]")
+    assert said.status == 0, said.err
+    (run, _) = said.document["runs"]
+    assert run["lost_ops"] == 0
+    assert {event["kind"] for event in run["events"]} >= {"killed", "started"}
+
+
+@pytest.mark.parametrize("scheme", ["netmc", "climc", "coordimc"])
+def test_no_seed_finds_a_wrong_value_or_a_request_that_hangs(netkv: Netkv, scheme: str) -> None:
+    said = netkv("soak", scheme, "--seeds", "15", "--json")
+    assert said.status == 0, said.out
+    assert said.document["violations"] == []
+    assert said.document["faults"] > 50

@@ -1,0 +1,72 @@
+"""A live rack of multigets serves all keys, and its coordinator may die."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from racks import finish, load, until
+
+from netkv.lab.rack import Rack
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+
+
+def multigets(scheme: str, **lab: object) -> RackSpec:
+    fields = {"servers": 4, "server_processes": 2, "coordinator_workers": 3, **lab}
+    return RackSpec(
+        scheme=scheme,
+        lab=LabSpec.model_validate(fields),
+        workload=WorkloadSpec(
+            keys=2000, key_size=24, writes=0.2, multiget=10, arrivals=ClosedLoop(outstanding=16)
+        ),
+        deadline=1.0,
+    )
+
+
+@pytest.mark.parametrize("backend", ["memory", "rocksdb"])
+@pytest.mark.parametrize("scheme", ["netmc", "climc", "coordimc"])
+async def test_reads_of_several_keys_are_answered_whole(
+    tmp_path: Path, scheme: str, backend: str
+) -> None:
+    rack = Rack(multigets(scheme, backend=backend), tmp_path / "rack")
+    await rack.start()
+    try:
+        sample = await load(rack, 1.0)
+        assert sample.client.keys_read == 10 * sample.client.reads > 0
+        assert all(sample.server_load)
+        if scheme == "coordimc":
+            assert sample.coordinator is not None
+            assert sample.coordinator.groups > 2 * sample.client.reads
+            assert 0 < sample.coordinator.utilization < 1
+        await finish(rack, "drain")
+        end = (await finish(rack, "verify")).client_statistics
+        assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
+    finally:
+        await rack.stop()
+
+
+async def test_a_killed_coordinator_is_told_and_serves_again_when_it_is_started(
+    tmp_path: Path,
+) -> None:
+    rack = Rack(multigets("coordimc"), tmp_path / "rack")
+    await rack.start()
+    try:
+        await load(rack, 0.3)
+        await rack.kill("coordinator")
+        assert not rack.running["coordinator"]
+        dead = await load(rack, 1.5)
+        assert dead.coordinator is None
+        assert dead.client.lost > 0
+        await rack.start_node("coordinator")
+        await asyncio.sleep(1.0)
+        assert (await load(rack, 0.5)).client.completed > 0
+        await finish(rack, "drain")
+        end = (await finish(rack, "verify")).client_statistics
+        assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
+        rack._nodes["coordinator"]._process.kill()  # type: ignore[union-attr]
+        await until(lambda: rack.failed is not None, "nobody noticed that it died")
+        assert rack.failed is not None
+        assert rack.failed.node == "coordinator"
+    finally:
+        await rack.stop()

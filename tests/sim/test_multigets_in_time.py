@@ -1,0 +1,170 @@
+"""Racks of multigets in virtual time: all keys are right, and what costs time costs it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab.report import RackSample
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.sim import profiles
+from netkv.sim.models import Profile
+from netkv.sim.rack import SECOND, SimRack
+
+SCHEMES = ["netmc", "climc", "coordimc"]
+
+
+def make(scheme: str, *, profile: Profile | None = None, **options: Any) -> SimRack:
+    """A small rack that is up and idle."""
+    workload = {"keys": 500, "writes": 0.2, "deletes": 0.05, "multiget": 6, "value_size": 64}
+    workload |= options.pop("workload", {})
+    arrivals = ClosedLoop(outstanding=options.pop("outstanding", 16))
+    lab = {"servers": 5, "clients": 2, "profile": "netmc-testbed", "executor": "interpreter"}
+    spec = RackSpec(
+        scheme=scheme,
+        retry=0.005,
+        deadline=0.5,
+        lab=LabSpec(**(lab | options)),
+        workload=WorkloadSpec(**workload, arrivals=arrivals),
+    )
+    rack = SimRack(spec, profile=profile)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack
+
+
+def run(rack: SimRack, seconds: float) -> RackSample:
+    """Lets load run for a time and returns what happened in it."""
+    rack.take_sample()
+    rack.command({"do": "phase", "name": "measure"})
+    rack.advance(rack.nanoseconds + round(seconds * SECOND))
+    return rack.take_sample()
+
+
+def verified(rack: SimRack) -> RackSample:
+    """Ends the load and reads everything back."""
+    for name in ("drain", "verify"):
+        rack.command({"do": "phase", "name": name})
+        end = rack.now + 5
+        while (sample := rack.take_sample()).phase != "idle":
+            assert rack.now < end, f"{name} does not end"
+            rack.advance(rack.nanoseconds + SECOND // 100)
+    return sample
+
+
+@pytest.mark.parametrize("key_size", [4, 16, 64])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int) -> None:
+    sizes = {"min": 1, "max": 40}
+    rack = make(scheme, workload={"key_size": key_size, "multiget": sizes, "value_size": 300})
+    sample = run(rack, 0.05)
+    client = sample.client
+    assert client.reads > 200
+    assert client.writes > 50
+    assert 15 * client.reads < client.keys_read < 26 * client.reads
+    assert all(load > 0 for load in sample.server_load)
+    end = verified(rack).client_statistics
+    assert (end["acked_writes_lost"], end["linearizable"], end["violation_count"]) == (0, True, 0)
+    assert end["lost"] == end["malformed"] == end["errors"] == 0
+
+
+def test_a_client_sends_one_packet_where_the_switch_splits_and_one_a_group_otherwise() -> None:
+    sent = {}
+    for scheme in SCHEMES:
+        load = {"writes": 0.0, "deletes": 0.0, "multiget": 12, "zipf": 0.0}
+        statistics = run(make(scheme, workload=load), 0.02).client_statistics
+        sent[scheme] = statistics["requests"] / statistics["completed"]
+    # Of 12 keys on 5 servers, 4.66 servers have one.
+    assert sent["netmc"] == pytest.approx(1, abs=0.05)
+    assert sent["coordimc"] == pytest.approx(1, abs=0.05)
+    assert sent["climc"] == pytest.approx(5 * (1 - 0.8**12), abs=0.15)
+
+
+def test_packets_of_the_client_cost_its_time() -> None:
+    profile = profiles.get("netmc-testbed")
+    slow = profile.client.model_copy(update={"per_key": 5.0})
+    load = {"writes": 0.0, "deletes": 0.0, "multiget": 8}
+    usual = run(make("climc", workload=load, outstanding=64), 0.02)
+    slower = profile.model_copy(update={"client": slow})
+    laden = run(make("climc", profile=slower, workload=load, outstanding=64), 0.02)
+    # 16 keys of a read, out and in, at 5 us each, and two clients.
+    assert laden.client.throughput == pytest.approx(2 / (16 * 5e-6), rel=0.15)
+    assert usual.client.throughput > 3 * laden.client.throughput
+
+
+def test_workers_of_the_coordinator_are_what_limits_it() -> None:
+    load = {"writes": 0.0, "deletes": 0.0, "multiget": 8}
+    rate, busy = {}, {}
+    for workers in (1, 2):
+        rack = make("coordimc", workload=load, outstanding=256, coordinator_workers=workers)
+        sample = run(rack, 0.03)
+        assert sample.coordinator is not None
+        rate[workers], busy[workers] = sample.client.throughput, sample.coordinator.utilization
+    assert busy[1] > 0.95
+    assert 1.5 < rate[2] / rate[1] < 2.1
+
+
+def test_a_coordinator_with_too_much_to_do_turns_requests_away_and_stays_quick() -> None:
+    rack = make("coordimc", outstanding=512, coordinator_queue=16, coordinator_workers=1)
+    sample = run(rack, 0.1)
+    assert sample.coordinator is not None
+    assert sample.coordinator.refused > 0
+    assert sample.client.completed > 1000
+    end = verified(rack).client_statistics
+    assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
+
+
+def test_a_dead_coordinator_loses_requests_by_their_deadline_and_no_write() -> None:
+    rack = make("coordimc")
+    assert "coordinator" in rack.nodes
+    before = run(rack, 0.05)
+    asyncio.run(rack.kill("coordinator"))
+    dead = run(rack, 1.2)
+    assert dead.client.lost > 0
+    assert dead.client.completed < before.client.completed / 10
+    asyncio.run(rack.start_node("coordinator"))
+    # What was lost frees its place at the deadline.
+    run(rack, 0.6)
+    after = run(rack, 0.05)
+    assert after.client.completed > before.client.completed / 2
+    end = verified(rack).client_statistics
+    assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_one_dead_server_fails_reads_of_its_keys_as_a_whole(scheme: str) -> None:
+    rack = make(scheme, server_processes=5, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
+    asyncio.run(rack.kill("servers-3"))
+    sample = run(rack, 3.0)
+    assert sample.client.lost > 0
+    # A read of 6 keys has one of a fifth of all keys with probability 0.74.
+    share = sample.client.lost / (sample.client.lost + sample.client.completed)
+    assert 0.5 < share < 0.9
+    assert sample.client_statistics["missing_groups"] >= sample.client.lost
+
+
+def test_a_rack_without_a_coordinator_says_so() -> None:
+    rack = make("climc")
+    assert "coordinator" not in rack.nodes
+    with pytest.raises(NetkvError, match="no node 'coordinator'"):
+        asyncio.run(rack.kill("coordinator"))
+
+
+@pytest.mark.parametrize(
+    ("scheme", "lab", "workload", "sentence"),
+    [
+        ("netcache", {}, {"multiget": 4}, "Schemes for multigets: netmc, climc, coordimc"),
+        ("nocache", {}, {"key_size": 8}, "keys of 16 bytes"),
+        ("netmc", {"servers": 33}, {}, "32 servers"),
+        ("climc", {}, {"key_size": 4, "keys": 2**32 + 1}, "make 'workload.key_size' larger"),
+    ],
+)
+def test_what_a_scheme_cannot_do_is_refused_in_words(
+    scheme: str, lab: dict[str, Any], workload: dict[str, Any], sentence: str
+) -> None:
+    spec = RackSpec(scheme=scheme, lab=LabSpec(**lab), workload=WorkloadSpec(**workload))
+    with pytest.raises(UsageError, match=sentence):
+        SimRack(spec)

@@ -1,0 +1,74 @@
+"""`netkv gateway`: a rack that is up, served until a signal comes or the lab goes down."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netkv.client import AsyncClient
+from netkv.errors import NetkvError
+from netkv.gateway.client import About
+from netkv.gateway.server import Gateway, bound, stopped_by_signals
+from netkv.lab import daemon, state
+
+_WATCH_SECONDS = 0.25
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    lab: str | None = None
+    host: str = "127.0.0.1"
+    port: int = 6380
+    timeout: float = 2.0
+    allow_remote: bool = False
+
+
+def run(options: Options, listening: Callable[[About], None]) -> None:
+    """Serves until SIGINT or SIGTERM; calls `listening` when clients may come.
+
+    Raises `NetkvError` if no lab is up, or it goes down meanwhile.
+    """
+    asyncio.run(_run(options, listening))
+
+
+async def _run(options: Options, listening: Callable[[About], None]) -> None:
+    lab = _lab_that_is_up(options.lab or daemon.DEFAULT_LAB)
+    with bound(options.host, options.port, allow_remote=options.allow_remote) as listener:
+        async with await AsyncClient.connect(lab.name, timeout=options.timeout) as client:
+            gateway = Gateway(client, lab=lab.name, timeout=options.timeout)
+            with stopped_by_signals(gateway.stop):
+                await gateway.start(listener)
+                listening(gateway.about)
+                watch = asyncio.create_task(_watch(lab, gateway))
+                try:
+                    await gateway.serve()
+                finally:
+                    watch.cancel()
+                    with contextlib.suppress(asyncio.CancelledError):
+                        await watch
+
+
+def _lab_that_is_up(name: str) -> state.Lab:
+    lab = state.load(state.check_name(name))
+    if lab is None or not lab.alive or lab.state not in ("ready", "failed"):
+        raise NetkvError(
+            f"There is no lab '{name}' that is up. 'netkv up {name}' brings one up; "
+            f"'netkv status' shows which there are."
+        )
+    return lab
+
+
+async def _watch(lab: state.Lab, gateway: Gateway) -> None:
+    """Ends the gateway when its lab has gone down, also if another of its name is up by now."""
+    while True:
+        await asyncio.sleep(_WATCH_SECONDS)
+        now = state.load(lab.name)
+        if now is None or not now.alive or now.created != lab.created:
+            gateway.stop(
+                NetkvError(f"The lab '{lab.name}' has gone down, and the gateway with it.")
+            )
+            return

@@ -1,25 +1,26 @@
-"""A client of a rack that is up. (The errors; the client itself comes with it.)"""
+"""The client library: programs that use a rack which is up (`netkv up`), whatever its scheme.
 
-from __future__ import annotations
+    async with await AsyncClient.connect() as rack:
+        await rack.put("answer", b"42")
+        print(await rack.get("answer"))
 
-from netkv.errors import NetkvError
+See docs/client.md.
+"""
 
+from netkv.client.aio import AsyncClient
+from netkv.client.errors import (
+    ClientError,
+    NotConnected,
+    OperationTimeout,
+    OutcomeUnknown,
+    Rejected,
+)
 
-class ClientError(NetkvError):
-    """A rack has not done what was asked of it."""
-
-
-class OperationTimeout(ClientError):  # noqa: N818
-    """A read was not answered in time; the text names what is missing."""
-
-
-class OutcomeUnknown(ClientError):  # noqa: N818
-    """Nobody can tell whether a write was done."""
-
-
-class Rejected(ClientError):  # noqa: N818
-    """The rack refuses this."""
-
-
-class NotConnected(ClientError):  # noqa: N818
-    """There is no rack to talk to, or no longer."""
+__all__ = [
+    "AsyncClient",
+    "ClientError",
+    "NotConnected",
+    "OperationTimeout",
+    "OutcomeUnknown",
+    "Rejected",
+]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def gateway(
     lab: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The lab to serve (default: lab).")
+        str | None, typer.Option(help="Name or directory of the lab [default: the one that is up].")
     ] = None,
     host: Annotated[str, typer.Option(help="Address of this machine to listen at.")] = "127.0.0.1",
     port: Annotated[

@@ -76,17 +76,10 @@ _CODES: tuple[tuple[type[ClientError], str], ...] = (
 )
 
 
-def failure_of(error: ClientError, command: str, keys: Sequence[bytes]) -> Failure:
-    """The reply to a command that the rack has not done; it names the key, or the first of them."""
+def failure_of(error: ClientError) -> Failure:
+    """The reply to a command that the rack has not done. The error names the key itself."""
     code = next(code for kind, code in _CODES if isinstance(error, kind))
-    return Failure(f"{code} {command} of {_named(keys)}: {error}")
-
-
-def _named(keys: Sequence[bytes]) -> str:
-    first = shown(keys[0])
-    if len(keys) == 1:
-        return first
-    return f"{first} and {len(keys) - 1} more"
+    return Failure(f"{code} {error}")
 
 
 def shown(word: bytes) -> str:

@@ -48,5 +48,7 @@ class Client:
     name: bytes = b""
     library: dict[str, bytes] = field(default_factory=dict)
     """What CLIENT SETINFO has said."""
+    transaction: bool = False
+    """It has said MULTI, in vain."""
     quits: bool = False
     """The connection ends when everything is answered."""

@@ -19,26 +19,35 @@ _CONNECTION = ("noscript", "loading", "stale", "fast")
 _SERVER = ("loading", "stale")
 
 
-def _refusal(sentence: str) -> Failure:
-    return Failure(f"ERR {sentence}")
+_NOT_ATOMIC = Failure(
+    "ERR MSET is atomic in Redis, and cannot be in a rack whose servers know nothing of each "
+    "other: send SETs in a pipeline"
+)
+_NO_TRANSACTIONS = Failure(
+    "ERR a rack has no transactions, nothing is done before EXEC or DISCARD: send a pipeline "
+    "without MULTI (redis-py: pipeline(transaction=False))"
+)
+_DISCARDED = Failure("EXECABORT Transaction discarded because of previous errors.")
 
 
-_REFUSED = {
-    "mset": (
-        "MSET is atomic in Redis, and cannot be in a rack whose servers know nothing of each "
-        "other: send SETs in a pipeline"
-    ),
-    "multi": (
-        "a rack has no transactions: send a pipeline without MULTI "
-        "(redis-py: pipeline(transaction=False))"
-    ),
-}
+def refused(client: Client, request: Request) -> Failure | None:
+    """The reply to what many clients send and a rack cannot do, where Redis' words do not help.
 
-
-def refused(name: bytes) -> Failure | None:
-    """Why a command that many clients send is not there, where Redis' words would not help."""
-    sentence = _REFUSED.get(name.decode(errors="replace").lower())
-    return None if sentence is None else _refusal(sentence)
+    What stands between MULTI and EXEC is not done: a client that asked for all or nothing would
+    else have some of it, and an error.
+    """
+    name = request[0].upper()
+    if name in (b"MSET", b"MSETNX"):
+        return _NOT_ATOMIC
+    if name == b"MULTI":
+        client.transaction = True
+        return _NO_TRANSACTIONS
+    if not client.transaction:
+        return None
+    if name in (b"EXEC", b"DISCARD", b"RESET", b"QUIT"):
+        client.transaction = False
+        return _DISCARDED if name in (b"EXEC", b"DISCARD") else None
+    return _NO_TRANSACTIONS
 
 
 def _add(commands: Iterable[Command]) -> None:

@@ -19,7 +19,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from netkv.client import ClientError
+from netkv.client import ClientError, NotConnected
 from netkv.gateway.backend import Rack, failure_of
 from netkv.gateway.client import About, Client
 from netkv.gateway.command import Command, Request, find
@@ -52,6 +52,9 @@ class House(Protocol):
 
     def leave(self, connection: Connection) -> None:
         """It is gone."""
+
+    def lost(self, error: NotConnected) -> None:
+        """The rack is out of reach, for good."""
 
 
 class Connection(asyncio.Protocol):
@@ -166,7 +169,7 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, request: list[bytes]) -> None:
         self._about.counters.commands += 1
-        command = refused(request[0]) or find(COMMANDS, request)
+        command = refused(self._client, request) or find(COMMANDS, request)
         if isinstance(command, Failure):
             self._put(command)
         elif command.local is not None:
@@ -189,19 +192,21 @@ class Connection(asyncio.Protocol):
             async with self._permits.held(len(keys)):
                 if self._gone:
                     return
-                reply = await self._asked(command, request, keys)
+                reply = await self._asked(command, request)
             self._fill(slot, reply, protocol)
         finally:
             task = asyncio.current_task()
             assert task is not None
             self._order.leave(task, keys)
 
-    async def _asked(self, command: Command, request: Request, keys: Request) -> Reply:
+    async def _asked(self, command: Command, request: Request) -> Reply:
         assert command.stored is not None
         try:
             return await command.stored(self._rack, request)
         except ClientError as error:
-            return failure_of(error, command.name.upper(), keys)
+            if isinstance(error, NotConnected):
+                self._house.lost(error)
+            return failure_of(error)
         except Exception as error:
             traceback.print_exc()
             return Failure(f"ERR a fault of netkv: {error!r}")

@@ -6,12 +6,13 @@ import asyncio
 import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from netkv.client import AsyncClient
+from netkv.client import AsyncClient, place
 from netkv.errors import NetkvError
 from netkv.gateway.client import About
 from netkv.gateway.server import Gateway, bound, stopped_by_signals
-from netkv.lab import daemon, state
+from netkv.lab import state
 
 _WATCH_SECONDS = 0.25
 
@@ -30,13 +31,14 @@ class Options:
 def run(options: Options, listening: Callable[[About], None]) -> None:
     """Serves until SIGINT or SIGTERM; calls `listening` when clients may come.
 
-    Raises `NetkvError` if no lab is up, or it goes down meanwhile.
+    Raises `NetkvError` if no lab is up or it has no place for a guest, and when it has gone down.
     """
     asyncio.run(_run(options, listening))
 
 
 async def _run(options: Options, listening: Callable[[About], None]) -> None:
-    lab = _lab_that_is_up(options.lab or daemon.DEFAULT_LAB)
+    named = options.lab
+    lab = place.find(Path(named) if named is not None and "/" in named else named)
     with bound(options.host, options.port, allow_remote=options.allow_remote) as listener:
         async with await AsyncClient.connect(lab.name, timeout=options.timeout) as client:
             gateway = Gateway(client, lab=lab.name, timeout=options.timeout)
@@ -50,16 +52,6 @@ async def _run(options: Options, listening: Callable[[About], None]) -> None:
                     watch.cancel()
                     with contextlib.suppress(asyncio.CancelledError):
                         await watch
-
-
-def _lab_that_is_up(name: str) -> state.Lab:
-    lab = state.load(state.check_name(name))
-    if lab is None or not lab.alive or lab.state not in ("ready", "failed"):
-        raise NetkvError(
-            f"There is no lab '{name}' that is up. 'netkv up {name}' brings one up; "
-            f"'netkv status' shows which there are."
-        )
-    return lab
 
 
 async def _watch(lab: state.Lab, gateway: Gateway) -> None:

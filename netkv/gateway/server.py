@@ -9,6 +9,7 @@ import socket
 from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
+from netkv.client import NotConnected
 from netkv.errors import NetkvError, UsageError
 from netkv.gateway.backend import Backend, Rack
 from netkv.gateway.client import About
@@ -96,6 +97,10 @@ class Gateway:
         self.about.counters.connected = len(self._connections)
         if not self._connections:
             self._empty.set()
+
+    def lost(self, error: NotConnected) -> None:
+        """The rack is out of reach: nothing more can be served."""
+        self.stop(error)
 
 
 def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:

@@ -46,14 +46,15 @@ async def exists(rack: Rack, request: Request) -> Reply:
 async def delete(rack: Rack, request: Request) -> Reply:
     """DEL and UNLINK key …: how many there were; an error if one could not be deleted."""
     keys = list(dict.fromkeys(request[1:]))
-    results = await asyncio.gather(*(rack.delete(key) for key in keys), return_exceptions=True)
-    for key, result in zip(keys, results, strict=True):
+    results: list[bool | BaseException] = await asyncio.gather(
+        *(rack.delete(key) for key in keys), return_exceptions=True
+    )
+    for result in results:
         if isinstance(result, ClientError):
             done = sum(not isinstance(each, BaseException) for each in results)
-            failure = failure_of(result, "DEL", [key])
             if len(keys) == 1:
-                return failure
-            return Failure(f"{failure.text} ({done} of {len(keys)} keys are deleted)")
+                raise result
+            return Failure(f"{failure_of(result).text} ({done} of {len(keys)} keys are deleted.)")
         if isinstance(result, BaseException):
             raise result
     return sum(result is True for result in results)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from netkv.client import OperationTimeout, OutcomeUnknown, Rejected
+from netkv.client import NotConnected, OperationTimeout, OutcomeUnknown, Rejected
 
 
 class Falling(dict[bytes, float]):
@@ -32,6 +32,7 @@ class MemoryRack:
         """Keys of a server that does not answer."""
         self.most = 1024
         """Bytes of a value."""
+        self.closed = False
         self.tells_deletes = True
         self.calls: list[tuple[str, tuple[bytes, ...]]] = []
         self.under_way = 0
@@ -57,6 +58,8 @@ class MemoryRack:
         return [self.stored.get(key) for key in keys]
 
     async def _reach(self, what: str, keys: Sequence[bytes]) -> None:
+        if self.closed:
+            raise NotConnected("The client was closed.")
         self.calls.append((what, tuple(keys)))
         self.under_way += 1
         self.most_under_way = max(self.most_under_way, self.under_way)
@@ -66,6 +69,7 @@ class MemoryRack:
             self.under_way -= 1
         missing = [key for key in keys if key in self.lost]
         if missing and what in ("get", "multiget"):
-            raise OperationTimeout(f"no answer for {missing[0]!r} from server 1")
+            text = f"no answer for {missing[0]!r} from server 1"
+            raise OperationTimeout(text, repr(missing[0]))
         if missing:
             raise OutcomeUnknown(f"nobody has acknowledged the write of {missing[0]!r}")

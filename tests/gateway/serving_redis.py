@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import hiredis
 from memory import MemoryRack
 
+from netkv.errors import NetkvError
 from netkv.gateway.server import Gateway, bound
 
 TIMEOUT = 10.0
@@ -24,17 +25,24 @@ class Served:
     rack: MemoryRack
     gateway: Gateway
     loop: asyncio.AbstractEventLoop
-    host: str = "127.0.0.1"
+    thread: threading.Thread
+    broken: NetkvError | None = None
+    """Why it has ended by itself."""
 
     @property
     def port(self) -> int:
         return self.gateway.about.port
 
     def connect(self) -> Plain:
-        return Plain(socket.create_connection((self.host, self.port), TIMEOUT))
+        return Plain(socket.create_connection(("127.0.0.1", self.port), TIMEOUT))
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self.gateway.stop)
+
+    def join(self) -> None:
+        """Waits until it has ended."""
+        self.thread.join(TIMEOUT)
+        assert not self.thread.is_alive()
 
 
 class Plain:
@@ -90,9 +98,12 @@ def serving(rack: MemoryRack | None = None, **options: int) -> Iterator[Served]:
     async def serve() -> None:
         gateway = Gateway(rack, lab="lab", timeout=1.0, **options)
         await gateway.start(bound("127.0.0.1", 0, allow_remote=False))
-        served.append(Served(rack, gateway, asyncio.get_running_loop()))
+        served.append(Served(rack, gateway, asyncio.get_running_loop(), thread))
         ready.set()
-        await gateway.serve()
+        try:
+            await gateway.serve()
+        except NetkvError as error:
+            served[0].broken = error
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
@@ -102,5 +113,4 @@ def serving(rack: MemoryRack | None = None, **options: int) -> Iterator[Served]:
     finally:
         with contextlib.suppress(RuntimeError):  # it has ended by itself
             served[0].stop()
-        thread.join(TIMEOUT)
-        assert not thread.is_alive()
+        served[0].join()

@@ -16,7 +16,7 @@ from statistics import median
 from typing import Literal
 
 from netkv.bench import stores
-from netkv.bench.result import Benchmark, BenchResult, this_machine
+from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
 from netkv.errors import NetkvError
 
 CONNECTIONS = 50
@@ -95,7 +95,10 @@ def _measure(plan: Plan, row: _Row, turns: list[stores.Percentiles], port: int) 
 
 
 def _results(plan: Plan, row: _Row, scheme: str) -> Iterator[BenchResult]:
-    sides = (("gateway", scheme, row.gateway), ("redis", "redis", row.redis))
+    sides: tuple[tuple[Executor, str, list[stores.Percentiles]], ...] = (
+        ("gateway", scheme, row.gateway),
+        ("redis", "redis", row.redis),
+    )
     for executor, program, turns in sides:
         yield BenchResult(
             program=program,

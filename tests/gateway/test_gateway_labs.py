@@ -190,7 +190,7 @@ def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:
 def test_sentence_where_no_lab_is_up(home: Path) -> None:
     status, said = _fails()
     assert status == 1
-    assert said.startswith("No lab 'lab' is up: 'netkv up lab' brings it up.")
+    assert said.startswith("error: No lab 'lab' is up: 'netkv up lab' brings it up.")
     assert not home.exists()
 
 
@@ -216,9 +216,8 @@ def _fails(*options: str) -> tuple[int, str]:
 
 def test_documented_loop_over_schemes_runs(home: Path, tmp_path: Path) -> None:
     text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
-    (script,) = (
-        block for block in re.findall(r"```sh\n(.*?)```", text, re.DOTALL) if "for " in block
-    )
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    (script,) = (block for block in blocks if "for scheme" in block)
     netkv = tmp_path / "bin" / "netkv"
     netkv.parent.mkdir()
     netkv.write_text(f'#!/bin/sh\nexec {sys.executable} -m netkv "$@"\n')

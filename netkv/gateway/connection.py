@@ -189,10 +189,13 @@ class Connection(asyncio.Protocol):
         try:
             if before:
                 await asyncio.wait(before)
-            async with self._permits.held(len(keys)):
+            taken = await self._permits.take(len(keys))
+            try:
                 if self._gone:
                     return
                 reply = await self._asked(command, request)
+            finally:
+                self._permits.give_back(taken)
             self._fill(slot, reply, protocol)
         finally:
             task = asyncio.current_task()

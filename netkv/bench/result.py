@@ -10,7 +10,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-Executor = Literal["interpreter", "compiled", "handwritten", "udp-echo", "redis", "memcached"]
+Executor = Literal[
+    "interpreter", "compiled", "handwritten", "udp-echo", "redis", "memcached", "gateway"
+]
 """What did the work."""
 
 
@@ -31,7 +33,8 @@ class BenchResult(BaseModel):
     pps: float
     """Packets (or requests) per second."""
     ns_p50: float | None = None
-    """Time of one packet (in memory) or of the only outstanding request (end to end), median."""
+    """Time of one packet (in memory) or of the only outstanding request (end to end), median; of a
+    `gateway` and the `redis` beside it, with all their connections."""
     ns_p99: float | None = None
     """The same, of which one in a hundred is worse."""
 

@@ -60,17 +60,22 @@ def redis(entries: int, value_size: int) -> Iterator[int]:
         command += ["--save", "", "--appendonly", "no", "--daemonize", "no"]
         command += ["--loglevel", "warning"]
         with _running("redis-server", command, port):
-            content = value(value_size)
-            _store(
-                port,
-                [
-                    b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n"
-                    % (len(key(number)), key(number), len(content), content)
-                    for number in range(entries)
-                ],
-                b"+OK\r\n",
-            )
+            fill(port, entries, value_size)
             yield port
+
+
+def fill(port: int, entries: int, value_size: int) -> None:
+    """Writes so many keys to a server that speaks Redis' protocol."""
+    content = value(value_size)
+    _store(
+        port,
+        [
+            b"*3\r\n$3\r\nSET\r\n$%d\r\n%s\r\n$%d\r\n%s\r\n"
+            % (len(key(number)), key(number), len(content), content)
+            for number in range(entries)
+        ],
+        b"+OK\r\n",
+    )
 
 
 @contextlib.contextmanager
@@ -95,16 +100,23 @@ def memcached(entries: int, value_size: int) -> Iterator[int]:
 
 
 def redis_benchmark(
-    port: int, *, requests: int, connections: int, pipeline: int, entries: int, value_size: int
+    port: int,
+    *,
+    requests: int,
+    connections: int,
+    pipeline: int,
+    entries: int,
+    value_size: int,
+    command: str = "get",
 ) -> Percentiles:
-    """GETs of random keys by `redis-benchmark`: `requests` of them, or more."""
-    command = [_program("redis-benchmark", "redis-tools"), "-h", "127.0.0.1", "-p", str(port)]
-    command += ["-t", "get", "-c", str(connections), "-P", str(pipeline)]
-    command += ["-r", str(entries), "-d", str(value_size), "--csv"]
+    """GETs or SETs of random keys by `redis-benchmark`: `requests` of them, or more."""
+    program = [_program("redis-benchmark", "redis-tools"), "-h", "127.0.0.1", "-p", str(port)]
+    program += ["-t", command, "-c", str(connections), "-P", str(pipeline)]
+    program += ["-r", str(entries), "-d", str(value_size), "--csv"]
     try:
         while True:
             done = subprocess.run(
-                [*command, "-n", str(requests)],
+                [*program, "-n", str(requests)],
                 capture_output=True,
                 text=True,
                 timeout=120,

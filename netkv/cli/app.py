@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from netkv.cli import bench, calibrate, lab, p4, p4_fuzz, runs, scenario, serve, soak
+from netkv.cli import bench, calibrate, gateway, lab, p4, p4_fuzz, runs, scenario, serve, soak
 
 app = typer.Typer(
     name="netkv",
@@ -48,6 +48,7 @@ app.add_typer(bench.app, name="bench")
 app.command("soak")(soak.soak)
 app.command("calibrate")(calibrate.calibrate)
 app.command("serve")(serve.serve)
+app.command("gateway")(gateway.gateway)
 app.command("up")(lab.up)
 app.command("down")(lab.down)
 app.command("status")(lab.status)

@@ -110,3 +110,36 @@ def sim(
         for name, ratio in found.ratios.items():
             out.print(f"{ratio:6.2f}  {name}", highlight=False)
     write(to, report.figures(found), lambda: report.render(found))
+
+
+@app.command()
+def gateway(
+    lab: Annotated[
+        str | None,
+        typer.Option(help="Name or directory of the lab [default: the one that is up]."),
+    ] = None,
+    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="Load for each row.")] = 3.0,
+    entries: Annotated[int, typer.Option(min=1, max=1_000_000, help="Keys.")] = 1_000,
+    value_size: Annotated[
+        int, typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values.")
+    ] = 64,
+    json: Json = False,
+) -> None:
+    """Measure the gateway of a lab that is up beside a redis-server, both by redis-benchmark.
+
+    They take turns within the same seconds; the ratios are what counts. Writes `key:…` in the lab.
+    """
+    from netkv.bench import gateway as measured
+    from netkv.cli.progress import steps
+
+    with steps() as progress:
+        found = measured.run(measured.Plan(lab, entries, value_size, seconds), progress)
+    from netkv.report import gateway as report
+
+    if json:
+        print_json(found.to_json())
+    else:
+        out = stdout()
+        out.print(report.table(found))
+        for name, ratio in found.ratios.items():
+            out.print(f"{ratio:6.3f}  {name}", highlight=False)

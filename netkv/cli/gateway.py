@@ -1,0 +1,56 @@
+"""`netkv gateway`: the Redis protocol in front of a rack."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from netkv.cli.output import Json, print_json, say
+
+if TYPE_CHECKING:
+    from netkv.gateway.client import About
+
+
+def gateway(
+    lab: Annotated[
+        str | None, typer.Option(help="Name or directory of the lab [default: the one that is up].")
+    ] = None,
+    host: Annotated[str, typer.Option(help="Address of this machine to listen at.")] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen at; 0 takes a free one.")
+    ] = 6380,
+    timeout: Annotated[
+        float, typer.Option(min=0.01, max=300, help="Seconds that the rack has for an operation.")
+    ] = 2.0,
+    allow_remote: Annotated[
+        bool,
+        typer.Option("--allow-remote", help="Listen also where other machines reach it."),
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Serve a lab that is up to Redis clients, until Ctrl-C or until the lab goes down.
+
+    redis-cli, redis-benchmark and every client library may use it: docs/gateway.md.
+    """
+    from netkv.gateway.run import Options, run
+
+    def listening(about: About) -> None:
+        if json:
+            print_json(
+                {
+                    "host": about.host,
+                    "port": about.port,
+                    "lab": about.lab,
+                    "scheme": about.scheme,
+                }
+            )
+        if allow_remote:
+            say("Warning: there is no password. Who reaches this address may read and write.")
+        say(
+            f"The lab '{about.lab}' ({about.scheme}) is served at {about.host}:{about.port}. "
+            f"Ctrl-C ends it.\n"
+            f"  redis-cli -h {about.host} -p {about.port}"
+        )
+
+    run(Options(lab, host, port, timeout, allow_remote), listening)

@@ -1,0 +1,315 @@
+"""The table of commands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from netkv.gateway import local, stored
+from netkv.gateway.catalogue import Catalogue
+from netkv.gateway.client import Client
+from netkv.gateway.command import Command, Request
+from netkv.gateway.replies import Failure, Reply, Simple
+
+COMMANDS: Final[dict[str, Command]] = {}
+"""By name, in small letters."""
+
+_READS = ("readonly", "fast")
+_CONNECTION = ("noscript", "loading", "stale", "fast")
+_SERVER = ("loading", "stale")
+
+
+_NOT_ATOMIC = Failure(
+    "ERR MSET is atomic in Redis, and cannot be in a rack whose servers know nothing of each "
+    "other: send SETs in a pipeline"
+)
+_NO_TRANSACTIONS = Failure(
+    "ERR a rack has no transactions, nothing is done before EXEC or DISCARD: send a pipeline "
+    "without MULTI (redis-py: pipeline(transaction=False))"
+)
+_DISCARDED = Failure("EXECABORT Transaction discarded because of previous errors.")
+
+
+def refused(client: Client, request: Request) -> Failure | None:
+    """The reply to what many clients send and a rack cannot do, where Redis' words do not help.
+
+    What stands between MULTI and EXEC is not done: a client that asked for all or nothing would
+    else have some of it, and an error.
+    """
+    name = request[0].upper()
+    if name in (b"MSET", b"MSETNX"):
+        return _NOT_ATOMIC
+    if name == b"MULTI":
+        client.transaction = True
+        return _NO_TRANSACTIONS
+    if not client.transaction:
+        return None
+    if name in (b"EXEC", b"DISCARD", b"RESET", b"QUIT"):
+        client.transaction = False
+        return _DISCARDED if name in (b"EXEC", b"DISCARD") else None
+    return _NO_TRANSACTIONS
+
+
+def _add(commands: Iterable[Command]) -> None:
+    COMMANDS.update({command.name: command for command in commands})
+
+
+def _subcommands(parent: str, commands: Iterable[Command]) -> dict[str, Command]:
+    """With HELP, which names them all."""
+    table = {command.name.partition("|")[2]: command for command in commands}
+
+    def help_text(client: Client, request: Request) -> Reply:  # noqa: ARG001
+        head = f"{parent.upper()} <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"
+        lines = [head]
+        for name, command in table.items():
+            lines += [name.upper(), f"    {command.summary}"]
+        return [Simple(line) for line in lines]
+
+    table["help"] = Command(
+        f"{parent}|help", 2, "Name the subcommands.", "5.0.0", "server", help_text, flags=_SERVER
+    )
+    return table
+
+
+_catalogue = Catalogue(COMMANDS)
+
+_add(
+    (
+        Command(
+            "get",
+            2,
+            "Return the value of a key.",
+            "1.0.0",
+            "string",
+            stored=stored.get,
+            flags=_READS,
+            keys_to=1,
+        ),
+        Command(
+            "set",
+            -3,
+            "Store a value; no options.",
+            "1.0.0",
+            "string",
+            stored=stored.put,
+            check=stored.check_set,
+            flags=("write",),
+            keys_to=1,
+        ),
+        Command(
+            "mget",
+            -2,
+            "Return the values of keys, all or none.",
+            "1.0.0",
+            "string",
+            stored=stored.multiget,
+            check=stored.check_count,
+            flags=_READS,
+            keys_to=-1,
+        ),
+        Command(
+            "exists",
+            -2,
+            "Count the keys that have values.",
+            "1.0.0",
+            "generic",
+            stored=stored.exists,
+            check=stored.check_count,
+            flags=_READS,
+            keys_to=-1,
+        ),
+        Command(
+            "del",
+            -2,
+            "Delete keys.",
+            "1.0.0",
+            "generic",
+            stored=stored.delete,
+            check=stored.check_count,
+            flags=("write",),
+            keys_to=-1,
+        ),
+        Command(
+            "unlink",
+            -2,
+            "Delete keys.",
+            "4.0.0",
+            "generic",
+            stored=stored.delete,
+            check=stored.check_count,
+            flags=("write", "fast"),
+            keys_to=-1,
+        ),
+        Command(
+            "ping",
+            -1,
+            "Return PONG, or the message.",
+            "1.0.0",
+            "connection",
+            local.ping,
+            check=local.check_ping,
+            flags=("fast",),
+        ),
+        Command(
+            "echo", 2, "Return the message.", "1.0.0", "connection", local.echo, flags=("fast",)
+        ),
+        Command(
+            "select",
+            2,
+            "Choose a database; there is only 0.",
+            "1.0.0",
+            "connection",
+            local.select,
+            flags=("loading", "stale", "fast"),
+        ),
+        Command(
+            "quit",
+            -1,
+            "Close the connection.",
+            "1.0.0",
+            "connection",
+            local.leave,
+            flags=_CONNECTION,
+        ),
+        Command(
+            "reset",
+            1,
+            "Make the connection as it was.",
+            "6.2.0",
+            "connection",
+            local.reset,
+            flags=_CONNECTION,
+        ),
+        Command(
+            "hello",
+            -1,
+            "Choose version 2 or 3 of the protocol.",
+            "6.0.0",
+            "connection",
+            local.hello,
+            flags=_CONNECTION,
+        ),
+        Command(
+            "info", -1, "Tell about the gateway.", "1.0.0", "server", local.info, flags=_SERVER
+        ),
+        Command(
+            "client",
+            -2,
+            "What belongs to a connection.",
+            "2.4.0",
+            "connection",
+            subcommands=_subcommands(
+                "client",
+                (
+                    Command(
+                        "client|id",
+                        2,
+                        "Return the number of the connection.",
+                        "5.0.0",
+                        "connection",
+                        local.client_id,
+                        flags=_CONNECTION,
+                    ),
+                    Command(
+                        "client|getname",
+                        2,
+                        "Return the name of the connection.",
+                        "2.6.9",
+                        "connection",
+                        local.client_getname,
+                        flags=_CONNECTION,
+                    ),
+                    Command(
+                        "client|setname",
+                        3,
+                        "Name the connection.",
+                        "2.6.9",
+                        "connection",
+                        local.client_setname,
+                        flags=_CONNECTION,
+                    ),
+                    Command(
+                        "client|setinfo",
+                        4,
+                        "Tell what library the client is.",
+                        "7.2.0",
+                        "connection",
+                        local.client_setinfo,
+                        flags=_CONNECTION,
+                    ),
+                ),
+            ),
+        ),
+        Command(
+            "config",
+            -2,
+            "Settings.",
+            "2.0.0",
+            "server",
+            subcommands=_subcommands(
+                "config",
+                (
+                    Command(
+                        "config|get",
+                        -3,
+                        "Return the settings that fit a pattern.",
+                        "2.0.0",
+                        "server",
+                        local.config_get,
+                        flags=_SERVER,
+                    ),
+                ),
+            ),
+        ),
+        Command(
+            "command",
+            -1,
+            "What commands there are.",
+            "2.8.13",
+            "server",
+            _catalogue.everything,
+            flags=_SERVER,
+            subcommands=_subcommands(
+                "command",
+                (
+                    Command(
+                        "command|count",
+                        2,
+                        "Count the commands.",
+                        "2.8.13",
+                        "server",
+                        _catalogue.count,
+                        flags=_SERVER,
+                    ),
+                    Command(
+                        "command|docs",
+                        -2,
+                        "Describe commands for people.",
+                        "7.0.0",
+                        "server",
+                        _catalogue.docs,
+                        flags=_SERVER,
+                    ),
+                    Command(
+                        "command|info",
+                        -2,
+                        "Describe commands for client libraries.",
+                        "2.8.13",
+                        "server",
+                        _catalogue.info,
+                        flags=_SERVER,
+                    ),
+                    Command(
+                        "command|list",
+                        2,
+                        "Name the commands.",
+                        "7.0.0",
+                        "server",
+                        _catalogue.names,
+                        flags=_SERVER,
+                    ),
+                ),
+            ),
+        ),
+    )
+)

@@ -1,0 +1,62 @@
+"""What of a pipeline waits for what: commands with a key in common, unless both only read."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+Task = asyncio.Task[Any]
+
+
+@dataclass
+class _Lane:
+    """The commands under way for one key."""
+
+    write: Task | None = None
+    """The last one that writes."""
+    reads: set[Task] = field(default_factory=set)
+    """Those that read and came after it."""
+
+
+class KeyOrder:
+    """The commands of one connection that are under way, by key."""
+
+    def __init__(self) -> None:
+        self._lanes: dict[bytes, _Lane] = {}
+
+    def before(self, keys: Collection[bytes], writes: bool) -> set[Task]:
+        """What has to end before a command with these keys may begin."""
+        found: set[Task] = set()
+        for key in keys:
+            lane = self._lanes.get(key)
+            if lane is not None:
+                if lane.write is not None:
+                    found.add(lane.write)
+                if writes:
+                    found |= lane.reads
+        return found
+
+    def enter(self, task: Task, keys: Collection[bytes], writes: bool) -> None:
+        """The command comes behind everything that has entered before."""
+        for key in keys:
+            lane = self._lanes.setdefault(key, _Lane())
+            if writes:
+                # It waits for the reads; who comes next need only wait for it.
+                lane.write = task
+                lane.reads.clear()
+            else:
+                lane.reads.add(task)
+
+    def leave(self, task: Task, keys: Collection[bytes]) -> None:
+        """The command has ended."""
+        for key in keys:
+            lane = self._lanes.get(key)
+            if lane is None:
+                continue
+            lane.reads.discard(task)
+            if lane.write is task:
+                lane.write = None
+            if lane.write is None and not lane.reads:
+                del self._lanes[key]

@@ -1,0 +1,149 @@
+"""The gateway as a whole: its listener, its clients, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+
+from netkv.client import NotConnected
+from netkv.errors import NetkvError, UsageError
+from netkv.gateway.backend import Backend, Rack
+from netkv.gateway.client import About
+from netkv.gateway.connection import Connection
+from netkv.gateway.permits import Permits
+
+MAX_CLIENTS = 1000
+UNDER_WAY = 1024
+"""Keys that the rack is asked for at once, by all clients together."""
+_DRAIN_MARGIN = 1.5
+"""Seconds that clients have for reading their last replies."""
+
+
+class Gateway:
+    """Serves a rack to Redis clients until it is told to stop."""
+
+    def __init__(
+        self,
+        backend: Backend,
+        *,
+        lab: str,
+        timeout: float,
+        max_clients: int = MAX_CLIENTS,
+        under_way: int = UNDER_WAY,
+    ) -> None:
+        """`timeout` is the backend's, for one operation."""
+        self.about = About(lab, backend.scheme, "", 0, max_clients)
+        self._rack = Rack(backend, self.about.counters)
+        self._permits = Permits(under_way)
+        self._timeout = timeout
+        self._connections: set[Connection] = set()
+        self._server: asyncio.Server | None = None
+        self._empty = asyncio.Event()
+        self._stop = asyncio.Event()
+        self._broken: NetkvError | None = None
+
+    async def start(self, listener: socket.socket) -> None:
+        """Begins to listen."""
+        self.about.host, self.about.port = listener.getsockname()[:2]
+        self._server = await asyncio.get_running_loop().create_server(
+            lambda: Connection(self.about, self._rack, self._permits, self), sock=listener
+        )
+
+    def stop(self, broken: NetkvError | None = None) -> None:
+        """Ends `serve`, which raises `broken` when all is closed."""
+        self._broken = self._broken or broken
+        self._stop.set()
+
+    async def serve(self) -> None:
+        """Until `stop`; then takes no more, answers what was asked, and closes.
+
+        Raises the error that was given to `stop`.
+        """
+        assert self._server is not None
+        await self._stop.wait()
+        self._server.close()
+        for connection in list(self._connections):
+            connection.drain()
+        if self._connections:
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(self._timeout + _DRAIN_MARGIN):
+                    await self._empty.wait()
+        for connection in list(self._connections):
+            connection.cut()
+        if self._broken is not None:
+            raise self._broken
+
+    def enter(self, connection: Connection) -> str | None:
+        """A client has come; returns why it may not stay."""
+        counters = self.about.counters
+        counters.connections += 1
+        self._connections.add(connection)
+        counters.connected = len(self._connections)
+        self._empty.clear()
+        if self._stop.is_set():
+            return "ERR the gateway ends"
+        if counters.connected > self.about.most_clients:
+            counters.rejected += 1
+            return "ERR max number of clients reached"
+        return None
+
+    def leave(self, connection: Connection) -> None:
+        """It is gone."""
+        self._connections.discard(connection)
+        self.about.counters.connected = len(self._connections)
+        if not self._connections:
+            self._empty.set()
+
+    def lost(self, error: NotConnected) -> None:
+        """The rack is out of reach: nothing more can be served."""
+        self.stop(error)
+
+
+def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
+    """A socket at that address (port 0: a free one).
+
+    Raises `UsageError` if other machines could reach it and that is not allowed, and `NetkvError`
+    if it cannot be had.
+    """
+    try:
+        family, _, _, _, address = socket.getaddrinfo(
+            host or "0.0.0.0", port, type=socket.SOCK_STREAM
+        )[0]
+    except OSError as error:
+        raise UsageError(
+            f"'{host}' is no address of this machine: {error.strerror}. Use 127.0.0.1 or ::1."
+        ) from error
+    if not ip_address(str(address[0]).partition("%")[0]).is_loopback and not allow_remote:
+        raise UsageError(
+            f"The gateway has no password, and other machines could reach {host}. Use 127.0.0.1, "
+            f"or say --allow-remote if everyone who reaches it may read and write the rack."
+        )
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(address)
+    except OSError as error:
+        listener.close()
+        raise NetkvError(
+            f"Port {port} on {host} cannot be used: {error.strerror}. "
+            f"'netkv gateway --port 0' takes a free one."
+        ) from error
+    return listener
+
+
+@contextlib.contextmanager
+def stopped_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """SIGINT and SIGTERM stop in order, instead of interrupting."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    for number in numbers:
+        loop.add_signal_handler(number, stop)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)

@@ -1,0 +1,360 @@
+"""What a client of the gateway relies on, over a rack in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import random
+import socket
+import time
+from collections.abc import Callable
+
+import pytest
+from memory import Falling, MemoryRack
+from serving_redis import Served, request, serving
+
+from netkv.client import NotConnected
+from netkv.errors import NetkvError, UsageError
+from netkv.gateway.server import bound
+
+NO_ANSWER = "no answer for b'lost' from server 1"
+
+
+def until(condition: Callable[[], bool], patience: float = 5.0) -> None:
+    deadline = time.monotonic() + patience
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+# Failures of the rack
+
+
+def test_key_of_a_server_that_is_gone_fails_alone(served: Served) -> None:
+    served.rack.lost.add(b"lost")
+    with served.connect() as client:
+        client.send(
+            b"".join(
+                [
+                    request("SET", "a", "1"),
+                    request("GET", "lost"),
+                    request("MGET", "a", "lost"),
+                    request("SET", "lost", "1"),
+                    request("GET", "a"),
+                    request("MGET", "a", "b"),
+                    request("DEL", "a", "lost", "b"),
+                ]
+            )
+        )
+        replies = [client.reply() for _ in range(7)]
+    assert replies[0] == b"OK"
+    assert str(replies[1]) == f"TIMEOUT {NO_ANSWER}"
+    assert str(replies[2]) == f"TIMEOUT {NO_ANSWER}"
+    assert str(replies[3]).startswith("UNKNOWN nobody has acknowledged the write of b'lost'")
+    assert replies[4:6] == [b"1", [b"1", None]]
+    assert str(replies[6]).startswith(f"TIMEOUT {NO_ANSWER}")
+    assert "2 of 3 keys are deleted" in str(replies[6])
+
+
+def test_value_that_is_too_large_gets_the_racks_sentence(served: Served) -> None:
+    with served.connect() as client:
+        reply = str(client.ask("SET", "a", b"v" * 2000))
+        assert reply == "ERR a value may have 1024 bytes, not 2000"
+        assert client.ask("PING") == b"PONG"
+
+
+@pytest.mark.parametrize(
+    "option", ["EX 10", "px 10", "NX", "XX", "get", "KEEPTTL", "EXAT 1", "PXAT 1"]
+)
+def test_option_that_a_rack_cannot_honour_is_refused(served: Served, option: str) -> None:
+    with served.connect() as client:
+        reply = str(client.ask("SET", "a", "b", *option.split()))
+        assert reply.startswith(f"ERR SET with {option.split()[0].upper()} cannot be had")
+        assert client.ask("GET", "a") is None
+
+
+def test_what_would_have_to_be_atomic_is_refused_with_what_to_do(served: Served) -> None:
+    with served.connect() as client:
+        assert "send SETs in a pipeline" in str(client.ask("MSET", "a", "1", "b", "2"))
+        for end in ("EXEC", "DISCARD"):
+            assert "without MULTI" in str(client.ask("MULTI"))
+            assert "nothing is done before" in str(client.ask("SET", "a", "1"))
+            assert str(client.ask(end)).startswith("EXECABORT")
+        assert not served.rack.stored
+        assert client.ask("SET", "a", "1") == b"OK"
+
+
+def test_too_many_keys_of_one_command(served: Served) -> None:
+    with served.connect() as client:
+        keys = [f"k{number}" for number in range(4097)]
+        assert "4096 keys, not 4097" in str(client.ask("MGET", *keys))
+        assert client.ask("MGET", *keys[1:]) == [None] * 4096
+
+
+# What commands do on the rack
+
+
+def test_mget_is_one_request_for_the_rack(served: Served) -> None:
+    served.rack.stored |= {b"a": b"1", b"c": b"3"}
+    with served.connect() as client:
+        assert client.ask("MGET", "a", "b", "c") == [b"1", None, b"3"]
+    assert served.rack.calls == [("multiget", (b"a", b"b", b"c"))]
+
+
+@pytest.mark.parametrize("tells", [True, False])
+def test_del_counts_what_was_there(served: Served, tells: bool) -> None:
+    served.rack.tells_deletes = tells
+    with served.connect() as client:
+        for _ in range(2):
+            served.rack.stored |= {b"a": b"1", b"b": b"2"}
+            assert client.ask("DEL", "a", "none", "b", "a") == 2
+            assert client.ask("UNLINK", "a") == 0
+
+
+# Order
+
+
+def test_replies_come_in_order_though_the_rack_answers_in_another(served: Served) -> None:
+    served.rack.stored |= {b"slow": b"1", b"fast": b"2"}
+    served.rack.delays = {b"slow": 0.3}
+    with served.connect() as client:
+        client.send(request("GET", "slow") + request("PING") + request("GET", "fast"))
+        assert [client.reply() for _ in range(3)] == [b"1", b"PONG", b"2"]
+
+
+def test_reads_of_a_pipeline_are_under_way_together(served: Served) -> None:
+    served.rack.delay = 0.2
+    with served.connect() as client:
+        begin = time.monotonic()
+        client.send(b"".join(request("GET", f"k{number}") for number in range(100)))
+        assert [client.reply() for _ in range(100)] == [None] * 100
+        assert time.monotonic() - begin < 2  # one after the other: 20 s
+    assert served.rack.most_under_way == 100
+
+
+def test_commands_of_one_key_take_effect_in_order(served: Served) -> None:
+    """The first of them are the slowest: without order the last would be overwritten by them."""
+    draw = random.Random(1)
+    keys = [b"a", b"b", b"c"]
+    expected: list[object] = []
+    model: dict[bytes, bytes] = {}
+    pipeline = []
+    for number in range(300):
+        key = draw.choice(keys)
+        kind = draw.choice(["GET", "SET", "DEL", "MGET"])
+        if kind == "SET":
+            model[key] = b"%d" % number
+            pipeline.append(request("SET", key, model[key]))
+            expected.append(b"OK")
+        elif kind == "DEL":
+            expected.append(int(model.pop(key, None) is not None))
+            pipeline.append(request("DEL", key))
+        elif kind == "GET":
+            expected.append(model.get(key))
+            pipeline.append(request("GET", key))
+        else:
+            expected.append([model.get(key) for key in keys])
+            pipeline.append(request("MGET", *keys))
+    served.rack.delays = Falling()
+    with served.connect() as client:
+        client.send(b"".join(pipeline))
+        assert [client.reply() for _ in pipeline] == expected
+    assert served.rack.most_under_way > 1
+
+
+# Limits
+
+
+def test_client_that_does_not_read_holds_up_itself_only(served: Served) -> None:
+    size = 60_000  # the wire format has room for 65,535
+    served.rack.most = size
+    with served.connect() as slow, served.connect() as other:
+        assert slow.ask("SET", "big", b"v" * size) == b"OK"
+        slow.socket.settimeout(0.5)
+        sent = 0
+        with contextlib.suppress(TimeoutError):
+            while sent < 10**6:
+                slow.send(request("GET", "big") * 1000)
+                sent += 1000
+        assert sent < 10**6
+        time.sleep(0.2)
+        begun = len(served.rack.calls)
+        # What is under way and what buffers of the gateway and of the kernel hold.
+        assert begun < 4000 < sent
+        assert other.ask("PING") == b"PONG"
+        assert len(served.rack.calls) == begun
+        slow.socket.settimeout(10)
+        for _ in range(begun + 1000):  # it goes on
+            value = slow.reply()
+            assert isinstance(value, bytes)
+            assert len(value) == size
+
+
+def test_rack_is_asked_for_no_more_than_it_may_be() -> None:
+    with serving(under_way=20) as served:
+        served.rack.delay = 0.01
+        clients = [served.connect() for _ in range(5)]
+        for client in clients:
+            client.send(b"".join(request("GET", f"k{number}") for number in range(100)))
+        for client in clients:
+            assert [client.reply() for _ in range(100)] == [None] * 100
+            client.socket.close()
+        assert served.rack.most_under_way == 20
+
+
+def test_one_client_more_than_there_may_be() -> None:
+    with serving(max_clients=2) as served, served.connect() as one, served.connect() as two:
+        assert one.ask("PING") == two.ask("PING") == b"PONG"
+        with served.connect() as three:
+            assert three.rest() == b"-ERR max number of clients reached\r\n"
+        assert one.ask("PING") == b"PONG"
+        two.socket.close()
+        until(lambda: served.gateway.about.counters.connected == 1)
+        with served.connect() as three:
+            assert three.ask("PING") == b"PONG"
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_gateway_survives_random_bytes(served: Served, seed: int) -> None:
+    draw = random.Random(seed)
+    good = [request("SET", "a", "1"), request("MGET", "a", "b"), b"PING\r\n", request("QUIT")]
+    with served.connect() as healthy:
+        for _ in range(10):
+            with served.connect() as client:
+                data = b"".join(
+                    draw.choice([*good, draw.randbytes(draw.randrange(40)), b"*3\r\n", b"$9\r\n"])
+                    for _ in range(draw.randrange(1, 20))
+                )
+                try:
+                    client.send(data)
+                    client.socket.shutdown(draw.choice([socket.SHUT_WR, socket.SHUT_RDWR]))
+                    client.rest()
+                except OSError:
+                    pass
+            assert healthy.ask("PING") == b"PONG"
+    until(lambda: served.gateway.about.counters.connected == 0)
+
+
+# The end of connections and of the gateway
+
+
+def test_client_that_sends_no_more_gets_its_replies(served: Served) -> None:
+    served.rack.delay = 0.1
+    served.rack.stored[b"a"] = b"1"
+    with served.connect() as client:
+        client.send(request("GET", "a") * 3)
+        client.socket.shutdown(socket.SHUT_WR)
+        assert client.rest() == b"$1\r\n1\r\n" * 3
+
+
+def test_commands_that_wait_when_their_client_is_gone_are_not_begun() -> None:
+    with serving(under_way=1) as served:
+        served.rack.delay = 0.2
+        with served.connect() as client:
+            client.send(b"".join(request("SET", f"k{number}", "v") for number in range(50)))
+            until(lambda: bool(served.rack.calls))
+            client.socket.shutdown(socket.SHUT_RDWR)
+        until(lambda: served.gateway.about.counters.connected == 0)
+        with served.connect() as client:
+            assert client.ask("GET", "k0") == b"v"
+        assert len(served.rack.calls) < 5
+
+
+def test_what_was_asked_is_answered_when_the_gateway_ends(served: Served) -> None:
+    served.rack.delay = 0.5
+    with served.connect() as client, served.connect() as idle:
+        client.send(request("SET", "a", "1"))
+        until(lambda: served.rack.under_way == 1)
+        served.stop()
+        assert client.reply() == b"OK"
+        assert client.rest() == b""
+        assert idle.rest() == b""
+        assert served.rack.stored == {b"a": b"1"}
+        with pytest.raises(ConnectionRefusedError):
+            served.connect()
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.0.2.1"])
+def test_address_that_others_reach_is_refused(host: str) -> None:
+    with pytest.raises(UsageError, match="--allow-remote"):
+        bound(host, 0, allow_remote=False)
+    bound("0.0.0.0", 0, allow_remote=True).close()
+
+
+def test_port_that_is_taken() -> None:
+    with bound("127.0.0.1", 0, allow_remote=False) as first:
+        first.listen()
+        with pytest.raises(NetkvError, match=r"cannot be used: .*--port 0"):
+            bound("127.0.0.1", first.getsockname()[1], allow_remote=False)
+
+
+# Telling
+
+
+def test_info_names_scheme_and_lab_and_counts() -> None:
+    with serving(MemoryRack("farreach")) as served, served.connect() as client:
+        client.ask("SET", "a", "1")
+        client.ask("MGET", "a", "b", "c")
+        client.ask("NOSUCH")
+        info = client.ask("INFO")
+        assert isinstance(info, bytes)
+        fields = dict(line.split(":", 1) for line in info.decode().splitlines() if ":" in line)
+        assert fields["netkv_scheme"] == "farreach"
+        assert fields["netkv_lab"] == "lab"
+        assert fields["tcp_port"] == str(served.port)
+        assert (fields["keyspace_hits"], fields["keyspace_misses"]) == ("1", "2")
+        assert fields["total_error_replies"] == "1"
+        assert fields["total_commands_processed"] == "4"
+        assert fields["connected_clients"] == "1"
+        only = client.ask("INFO", "clients")
+        assert isinstance(only, bytes)
+        assert only.startswith(b"# Clients\r\nconnected_clients:1\r\n")
+        assert b"# Server" not in only
+
+
+def test_command_tells_what_there_is(served: Served) -> None:
+    with served.connect() as client:
+        entries = client.ask("COMMAND")
+        assert isinstance(entries, list)
+        assert client.ask("COMMAND", "COUNT") == len(entries)
+        assert client.ask("COMMAND", "LIST") == [entry[0] for entry in entries]
+        (get, missing, client_id) = client.ask("COMMAND", "INFO", "get", "nosuch", "client|id")  # type: ignore[misc]
+        assert get[:6] == [b"get", 2, [b"readonly", b"fast"], 1, 1, 1]
+        assert missing is None
+        assert client_id[:2] == [b"client|id", 2]
+        docs = client.ask("COMMAND", "DOCS", "mget", "nosuch")
+        assert docs == [
+            b"mget",
+            [
+                b"summary",
+                b"Return the values of keys, all or none.",
+                b"since",
+                b"1.0.0",
+                b"group",
+                b"string",
+            ],
+        ]
+        assert isinstance(client.ask("CLIENT", "HELP"), list)
+
+
+def test_gateway_ends_when_its_rack_is_out_of_reach() -> None:
+    rack = MemoryRack()
+    rack.closed = True
+    with serving(rack) as served:
+        with served.connect() as client:
+            client.send(request("GET", "a") + request("PING"))
+            assert str(client.reply()) == "NOTCONNECTED The client was closed."
+            client.rest()
+        served.join()
+        assert isinstance(served.broken, NotConnected)
+
+
+def test_fault_of_the_backend_is_an_error_and_not_the_end(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(*_: object) -> None:
+        raise RuntimeError("a slip")
+
+    monkeypatch.setattr(served.rack, "put", fails)
+    with served.connect() as client:
+        assert "a fault of netkv" in str(client.ask("SET", "a", "1"))
+        assert client.ask("GET", "a") is None

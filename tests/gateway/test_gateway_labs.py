@@ -1,0 +1,244 @@
+"""`netkv gateway` as a process, before racks of processes that are up."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import redis
+
+import netkv as netkv_package
+from netkv import schemes
+from netkv.client import keys
+from netkv.lab import daemon, state
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+
+GATEWAY = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--json"]
+SERVERS = 4
+
+BringUp = Callable[..., None]
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A fresh NETKV_HOME; its labs are taken down."""
+    place = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(place))
+    yield place
+    for name in state.names():
+        daemon.down(name)
+
+
+@pytest.fixture
+def bring_up(home: Path) -> BringUp:
+    assert not home.exists()
+
+    def up(scheme: str) -> None:
+        lab = LabSpec.model_validate(
+            {"servers": SERVERS, "server_processes": 2, "cache_entries": 32, "hot_threshold": 2}
+        )
+        workload = WorkloadSpec(keys=1000)
+        daemon.up("lab", RackSpec(scheme=scheme, lab=lab, workload=workload))
+
+    return up
+
+
+@dataclass
+class Running:
+    process: subprocess.Popen[str]
+    port: int
+
+    def ended(self) -> tuple[int, str]:
+        """Waits for its end: exit status, and what it said."""
+        status = self.process.wait(20)
+        assert self.process.stderr is not None
+        return status, self.process.stderr.read()
+
+
+@contextmanager
+def gateway(*options: str) -> Iterator[Running]:
+    with subprocess.Popen(
+        [*GATEWAY, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            document = ""
+            while not document.endswith("}\n"):
+                line = process.stdout.readline()
+                assert line, process.stderr and process.stderr.read()
+                document += line
+            yield Running(process, json.loads(document)["port"])
+        finally:
+            process.kill()
+
+
+@pytest.mark.parametrize("scheme", [each.name for each in schemes.all_schemes()])
+def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
+    bring_up(scheme)
+    with gateway("--timeout", "10") as running, redis.Redis(port=running.port) as client:
+        assert client.info()["netkv_scheme"] == scheme
+        names = [f"key {number}" for number in range(200)]
+        with client.pipeline(transaction=False) as pipeline:
+            for number, name in enumerate(names):
+                pipeline.set(name, f"value {number}").get(name)
+            replies = pipeline.execute()
+        values = [f"value {number}".encode() for number in range(200)]
+        assert replies[1::2] == values
+        assert client.mget([*names, "absent"]) == [*values, None]
+        assert client.delete(*names[:50], "absent") == 50
+        assert client.mget(names) == [None] * 50 + values[50:]
+        client.set("empty", b"")
+        assert client.get("empty") == b""
+        with pytest.raises(redis.ResponseError, match="1,024 bytes"):
+            client.set("large", b"v" * 1025)
+        errors = client.info()["total_error_replies"]
+        done = subprocess.run(
+            [
+                *("redis-benchmark", "-p", str(running.port), "-t", "get,set", "-n", "1000"),
+                *("-c", "10", "-P", "8", "-r", "100", "-d", "100", "--csv"),
+            ],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=True,
+        )
+        assert '"SET"' in done.stdout
+        assert '"GET"' in done.stdout
+        assert client.get("key:000000000001") is not None
+        assert client.info()["total_error_replies"] == errors
+        running.process.send_signal(signal.SIGTERM)
+        assert running.ended()[0] == 0
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache"])
+def test_killed_server_is_an_error_for_its_keys_only(scheme: str, bring_up: BringUp) -> None:
+    bring_up(scheme)
+    words = keys.of_role("plain")
+    names = [f"key {number}" for number in range(60)]
+    owners = {name: words.server(words.name(name), SERVERS) for name in names}
+    with gateway("--timeout", "1") as running, redis.Redis(port=running.port) as client:
+        for name in names:
+            client.set(name, name)
+        _supervisor({"do": "kill", "node": "servers-1"})
+        replies = _read_all(client, names)
+        failed = {name for name, reply in replies.items() if isinstance(reply, Exception)}
+        dead = {owners[name] for name in failed}
+        assert 0 < len(dead) < SERVERS
+        assert failed == {name for name in names if owners[name] in dead}
+        for name, reply in replies.items():
+            if name in failed:
+                assert f"{name!r}" in str(reply)
+                assert f"(server {owners[name]})" in str(reply)
+                assert str(reply).startswith("TIMEOUT No answer within 1 s")
+            else:
+                assert reply == name.encode()
+        lost = sorted(failed)[0]
+        with pytest.raises(redis.ResponseError, match=lost):
+            client.mget(names)
+        with pytest.raises(redis.ResponseError, match=lost):
+            client.set(lost, "2")
+        _supervisor({"do": "start", "node": "servers-1"})
+        deadline = time.monotonic() + 20
+        while any(isinstance(reply, Exception) for reply in _read_all(client, names).values()):
+            assert time.monotonic() < deadline
+        client.set(lost, "3")
+        assert client.get(lost) == b"3"
+
+
+def _read_all(client: redis.Redis, names: list[str]) -> dict[str, object]:
+    with client.pipeline(transaction=False) as pipeline:
+        for name in names:
+            pipeline.get(name)
+        return dict(zip(names, pipeline.execute(raise_on_error=False), strict=True))
+
+
+def _supervisor(message: dict[str, object]) -> None:
+    daemon.request("lab", message)
+
+
+def test_gateway_ends_with_its_lab(bring_up: BringUp) -> None:
+    bring_up("nocache")
+    with gateway("--lab", "lab") as running, redis.Redis(port=running.port) as client:
+        assert client.ping()
+        daemon.down("lab")
+        status, said = running.ended()
+    assert status == 1
+    assert "The lab 'lab' has gone down, and the gateway with it." in said
+
+
+def test_interrupted_gateway_gives_its_place_back(bring_up: BringUp) -> None:
+    bring_up("nocache")
+    for _ in range(5):  # there are 4 places
+        with gateway() as running:
+            running.process.send_signal(signal.SIGINT)
+            status, said = running.ended()
+            assert status == 0
+            assert f"redis-cli -h 127.0.0.1 -p {running.port}" in said
+            assert "Traceback" not in said
+
+
+def test_sentence_where_no_lab_is_up(home: Path) -> None:
+    status, said = _fails()
+    assert status == 1
+    assert said.startswith("error: No lab 'lab' is up: 'netkv up lab' brings it up.")
+    assert not home.exists()
+
+
+def test_address_that_others_reach_needs_consent(bring_up: BringUp) -> None:
+    bring_up("nocache")
+    status, said = _fails("--host", "0.0.0.0")
+    assert status == 2
+    assert "--allow-remote" in said
+    with gateway("--host", "0.0.0.0", "--allow-remote") as running:
+        with redis.Redis(port=running.port) as client:
+            assert client.ping()
+        running.process.terminate()
+        assert "no password" in running.ended()[1]
+
+
+def _fails(*options: str) -> tuple[int, str]:
+    done = subprocess.run(
+        [*GATEWAY, *options], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == ""
+    return done.returncode, done.stderr
+
+
+def test_documented_loop_over_schemes_runs(home: Path, tmp_path: Path) -> None:
+    text = (Path(__file__).parents[2] / "docs" / "gateway.md").read_text()
+    blocks = re.findall(r"```sh\n(.*?)```", text, re.DOTALL)
+    (script,) = (block for block in blocks if "for scheme" in block)
+    netkv = tmp_path / "bin" / "netkv"
+    netkv.parent.mkdir()
+    netkv.write_text(f'#!/bin/sh\nexec {sys.executable} -m netkv "$@"\n')
+    netkv.chmod(0o755)
+    environment = {
+        **os.environ,
+        "PATH": f"{netkv.parent}:{os.environ['PATH']}",
+        "PYTHONPATH": os.pathsep.join([str(Path(netkv_package.__file__).parents[1]), *sys.path]),
+    }
+    done = subprocess.run(
+        ["bash", "-e", "-c", script],
+        capture_output=True,
+        text=True,
+        timeout=200,
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert done.returncode == 0, done.stderr
+    for line in ("netkv_scheme:netcache", "netkv_scheme:farreach"):
+        assert line in done.stdout
+    assert done.stdout.count('"SET"') == done.stdout.count('"GET"') == 2
+    assert state.names() == []
+    assert home.exists()

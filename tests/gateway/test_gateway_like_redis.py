@@ -1,0 +1,147 @@
+"""What the gateway says is what a redis-server says, byte for byte, for all that both know."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import pytest
+from serving_redis import TIMEOUT, Served, request, serving
+
+from netkv.bench import stores
+
+# fmt: off
+SCRIPTS: dict[str, bytes] = {
+    "reads and writes": (
+        request("SET", "a", "1")
+        + request("get", "a")
+        + request("GET", "none")
+        + request("MGET", "a", "none", "a")
+        + request("EXISTS", "a", "a", "none")
+        + request("SET", "b", "")
+        + request("GET", "b")
+        + request("DEL", "a", "a", "none")
+        + request("UNLINK", "b")
+        + request("GET", "a")
+        + request("SET", "a", b"\0\r\n\xff")
+        + request("GET", "a")
+    ),
+    "wrong numbers of words": b"".join(
+        request(*words.split())
+        for words in (
+            "GET",
+            "GET a b",
+            "SET a",
+            "MGET",
+            "DEL",
+            "EXISTS",
+            "ECHO",
+            "ECHO a b",
+            "PING a b",
+            "SELECT",
+            "CLIENT",
+            "CLIENT ID 1",
+            "CLIENT SETNAME",
+            "CONFIG",
+            "CONFIG GET",
+            "COMMAND COUNT 1",
+            "RESET 1",
+        )
+    ),
+    "unknown commands": (
+        request("NOSUCH")
+        + request("nosuch", "a", "b")
+        + request("n" * 300, "x" * 300, "y")
+        + request("NOSUCH", *("w" * 50 for _ in range(10)))
+        + request("CLIENT", "NOSUCH", "a")
+        + request("CONFIG", "nosuch")
+        + request("COMMAND", "nosuch")
+        + request("SET", "a", "b", "no")
+        + request("")
+    ),
+    "the connection": (
+        request("PING")
+        + request("PING", "a")
+        + request("ECHO", "b")
+        + request("SELECT", "0")
+        + request("SELECT", "99")
+        + request("SELECT", "x")
+        + request("CLIENT", "GETNAME")
+        + request("CLIENT", "SETNAME", "me")
+        + request("CLIENT", "GETNAME")
+        + request("CLIENT", "SETNAME", "a b")
+        + request("CLIENT", "SETNAME", "")
+        + request("CLIENT", "GETNAME")
+        + request("RESET")
+        + request("CONFIG", "GET", "save")
+        + request("CONFIG", "GET", "appendonly")
+        + request("CONFIG", "GET", "no-such-*")
+    ),
+    "versions of the protocol": (
+        request("HELLO", "4")
+        + request("HELLO", "x")
+        + request("HELLO", "1")
+        + request("HELLO", "2", "NOSUCH")
+        + request("HELLO", "2", "SETNAME")
+        + request("GET", "no")
+    ),
+    "inline": (
+        b"PING\r\n\r\n  \r\nping\nSET a 'b c'\r\nGET a\r\nECHO \"\\x41\\n\"\r\nECHO '\\''\r\n"
+        b'ECHO\r\nECHO a"b c"\r\nMGET a\tb\r\n' + request("PING") + b"GET a\r\n"
+    ),
+    "empty requests": b"*0\r\n*-1\r\n\r\n" + request("PING"),
+    "quitting": request("PING") + request("QUIT") + request("PING"),
+    "no array": request("PING") + b"*1\r\n:5\r\n" + request("PING"),
+    "no length": b"*abc\r\n",
+    "negative length": b"*1\r\n$-1\r\n",
+    "no bulk length": b"*1\r\n$x\r\n",
+    "quotes": b"PING 'a\r\nPING\r\n",
+}
+# fmt: on
+
+
+@pytest.fixture(scope="module")
+def redis_port() -> Iterator[int]:
+    with stores.redis(0, 0) as port:
+        yield port
+
+
+@pytest.fixture(scope="module")
+def gateway() -> Iterator[Served]:
+    with serving() as found:
+        yield found
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_replies_are_those_of_redis(name: str, redis_port: int, gateway: Served) -> None:
+    expected = _said(redis_port, SCRIPTS[name])
+    assert expected
+    assert _said(gateway.port, SCRIPTS[name]) == expected
+
+
+@pytest.mark.parametrize("words", ["MGET a none", "GET none", "CONFIG GET save", "PING", "ECHO x"])
+def test_replies_in_version_3_are_those_of_redis(
+    words: str, redis_port: int, gateway: Served
+) -> None:
+    hello = request("HELLO", "3")
+    found = [_said(port, hello + request(*words.split())) for port in (redis_port, gateway.port)]
+    # HELLO itself says who answers.
+    theirs, ours = (said.rpartition(b"modules\r\n*0\r\n")[2] for said in found)
+    assert theirs == ours != b""
+    assert all(said.startswith(b"%7\r\n$6\r\nserver\r\n") for said in found)
+
+
+def _said(port: int, data: bytes) -> bytes:
+    """Everything that a server answers to these bytes and the end of the connection."""
+    with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+        marker = b"*2\r\n$4\r\nECHO\r\n$9\r\nthe-end-\xff\r\n"
+        connection.sendall(data + marker)
+        found = b""
+        with contextlib.suppress(ConnectionResetError):
+            while not found.endswith(b"$9\r\nthe-end-\xff\r\n"):
+                piece = connection.recv(65536)
+                if not piece:
+                    break
+                found += piece
+        return found

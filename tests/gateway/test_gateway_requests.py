@@ -1,0 +1,135 @@
+"""Bytes become requests however they arrive, and no bytes do harm."""
+
+from __future__ import annotations
+
+import random
+import re
+import tracemalloc
+
+import pytest
+from serving_redis import request
+
+from netkv.gateway.requests import MAX_REQUEST, MAX_WORD, ProtocolError, Requests
+
+PIPELINE = (
+    request("SET", "a", b"line\r\n*1\r\n$4\r\nPING\r\n")
+    + b"PING\r\n"
+    + b"*0\r\n*-1\r\n\r\n"
+    + request("GET", "")
+    + b"set \"a \\x41\\n\" 'b \"\\' c'\n"
+    + request(*(f"key{number}" for number in range(300)))
+    + request("ECHO", bytes(range(256)) * 40)
+)
+EXPECTED = [
+    [b"SET", b"a", b"line\r\n*1\r\n$4\r\nPING\r\n"],
+    [b"PING"],
+    [b"GET", b""],
+    [b"set", b"a A\n", b"b \"' c"],
+    [b"key%d" % number for number in range(300)],
+    [b"ECHO", bytes(range(256)) * 40],
+]
+
+
+def all_of(requests: Requests) -> list[list[bytes]]:
+    found = []
+    while (each := requests.next()) is not None:
+        found.append(each)
+    return found
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000, 10**6])
+def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
+    requests = Requests()
+    found = []
+    for start in range(0, len(PIPELINE), size):
+        requests.feed(PIPELINE[start : start + size])
+        found += all_of(requests)
+    assert found == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"*x\r\n", "invalid multibulk length"),
+        (b"*01\r\n", "invalid multibulk length"),
+        (b"*99999999999\r\n", "invalid multibulk length"),
+        (b"*1" + b"0" * 40, "invalid multibulk length"),
+        (b"*1\r\n:1\r\n", "expected '$', got ':'"),
+        (b"*1\r\n*1\r\n", "expected '$', got '*'"),
+        (b"*1\r\n$-1\r\n", "invalid bulk length"),
+        (b"*1\r\n$%d\r\n" % (MAX_WORD + 1), "invalid bulk length"),
+        (b"*1\r\n$1\r\nab\r\n", "a bulk string is longer than announced"),
+        (b"PING 'a\r\n", "unbalanced quotes in request"),
+        (b'PING "a"b\r\n', "unbalanced quotes in request"),
+        (b"P" * 70_000, "too big inline request"),
+    ],
+)
+def test_what_is_not_of_the_protocol_ends_it_behind_what_came_before(
+    data: bytes, sentence: str
+) -> None:
+    requests = Requests()
+    requests.feed(request("PING") + b"ECHO a\r\n" + request("GET", "b") + data)
+    assert [requests.next() for _ in range(3)] == [[b"PING"], [b"ECHO", b"a"], [b"GET", b"b"]]
+    for _ in range(2):  # also the second time
+        with pytest.raises(ProtocolError, match="^" + re.escape(sentence)):
+            requests.next()
+        requests.feed(request("PING"))
+
+
+def test_request_may_not_be_large_as_a_whole() -> None:
+    requests = Requests()
+    requests.feed(b"*100\r\n")
+    word = b"$%d\r\n%b\r\n" % (MAX_WORD, b"v" * MAX_WORD)
+    for _ in range(3):
+        requests.feed(word)
+        assert requests.next() is None
+    requests.feed(word)
+    with pytest.raises(ProtocolError, match=f"a request may have {MAX_REQUEST} bytes"):
+        requests.next()
+
+
+def test_announced_lengths_take_no_memory() -> None:
+    """A client that only announces gets nothing for it, unlike from a bare hiredis reader."""
+    many = [Requests() for _ in range(200)]
+    tracemalloc.start()
+    for requests in many:
+        requests.feed(b"*200000\r\n$1000000\r\nab")
+        assert requests.next() is None
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1_000_000
+
+
+@pytest.mark.parametrize("seed", range(300))
+def test_random_bytes_are_requests_or_a_protocol_error(seed: int) -> None:
+    """Broken pipelines: what is understood is a list of words, and nothing else is raised."""
+    draw = random.Random(seed)
+    data = bytearray(draw.choice([PIPELINE[:600], request("SET", "a", "b") * 5, b""]))
+    for _ in range(draw.randrange(1, 12)):
+        at = draw.randrange(len(data) + 1)
+        piece = draw.choice([draw.randbytes(draw.randrange(6)), b"\r\n", b"*", b"$", b"-1", b'"'])
+        data[at : at + draw.randrange(4)] = piece
+    whole, parts = Requests(), Requests()
+    whole.feed(bytes(data))
+    expected, end = _until_the_end(whole)
+    found: list[list[bytes]] = []
+    told = False
+    at = 0
+    while at < len(data) and not told:
+        size = draw.randrange(1, 9)
+        parts.feed(bytes(data[at : at + size]))
+        at += size
+        more, told = _until_the_end(parts)
+        found += more
+    assert all(words and all(isinstance(word, bytes) for word in words) for words in expected)
+    assert (found, told) == (expected, end)
+
+
+def _until_the_end(requests: Requests) -> tuple[list[list[bytes]], bool]:
+    found: list[list[bytes]] = []
+    try:
+        while (each := requests.next()) is not None:
+            found.append(each)
+    except ProtocolError:
+        return found, True
+    return found, False

@@ -187,8 +187,8 @@ class Redis:
                 return self._connect()
             except AuthenticationError as error:
                 raise NetkvError(
-                    f"Redis at {self._place} does not let netkv in: {error}. User name and password "
-                    f"come from NETKV_REDIS_USERNAME and NETKV_REDIS_PASSWORD."
+                    f"Redis at {self._place} does not let netkv in: {error}. User name and "
+                    f"password come from NETKV_REDIS_USERNAME and NETKV_REDIS_PASSWORD."
                 ) from error
             except _AWAY as error:
                 if time.monotonic() > deadline:

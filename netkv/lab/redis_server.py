@@ -10,9 +10,10 @@ import asyncio
 import contextlib
 import os
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -61,6 +62,28 @@ def command_line(fsync: Fsync) -> list[str]:
     return [program(), *(text for name, value in options.items() for text in (f"--{name}", value))]
 
 
+@contextlib.contextmanager
+def running(directory: Path, fsync: Fsync) -> Iterator[None]:
+    """A server that is no node of a rack, over the records in `directory`; it may still be loading
+    them at first."""
+    process = subprocess.Popen(
+        _tied(command_line(fsync)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        cwd=directory,
+        process_group=0,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _tied(command: list[str]) -> list[str]:
+    return [sys.executable, "-E", "-S", tied.__file__, str(os.getpid()), *command]
+
+
 class RedisServer(NodeProcess):
     """A running redis-server. Not restartable: make another one over the same directory."""
 
@@ -88,12 +111,7 @@ class RedisServer(NodeProcess):
         self._directory.mkdir(parents=True, exist_ok=True)
         with self.log.open("ab") as log:
             self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-E",
-                "-S",
-                tied.__file__,
-                str(os.getpid()),
-                *command,
+                *_tied(command),
                 stdin=asyncio.subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
-from netkv.lab import tied
 from netkv.lab.redis_server import Fsync, command_line
 from netkv.servers.redis_places import Own
 
@@ -27,10 +24,8 @@ class OwnServer:
     def start(self, wait: bool = True) -> None:
         with (self.place.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-E", "-S", tied.__file__, str(os.getpid()),
-                 *command_line(self._fsync)],
-                cwd=self.place.directory, stdout=log, stderr=log,
-            )  # fmt: skip
+                command_line(self._fsync), cwd=self.place.directory, stdout=log, stderr=log
+            )
         if wait:
             until_it_answers(self.place)
 

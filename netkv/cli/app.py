@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from netkv.cli import bench, calibrate, lab, p4, p4_fuzz, runs, scenario, serve, soak
+from netkv.cli import bench, calibrate, lab, node, p4, p4_fuzz, runs, scenario, serve, soak
 
 app = typer.Typer(
     name="netkv",
@@ -52,4 +52,5 @@ app.command("up")(lab.up)
 app.command("down")(lab.down)
 app.command("status")(lab.status)
 app.command("logs")(lab.logs)
+app.add_typer(node.app, name="node")
 app.command("doctor")(lab.doctor)

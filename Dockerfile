@@ -11,6 +11,7 @@ RUN make wheel
 
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends python3 python3-venv \
+        redis-server \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /src/dist/*.whl /tmp/
 RUN python3 -m venv /opt/netkv && /opt/netkv/bin/pip install --no-cache-dir /tmp/*.whl && rm /tmp/*.whl

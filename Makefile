@@ -61,7 +61,7 @@ test-tools:
 	    echo "==> apt: installing chromium (for the dashboard's tests)"; \
 	    $(SUDO) apt-get update -qq; $(SUDO) apt-get install -y -qq --no-install-recommends chromium; fi
 	@if ! command -v redis-server >/dev/null || ! command -v redis-benchmark >/dev/null || ! command -v memcached >/dev/null; then \
-	    echo "==> apt: installing redis-server, redis-tools and memcached (for the benchmark's tests)"; \
+	    echo "==> apt: installing redis-server, redis-tools and memcached (for the tests of the back end 'redis' and of the benchmarks)"; \
 	    $(SUDO) apt-get update -qq; \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends redis-server redis-tools memcached; fi
 

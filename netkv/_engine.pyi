@@ -767,6 +767,23 @@ class StorageBackend(Protocol):
         stops the node.
         """
 
+@type_check_only
+class RemoteBackend(Protocol):
+    """A back end that may be away for a while, as a process of its own is. Batches, keys and
+    results are those of `StorageBackend`."""
+
+    def ready(self) -> bool:
+        """Whether it is there, and has done all writes that it has taken. Calls of a back end that
+        is not ready fail. An exception stops the node."""
+
+    def send(self, batch: list[tuple[str, bytes, bytes | None]]) -> None:
+        """Begin with a batch; only after `ready` has been true. Its writes will be done, all of
+        them or none, before the back end is ready again. An exception stops the node."""
+
+    def receive(self) -> list[bytes | None] | None:
+        """The results of the batch. None: they are lost; its reads fail, its writes are taken for
+        done when the back end is ready again. An exception stops the node."""
+
 class CoordinatorNode:
     """The coordinator of multigets behind one UDP socket, and its workers."""
 
@@ -811,8 +828,12 @@ class ServerNode:
         A wrong configuration raises ValueError, a busy port OSError.
         """
 
-    def start(self, store: StorageBackend | None = None) -> None:
-        """Load the data set into the store, then serve. None: the store in memory, in Rust.
+    def start(
+        self,
+        store: StorageBackend | RemoteBackend | list[RemoteBackend] | None = None,
+    ) -> None:
+        """Load the data set into the store, then serve. None: the store in memory, in Rust; a list:
+        a store for each of the partitions. Those do their parts of a batch at the same time.
 
         A back end that holds the data set already (a mark is written when it is complete) is not
         loaded again, so that a restarted server has what was written, and knows which requests it

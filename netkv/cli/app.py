@@ -9,7 +9,19 @@ from typing import Annotated
 
 import typer
 
-from netkv.cli import bench, calibrate, gateway, lab, p4, p4_fuzz, runs, scenario, serve, soak
+from netkv.cli import (
+    bench,
+    calibrate,
+    gateway,
+    lab,
+    node,
+    p4,
+    p4_fuzz,
+    runs,
+    scenario,
+    serve,
+    soak,
+)
 
 app = typer.Typer(
     name="netkv",
@@ -53,4 +65,5 @@ app.command("up")(lab.up)
 app.command("down")(lab.down)
 app.command("status")(lab.status)
 app.command("logs")(lab.logs)
+app.add_typer(node.app, name="node")
 app.command("doctor")(lab.doctor)

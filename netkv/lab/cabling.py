@@ -122,16 +122,25 @@ def switch_config(
 
 
 def server_config(
-    spec: RackSpec, cabling: Cabling, index: int, role: str, data: Path, slow: float
+    spec: RackSpec,
+    cabling: Cabling,
+    index: int,
+    role: str,
+    data: Path,
+    stores: list[dict[str, Any]],
+    slow: float,
 ) -> dict[str, Any]:
     """Configuration of the `index`-th server node; `data` is where its store may keep files.
 
-    `slow` divides its service rate.
+    `stores` are the places of its servers' records in Redis, if they are there. `slow` divides its
+    service rate.
     """
     size = spec.workload.value_size
     return {
         "backend": spec.lab.backend,
         "data": str(data),
+        "stores": stores,
+        "store_timeout": spec.lab.redis.timeout,
         "slow": slow,
         "bind": cabling.servers[index].peer,
         "peer": cabling.servers[index].switch,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import importlib
 import os
+import re
 import shutil
 import socket
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -21,6 +23,7 @@ Status = Literal["ok", "warn", "fail"]
 
 _WANTED_BUFFER = 4 * 1024 * 1024
 """Bytes of socket buffer that a busy port should be able to have."""
+_OLDEST_REDIS = 6
 _WANTED_DISK = 200 * 1024 * 1024
 
 
@@ -50,6 +53,7 @@ def run() -> list[Check]:
         _buffers,
         _processors,
         _rocksdb,
+        _redis,
         _state,
         _disk,
         _chromium,
@@ -151,6 +155,32 @@ def _rocksdb() -> Check:
         hint = "'pip install rocksdict'; the back end 'memory' works without."
         return Check("rocksdb", "warn", f"rocksdict does not load: {error}", hint)
     return Check("rocksdb", "ok", "rocksdict loads")
+
+
+def _redis() -> Check:
+    try:
+        client = importlib.import_module("redis").__version__
+        importlib.import_module("hiredis")
+    except ImportError as error:
+        hint = "'pip install redis[hiredis]'; the other back ends work without."
+        return Check("redis", "warn", f"redis-py does not load: {error}", hint)
+    server = shutil.which("redis-server")
+    if server is None:
+        hint = (
+            "The back end 'redis' needs one: 'apt install redis-server'. It can also use servers "
+            "that run elsewhere ('lab.redis.addresses')."
+        )
+        return Check("redis", "warn", f"redis-py {client}, no redis-server on PATH", hint)
+    said = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=10)
+    version = re.search(r"\bv=(\S+)", said.stdout)
+    if said.returncode != 0 or version is None:
+        text = f"{server} does not tell its version: {(said.stdout + said.stderr).strip()[:80]}"
+        return Check("redis", "warn", text, "Install redis-server again.")
+    found = version.group(1)
+    if int(found.split(".")[0]) < _OLDEST_REDIS:
+        hint = f"netkv is tested with redis-server {_OLDEST_REDIS} and later."
+        return Check("redis", "warn", f"{server} {found}, redis-py {client}", hint)
+    return Check("redis", "ok", f"{server} {found}, redis-py {client} with hiredis")
 
 
 def _state() -> Check:

@@ -91,6 +91,8 @@ class ServerProcess:
 
         self._backend = config.pop("backend")
         self._data = config.pop("data")
+        self._stores = config.pop("stores")
+        self._store_timeout = config.pop("store_timeout")
         self._slow = config.pop("slow")
         self._node = _engine.ServerNode(json.dumps(config))
 
@@ -99,6 +101,12 @@ class ServerProcess:
             from netkv.servers.rocksdb import RocksDB
 
             self._node.start(RocksDB(self._data))
+        elif self._backend == "redis":
+            from netkv.servers.redis import Redis
+            from netkv.servers.redis_places import place
+
+            timeout = self._store_timeout
+            self._node.start([Redis(place(each), timeout=timeout) for each in self._stores])
         else:
             self._node.start()
         if self._slow > 1:

@@ -20,7 +20,7 @@ from netkv import __file__ as package_file
 from netkv.errors import NetkvError
 from netkv.lab.state import Identity, identity
 
-Kind = Literal["switch", "server", "coordinator", "client"]
+Kind = Literal["switch", "server", "coordinator", "client", "redis"]
 
 READY_TIMEOUT = 60.0
 """Seconds for a node to load its data and bind its ports."""

@@ -9,6 +9,7 @@ Rules
 4. The controller is a node, too, but no process: its tasks run here. To stop and to kill it is the
    same.
 5. Faults of links, servers and the control channel last until they are healed, whoever restarts.
+6. Redis servers of the rack are nodes like the others: they start before the servers that use them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ import contextlib
 import json
 import shutil
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -33,6 +35,7 @@ from netkv.lab.guests import Farewells
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
+from netkv.lab.shards import Shards, is_shard
 from netkv.lab.spec import RackSpec
 
 _ADDRESS_TRIES = 5
@@ -79,6 +82,7 @@ class Rack:
         self._bundle = directory / "program.bundle"
         self._saved = self._data(CONTROLLER) / "saved"
         """What the controller has saved."""
+        self._shards = Shards(spec.lab, self._data)
         self._controller: Controller | None = None
         self._farewells: Farewells | None = None
         self._set_up = False
@@ -95,14 +99,23 @@ class Rack:
     @property
     def nodes(self) -> tuple[str, ...]:
         """All processes, running or not: `switch`, `servers-0`, ..., `coordinator` if the scheme
-        has one, `client`."""
-        coordinator = (COORDINATOR,) if self.scheme.coordinated else ()
-        return ("switch", *self._server_nodes, *coordinator, "client")
+        has one, `client`, and where records are in Redis servers of the rack, `redis-0`, ..."""
+        return ("switch", *self._linked, *self._shards.names)
 
     @property
-    def _server_nodes(self) -> tuple[str, ...]:
+    def server_processes(self) -> tuple[str, ...]:
+        """The processes that have storage servers: `servers-0`, ..."""
         count = min(self.spec.lab.server_processes, self.spec.lab.servers)
         return tuple(f"servers-{i}" for i in range(count))
+
+    @property
+    def _coordinator(self) -> tuple[str, ...]:
+        return (COORDINATOR,) if self.scheme.coordinated else ()
+
+    @property
+    def _linked(self) -> tuple[str, ...]:
+        """The nodes at the ends of links."""
+        return (*self.server_processes, *self._coordinator, "client")
 
     @property
     def running(self) -> dict[str, bool]:
@@ -125,6 +138,8 @@ class Rack:
                 await self.compile()
             # A rack that comes up has no memory, also if another one ran in this directory.
             self._saved.unlink(missing_ok=True)
+            if self._shards.foreign:
+                await self._wipe_shards(range(self.spec.lab.servers))
             await self._start_nodes()
             await self._start_controller()
             self._farewells = Farewells(self.guests(), self._clients_present)
@@ -190,7 +205,7 @@ class Rack:
         self._check_name(name)
         if self.running[name]:
             raise UsageError(f"The node '{name}' is running already.")
-        found = self._settle_storage(name, storage)
+        found = await self._settle_storage(name, storage)
         deadline = time.monotonic() + _REBIND_TIMEOUT
         while True:
             try:
@@ -210,7 +225,7 @@ class Rack:
         In place of what was set before; it lasts while nodes come and go. Raises `NodeError`.
         """
         assert self._cabling is not None
-        self._check_name(name, self.nodes[1:], "node at the end of a link")
+        self._check_name(name, self._linked, "node at the end of a link")
         self._conditions.set_link(name, direction, impairment)
         if self.running["switch"]:
             port = self._cabling.node_port(name)
@@ -222,7 +237,7 @@ class Rack:
 
         It lasts while the process comes and goes. Raises `NodeError`.
         """
-        self._check_name(name, self._server_nodes, "server process")
+        self._check_name(name, self.server_processes, "server process")
         self._conditions.set_slow(name, factor)
         if self.running[name]:
             await self._node(name).command("slow", {"factor": factor})
@@ -246,7 +261,7 @@ class Rack:
             self._ask("client", "sample"),
             self._ask("switch", "statistics"),
             self._ask_coordinator(),
-            *(self._ask(name, "statistics") for name in self._server_nodes),
+            *(self._ask(name, "statistics") for name in self.server_processes),
         )
         now = time.monotonic()
         interval, self._sampled_at = now - self._sampled_at, now
@@ -301,7 +316,8 @@ class Rack:
             try:
                 # The switch first: servers and clients may send as soon as they are there.
                 await self._launch("switch")
-                await asyncio.gather(*(self._launch(name) for name in self.nodes[1:]))
+                await asyncio.gather(*(self._launch(name) for name in self._shards.names))
+                await asyncio.gather(*(self._launch(name) for name in self._linked))
                 return
             except BusyPortError as error:
                 if attempt == _ADDRESS_TRIES:
@@ -353,12 +369,28 @@ class Rack:
         self._tell(kind, CONTROLLER, f"The controller {how}.")
 
     async def _launch(self, name: str) -> None:
+        log = self.directory / "logs" / f"{name}.log"
+        if is_shard(name):
+            note = partial(self._tell, "note", name)  # of a server that hangs
+            node: NodeProcess = self._shards.server(name, log, self._node_ended, note)
+        else:
+            kind, config = self._configuration(name)
+            node = NodeProcess(name, kind, config, log, self._node_ended)
+        self._nodes[name] = node
+        self._server_counts.forget(self._servers_of(name))
+        await node.spawn()
+        # Told before it is ready: whoever cleans up after a crash has to know every process.
+        self._on_processes(self._nodes)
+        await node.configure()
+
+    def _configuration(self, name: str) -> tuple[Kind, dict[str, Any]]:
+        """What a node of netkv's own is told first."""
         assert self._cabling is not None
         kind: Kind = "client"
         config = cabling.client_config(self.spec, self._cabling, self.scheme.client_role)
         if name == "switch":
             kind = "switch"
-            ports = {node: self._cabling.node_port(node) for node in self.nodes[1:]}
+            ports = {node: self._cabling.node_port(node) for node in self._linked}
             links = self._conditions.links(ports)
             config = cabling.switch_config(self.spec, self._cabling, self._bundle, links)
             self._set_up = self._controller is not None
@@ -375,23 +407,16 @@ class Rack:
                 index,
                 self.scheme.server_role,
                 self._data(name),
+                self._shards.places(self._servers_of(name)),
                 self._conditions.slow(name),
             )
-        node = NodeProcess(
-            name, kind, config, self.directory / "logs" / f"{name}.log", self._node_ended
-        )
-        self._nodes[name] = node
-        self._server_counts.forget(self._servers_of(name))
-        await node.spawn()
-        # Told before it is ready: whoever cleans up after a crash has to know every process.
-        self._on_processes(self._nodes)
-        await node.configure()
+        return kind, config
 
     def _data(self, name: str) -> Path:
         """Where the servers of a process may keep files."""
         return self.directory / "data" / name
 
-    def _settle_storage(self, name: str, storage: Literal["kept", "lost"] | None) -> str:
+    async def _settle_storage(self, name: str, storage: Literal["kept", "lost"] | None) -> str:
         """Makes a store be as it shall be found; returns what to say of it."""
         servers = name.startswith("servers-")
         durable = self.spec.lab.backend != "memory"
@@ -400,12 +425,18 @@ class Rack:
         if storage == "kept" and not durable:
             raise UsageError(
                 f"The records of '{name}' cannot be kept: a store in memory is gone with its "
-                f"process ('lab.backend: rocksdb' keeps them)."
+                f"process ('lab.backend: rocksdb' and 'redis' keep them)."
             )
-        if storage == "lost" and durable:
+        if storage == "lost" and self.spec.lab.backend == "redis":
+            await self._wipe_shards(self._servers_of(name))
+        elif storage == "lost" and durable:
             shutil.rmtree(self._data(name), ignore_errors=True)
         lost = servers and (storage == "lost" or not durable)
         return ", without what was written to it" if lost else ""
+
+    async def _wipe_shards(self, servers: Iterable[int]) -> None:
+        running = self.running
+        await asyncio.to_thread(self._shards.wipe, servers, running.__getitem__)
 
     def _servers_of(self, name: str) -> tuple[int, ...]:
         if self._cabling is None or not name.startswith("servers-"):

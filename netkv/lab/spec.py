@@ -17,7 +17,7 @@ MOST_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
-Backend = Literal["memory", "rocksdb"]
+Backend = Literal["memory", "rocksdb", "redis"]
 Target = Literal["engine", "bmv2"]
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
@@ -42,6 +42,28 @@ class TopologySpec(Spec):
     """`spine-leaf`: switches in each layer."""
 
 
+class RedisSpec(Spec):
+    """Redis as a back end (docs/backends.md)."""
+
+    fsync: Literal["always", "everysec", "never"] = "always"
+    """Redis servers that netkv starts: when what was written is flushed to the disk."""
+    timeout: Annotated[float, Field(gt=0, le=60)] = 2.0
+    """Seconds without an answer after which a Redis server counts as away."""
+    addresses: tuple[Annotated[str, Field(pattern=r"^[^\s:]+:\d+$|^\[[^\s]+\]:\d+$")], ...] = ()
+    """`host:port` of servers that are used instead of such that netkv starts. Each storage server
+    takes one of them, in turn; with `cluster` they are where to ask for the rest."""
+    cluster: bool = False
+    """Whether the addresses are those of a Redis Cluster."""
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,40}$")] = "netkv"
+    """Begins the keys at these addresses. A lab that comes up deletes what it finds of them."""
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> RedisSpec:
+        if self.cluster and not self.addresses:
+            raise ValueError("'cluster' needs the 'addresses' of a server of it, or of several")
+        return self
+
+
 class LabSpec(Spec):
     """The hardware of one rack: servers, clients, the switch and its cache."""
 
@@ -50,6 +72,7 @@ class LabSpec(Spec):
     server_processes: Annotated[int, Field(ge=1, le=128)] = 1
     """Shim processes that the servers are spread over."""
     backend: Backend = "memory"
+    redis: RedisSpec = RedisSpec()
     service_rate: Annotated[float, Field(gt=0)] | None = None
     """Operations per second that each server can do (server emulation); None is unlimited."""
     queue_limit: Annotated[int, Field(ge=1)] = 256

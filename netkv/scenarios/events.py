@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from netkv.lab import shards
 from netkv.lab.spec import LabSpec, Shift, Spec
 
 Direction = Literal["both", "to", "from"]
@@ -199,7 +200,8 @@ class RandomFaults(Spec):
 
 def node_names(lab: LabSpec) -> tuple[str, ...]:
     """The nodes of a rack, as events and logs name them; not all schemes have a coordinator."""
-    return ("switch", *server_names(lab), COORDINATOR, "client", "controller")
+    usual = ("switch", *server_names(lab), COORDINATOR, "client", "controller")
+    return (*usual, *shards.names(lab))
 
 
 def server_names(lab: LabSpec) -> tuple[str, ...]:

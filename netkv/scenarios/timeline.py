@@ -42,8 +42,8 @@ def check_live(scenario: Scenario) -> None:
         if event.storage == "kept" and scenario.lab.backend == "memory":
             raise UsageError(
                 f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
-                f"store in memory is gone with its process. Take 'lab.backend: rocksdb', or "
-                f"'storage: lost', or the simulator."
+                f"store in memory is gone with its process. Take 'lab.backend: rocksdb' "
+                f"or 'redis', or 'storage: lost', or the simulator."
             )
 
 

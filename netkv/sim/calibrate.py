@@ -15,16 +15,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
 from netkv import resources
+from netkv.lab import redis_server
 from netkv.lab.ports import free_ports
 from netkv.sim import live_control, live_nodes
 from netkv.sim.models import (
@@ -250,6 +253,18 @@ def _backends(turns: int) -> Iterator[tuple[str, StoreModel]]:
                 yield "rocksdb", _store_times(store, turns)
             finally:
                 store.close()
+    with contextlib.suppress(ImportError), tempfile.TemporaryDirectory() as folder:
+        from netkv.servers.redis import Redis
+        from netkv.servers.redis_places import Own
+
+        if shutil.which("redis-server") is None:
+            return
+        with redis_server.running(Path(folder), "always"):
+            redis = Redis(Own(Path(folder)), timeout=10.0)
+            try:
+                yield "redis", _store_times(redis, turns)
+            finally:
+                redis.close()
 
 
 def _store_times(store: _engine.StorageBackend, turns: int) -> StoreModel:

@@ -30,7 +30,19 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
     said = netkv("--help")
     assert said.status == 0
     for command in (
-        *("up", "down", "status", "logs", "doctor", "scenario", "runs", "p4", "bench", "serve"),
+        *(
+            "up",
+            "down",
+            "status",
+            "logs",
+            "node",
+            "doctor",
+            "scenario",
+            "runs",
+            "p4",
+            "bench",
+            "serve",
+        ),
         "--version",
     ):
         assert command in said.out

@@ -21,7 +21,7 @@ from netkv.lab.spec import RackSpec
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
-@pytest.mark.parametrize("backend", ["memory", "rocksdb"])
+@pytest.mark.parametrize("backend", ["memory", "rocksdb", "redis"])
 async def test_every_server_works_and_no_write_is_lost(
     tmp_path: Path, scheme: str, backend: str
 ) -> None:

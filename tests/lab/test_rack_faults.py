@@ -157,8 +157,11 @@ async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path)
         await rack.stop()
 
 
-async def test_server_that_loses_its_storage_has_the_first_records_again(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache", backend="rocksdb"), tmp_path / "rack")
+@pytest.mark.parametrize("backend", ["rocksdb", "redis"])
+async def test_server_that_loses_its_storage_has_the_first_records_again(
+    tmp_path: Path, backend: str
+) -> None:
+    rack = Rack(spec("nocache", backend=backend), tmp_path / "rack")
     await rack.start()
     try:
         for storage, loses in (("kept", False), ("lost", True)):

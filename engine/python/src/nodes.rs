@@ -163,7 +163,7 @@ impl ServerNode {
     fn start(&self, py: Python<'_>, store: Option<Py<PyAny>>) -> PyResult<()> {
         let store: Box<dyn Store> = match store {
             None => Box::new(self.0.memory_store()),
-            Some(backend) => Box::new(PythonStore::new(py, backend)?),
+            Some(backend) => Box::new(PythonStore::new(backend.bind(py))?),
         };
         py.detach(|| self.0.start(store)).map_err(|error| io_error(&error))
     }

@@ -4,10 +4,10 @@
 //! it is about: a batch costs one small record for every 64 request numbers of a client that it
 //! touches. One more record lists the clients, so that a back end need not be able to list keys.
 
-use netkv_roles::{Applied, Block, StoreCall, StoreResult};
+use netkv_roles::{Applied, Block, Origin, StoreCall, StoreResult};
 use netkv_wire::Key;
 
-use crate::store::{Batch, Store};
+use crate::store::{Batch, Store, all};
 
 /// Begins the key of a block; the sender and the place of the block (16 bits each) end it.
 const BLOCK: [u8; 12] = *b"netkv:seen:1";
@@ -35,7 +35,7 @@ impl AppliedRecords {
         let mut batch = Batch::default();
         get(&mut batch, SENDERS);
         let mut list = Vec::new();
-        store.execute(&batch, &mut |_, result| {
+        all(store, &batch, |result| {
             if let StoreResult::Value(value, _) = result {
                 list.extend_from_slice(value);
             }
@@ -48,7 +48,7 @@ impl AppliedRecords {
             batch.clear();
             (0..Applied::PLACES).for_each(|place| get(&mut batch, key_of_block(sender, place)));
             let mut whole = true;
-            store.execute(&batch, &mut |_, result| {
+            all(store, &batch, |result| {
                 if let StoreResult::Value(value, _) = result {
                     match Block::from_bytes(value) {
                         Some(block) => loaded.applied.restore(sender, block),
@@ -72,10 +72,14 @@ impl AppliedRecords {
     /// Notes the writes of a batch, and hands each record that must be written together with them
     /// to `put`. If they cannot be written, this is not
     /// true any more.
-    pub fn note(&mut self, batch: &Batch, mut put: impl FnMut(&Key, &[u8])) {
+    pub fn note(
+        &mut self,
+        origins: impl Iterator<Item = Origin>,
+        mut put: impl FnMut(&Key, &[u8]),
+    ) {
         self.changed.clear();
         let known = self.senders.len();
-        for origin in batch.calls().filter_map(|call| call.origin) {
+        for origin in origins {
             if !self.applied.knows(origin.sender) {
                 self.senders.push(origin.sender);
             }
@@ -125,7 +129,7 @@ fn damaged(what: &str) -> String {
 mod tests {
     use super::*;
     use crate::store::DataSet;
-    use netkv_roles::{Origin, StoreOp, WINDOW, is_reserved};
+    use netkv_roles::{StoreOp, WINDOW, is_reserved};
     use netkv_wire::Sequence;
     use netkv_workload::{Random, key_of};
     use std::collections::HashMap;
@@ -156,7 +160,7 @@ mod tests {
                 batch.push(0, &StoreCall { op: StoreOp::Put, value: b"v", origin, ..get });
             }
             let mut records = 0;
-            self.known.note(&batch, |key, value| {
+            self.known.note(batch.calls().filter_map(|call| call.origin), |key, value| {
                 records += 1;
                 assert!(is_reserved(key));
                 if !self.dead {
@@ -186,7 +190,7 @@ mod tests {
             Ok(())
         }
 
-        fn applied(&self) -> &Applied {
+        fn applied(&self, _: usize) -> &Applied {
             self.known.applied()
         }
     }
@@ -211,7 +215,7 @@ mod tests {
                 }
             }
             kept = kept.next_life().unwrap();
-            assert_eq!(kept.applied(), &all);
+            assert_eq!(kept.applied(0), &all);
         }
     }
 
@@ -227,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_store_from_before_there_were_such_records_opens_with_none() {
-        assert_eq!(Kept::default().next_life().unwrap().applied(), &Applied::default());
+        assert_eq!(Kept::default().next_life().unwrap().applied(0), &Applied::default());
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::Actions;
+use netkv_roles::{Actions, MILLISECOND, Nanos};
 use netkv_wire::{ETHERNET_LEN, IPV4_LEN};
 use netkv_workload::MAX_KEYS;
 use serde_json::{Map, Value, json};
@@ -30,6 +30,9 @@ counters! {
 /// Tokens in the poller.
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
+
+/// Between two looks whether a store knows results that it owes.
+const SETTLE_PAUSE: Nanos = 20 * MILLISECOND;
 
 /// The largest factor of [`ServerNode::slow`].
 pub const MOST_SLOW: f64 = 1e6;
@@ -112,7 +115,10 @@ impl ServerNode {
         let now = clock::now();
         let roles = self.config.roles(clock::first_request());
         *lock(&self.shared.servers) = roles
-            .map(|role| Shim::restore(role.with_epoch(clock::epoch()), now, store.applied()))
+            .enumerate()
+            .map(|(at, role)| {
+                Shim::restore(role.with_epoch(clock::epoch()), now, store.applied(at))
+            })
             .collect();
         let shared = Arc::clone(&self.shared);
         self.worker.start(
@@ -218,15 +224,31 @@ impl<'a> Loop<'a> {
             }
             let shared = self.shared;
             let mut servers = lock(&shared.servers);
+            self.settle(&mut servers)?;
             self.timers(&mut servers);
             if ready {
                 self.frames(&mut servers)?;
             }
             self.storage(&mut servers)?;
-            deadline = servers.iter().filter_map(Shim::deadline).min();
+            let settle = self.store.owes().then(|| clock::now() + SETTLE_PAUSE);
+            deadline = servers.iter().filter_map(Shim::deadline).chain(settle).min();
             drop(servers);
             self.send();
         }
+    }
+
+    /// Hears what has become of calls whose results the store has owed.
+    fn settle(&mut self, servers: &mut [Shim]) -> io::Result<()> {
+        if !self.store.owes() {
+            return Ok(());
+        }
+        let (actions, batch) = (&mut self.actions, &mut self.batch);
+        self.store
+            .settle(&mut |at, call, result| {
+                servers[at].on_stored(clock::now(), call, result, actions);
+                gather(at, actions, batch);
+            })
+            .map_err(io::Error::other)
     }
 
     fn timers(&mut self, servers: &mut [Shim]) {

@@ -70,6 +70,8 @@ impl Batch {
 pub trait Store: Send {
     /// Does all calls, each key's in order, and tells the result of each by its index. A result of
     /// a write is told only once the write is as durable as it will be, and with it its origin.
+    /// [`StoreResult::Failed`] says that a write was not done and will not be. The result of a write
+    /// of which nobody can tell is *owed*: not told here, but by [`Store::settle`] later.
     ///
     /// # Errors
     ///
@@ -81,6 +83,24 @@ pub trait Store: Send {
         done: &mut dyn FnMut(usize, StoreResult<'_>),
     ) -> Result<(), String>;
 
+    /// Tells the results that it owes and knows by now: the server (its place in the node), the
+    /// call, what has become of it.
+    ///
+    /// # Errors
+    ///
+    /// As [`Store::execute`].
+    fn settle(
+        &mut self,
+        _done: &mut dyn FnMut(usize, CallId, StoreResult<'_>),
+    ) -> Result<(), String> {
+        Ok(())
+    }
+
+    /// Whether it owes results. Then [`Store::settle`] wants to be called now and then.
+    fn owes(&self) -> bool {
+        false
+    }
+
     /// Makes the data set be there. Records written since it was loaded stay.
     ///
     /// # Errors
@@ -88,9 +108,10 @@ pub trait Store: Send {
     /// A sentence, for instance if the store holds another data set.
     fn load(&mut self, data: &DataSet) -> Result<(), String>;
 
-    /// The requests whose writes are in the store, also of former lives of its servers. Request
-    /// numbers are one sequence for all servers, so one memory does for those of a node.
-    fn applied(&self) -> &Applied;
+    /// The requests of a server (its place in the node) whose writes are in the store, also of its
+    /// former lives. Request numbers are one sequence for all servers, so it does no harm if those
+    /// of its neighbours are among them.
+    fn applied(&self, server: usize) -> &Applied;
 }
 
 impl Store for MemoryStore {
@@ -110,7 +131,7 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    fn applied(&self) -> &Applied {
+    fn applied(&self, _: usize) -> &Applied {
         MemoryStore::applied(self)
     }
 }
@@ -215,11 +236,11 @@ impl DataSet {
                 }
             });
             if batch.len() >= LOAD_BATCH {
-                store.execute(&batch, &mut |_, _| {})?;
+                all(store, &batch, |_| {})?;
                 batch.clear();
             }
         }
-        store.execute(&batch, &mut |_, _| {})?;
+        all(store, &batch, |_| {})?;
         one(store, StoreOp::Put, MARK, description.as_bytes()).map(drop)
     }
 
@@ -251,12 +272,35 @@ fn one(
     let mut batch = Batch::default();
     batch.push(0, &StoreCall { op, value, ..StoreCall::get(0, key) });
     let mut found = None;
-    store.execute(&batch, &mut |_, result| {
+    all(store, &batch, |result| {
         if let StoreResult::Value(value, _) = result {
             found = Some(value.to_vec());
         }
     })?;
     Ok(found)
+}
+
+/// Does a batch before there is anybody who could be told of failures.
+///
+/// # Errors
+///
+/// A sentence: not every call was done.
+pub(crate) fn all(
+    store: &mut dyn Store,
+    batch: &Batch,
+    mut found: impl FnMut(StoreResult<'_>),
+) -> Result<(), String> {
+    let mut done = 0;
+    store.execute(batch, &mut |_, result| {
+        done += usize::from(result != StoreResult::Failed);
+        found(result);
+    })?;
+    if done == batch.len() {
+        return Ok(());
+    }
+    Err("The store went away while its data set was read or loaded; start the server again when \
+         it is back."
+        .to_owned())
 }
 
 #[cfg(test)]
@@ -272,6 +316,8 @@ mod tests {
         records: HashMap<Key, Vec<u8>>,
         largest_batch: usize,
         applied: Applied,
+        /// Batches that it takes before it goes away.
+        patience: Option<usize>,
     }
 
     impl Store for Plain {
@@ -281,6 +327,13 @@ mod tests {
             done: &mut dyn FnMut(usize, StoreResult<'_>),
         ) -> Result<(), String> {
             self.largest_batch = self.largest_batch.max(batch.len());
+            if let Some(patience) = &mut self.patience {
+                let Some(left) = patience.checked_sub(1) else {
+                    (0..batch.len()).for_each(|index| done(index, StoreResult::Failed));
+                    return Ok(());
+                };
+                *patience = left;
+            }
             for (index, call) in batch.calls().enumerate() {
                 match call.op {
                     StoreOp::Get => match self.records.get(&call.key) {
@@ -304,7 +357,7 @@ mod tests {
             data.load_into(self)
         }
 
-        fn applied(&self) -> &Applied {
+        fn applied(&self, _: usize) -> &Applied {
             &self.applied
         }
     }
@@ -337,6 +390,19 @@ mod tests {
         store.records.insert(key, b"written".to_vec());
         store.load(&data(100)).unwrap();
         assert_eq!(store.records[&key], b"written");
+    }
+
+    #[test]
+    fn a_store_that_goes_away_while_it_is_loaded_has_no_mark_and_is_loaded_again() {
+        for batches in 0..3 {
+            let mut store = Plain { patience: Some(batches), ..Plain::default() };
+            let error = store.load(&data(20_000)).unwrap_err();
+            assert!(error.contains("went away"), "{error}");
+            assert!(!store.records.contains_key(&MARK));
+            store.patience = None;
+            store.load(&data(20_000)).unwrap();
+            assert!(store.records.contains_key(&MARK) && store.records.len() > 5_000);
+        }
     }
 
     #[test]

@@ -1,0 +1,196 @@
+"""A redis-server of a rack: a child process that answers PING on the socket in its directory.
+
+It is no node of netkv's protocol, but starts, dies and is told about like one. It ends with the
+process that started it (`netkv.lab.tied`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from netkv.errors import NetkvError
+from netkv.lab import tied
+from netkv.lab.process import READY_TIMEOUT, STOP_TIMEOUT, NodeError, NodeProcess
+from netkv.lab.state import identity
+
+Fsync = Literal["always", "everysec", "never"]
+
+_FIRST_LOOK = 0.02
+"""Seconds between two looks whether it is up."""
+_LOOK = 1.0
+"""Seconds between two looks whether it is still well."""
+_PATIENCE = 3.0
+"""Seconds that an answer to PING may take."""
+
+
+def program() -> str:
+    """Where redis-server is; raises NetkvError if it is not installed."""
+    found = shutil.which("redis-server")
+    if found is None:
+        raise NetkvError(
+            "The back end 'redis' needs redis-server, which is not on PATH: 'apt-get install "
+            "redis-server' installs it. Or give 'lab.redis.addresses' of servers that run already."
+        )
+    return found
+
+
+def command_line(fsync: Fsync) -> list[str]:
+    """Starts a server in the working directory; it keeps its records and its socket there."""
+    from netkv.servers.redis_places import SOCKET
+
+    options = {
+        "port": "0",
+        "unixsocket": SOCKET,
+        "unixsocketperm": "700",
+        "dir": ".",
+        "databases": "1",
+        "daemonize": "no",
+        "save": "",
+        "appendonly": "yes",
+        "appendfsync": "no" if fsync == "never" else fsync,
+        "maxmemory": "0",
+    }
+    return [program(), *(text for name, value in options.items() for text in (f"--{name}", value))]
+
+
+@contextlib.contextmanager
+def running(directory: Path, fsync: Fsync) -> Iterator[None]:
+    """A server that is no node of a rack, over the records in `directory`; it may still be loading
+    them at first."""
+    process = subprocess.Popen(
+        _tied(command_line(fsync)),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        cwd=directory,
+        process_group=0,
+    )
+    try:
+        yield
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _tied(command: list[str]) -> list[str]:
+    return [sys.executable, "-E", "-S", tied.__file__, str(os.getpid()), *command]
+
+
+class RedisServer(NodeProcess):
+    """A running redis-server. Not restartable: make another one over the same directory."""
+
+    def __init__(
+        self,
+        name: str,
+        directory: Path,
+        fsync: Fsync,
+        log: Path,
+        on_exit: Callable[[NodeProcess], None],
+        on_note: Callable[[str], object],
+    ) -> None:
+        """`on_note` hears, in a sentence, when it does not answer any more and when it does
+        again."""
+        super().__init__(name, "redis", {}, log, on_exit)
+        self._directory = directory
+        self._fsync = fsync
+        self._on_note = on_note
+        self._health: asyncio.Task[None] | None = None
+
+    async def spawn(self) -> None:
+        """Starts the process; raises NetkvError if redis-server is not installed."""
+        command = command_line(self._fsync)
+        self.log.parent.mkdir(parents=True, exist_ok=True)
+        self._directory.mkdir(parents=True, exist_ok=True)
+        with self.log.open("ab") as log:
+            self._process = await asyncio.create_subprocess_exec(
+                *_tied(command),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd=self._directory,
+                # As with nodes: Ctrl-C reaches the supervisor only.
+                start_new_session=True,
+            )
+        self.identity = identity(self._process.pid)
+        self._reader = asyncio.create_task(self._wait(), name=f"wait for {self.name}")
+
+    async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
+        """Waits until it answers; raises `NodeError`, and then it is gone."""
+        deadline = time.monotonic() + timeout
+        try:
+            while not await self._answers():
+                if not self.running:
+                    raise NodeError(f"The node '{self.name}' {self.obituary()}")
+                if time.monotonic() > deadline:
+                    raise NodeError(
+                        f"The node '{self.name}' was not ready within {timeout:g} s.{self._tail()}"
+                    )
+                await asyncio.sleep(_FIRST_LOOK)
+        except BaseException:
+            await self.kill()
+            raise
+        self.ready = {"socket": str(self._directory)}
+        self._health = asyncio.create_task(self._look_after(), name=f"look after {self.name}")
+
+    async def command(
+        self,
+        do: str,
+        arguments: dict[str, Any] | None = None,  # noqa: ARG002
+        timeout: float = 0,  # noqa: ARG002, ASYNC109
+    ) -> Any:
+        """Always a `NodeError`."""
+        raise NodeError(f"The node '{self.name}' is a redis-server; it does not know '{do}'.")
+
+    async def stop(self) -> None:
+        """Ends it in order; kills it if it does not go."""
+        self.expected_to_exit = True
+        if self._process is not None and self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(STOP_TIMEOUT):
+                    await self._process.wait()
+        await self.kill()
+
+    async def _wait(self) -> None:
+        assert self._process is not None
+        await self._process.wait()
+        if self._health is not None:
+            self._health.cancel()
+        if self.ready:
+            # A death before that is told by `configure`.
+            self._on_exit(self)
+
+    async def _look_after(self) -> None:
+        well = True
+        while True:
+            await asyncio.sleep(_LOOK)
+            answers = await self._answers()
+            if answers != well and self.running:
+                word = "answers again" if answers else f"has not answered for {_PATIENCE:g} s"
+                self._on_note(f"The node '{self.name}' {word}.")
+                well = answers
+
+    async def _answers(self) -> bool:
+        """Whether it is well; one that still loads its records is not yet."""
+        from netkv.servers.redis_places import short_path
+
+        try:
+            with short_path(self._directory) as path:
+                async with asyncio.timeout(_PATIENCE):
+                    reader, writer = await asyncio.open_unix_connection(path)
+                    try:
+                        writer.write(b"PING\r\n")
+                        return await reader.readline() == b"+PONG\r\n"
+                    finally:
+                        writer.close()
+        except OSError:  # TimeoutError is one
+            return False

@@ -1,0 +1,83 @@
+"""Redis as the back end of whole racks, as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import Netkv
+
+pytestmark = pytest.mark.timeout(240)
+
+REDIS = ["--set", "lab.backend=redis", "--set", "lab.redis.fsync=never"]
+SHARD_DIES = """\
+name: shard-dies
+title: A shard dies
+schemes: [nocache, netcache]
+lab: {servers: 3, cache_entries: 20, backend: redis}
+workload: {keys: 500, writes: 0.5, arrivals: {outstanding: 8}}
+deadline: 1
+warmup: 1
+duration: 5
+events:
+  - {at: 1, kill: redis-1}
+  - {at: 3, start: redis-1}
+expect:
+  - each.acked_writes_lost == 0
+  - each.linearizable == 1
+  - each.stale_reads == 0
+"""
+
+
+def test_quickstart_on_redis(netkv: Netkv) -> None:
+    changes = ["workload.keys=2000", "lab.cache_entries=200", "warmup=1", "duration=3"]
+    sets = [word for change in changes for word in ("--set", change)]
+    said = netkv("scenario", "run", "quickstart", "--json", *REDIS, *sets)
+    document = said.document
+    for run in document["runs"]:
+        assert run["throughput_ops"] > 0
+        assert all(load > 0 for load in run["server_load"])
+        assert (run["acked_writes_lost"], run["stale_reads"], run["linearizable"]) == (0, 0, 1)
+
+
+def test_a_switch_that_crashes_over_redis_loses_nothing(netkv: Netkv) -> None:
+    changes = ["workload.keys=2000", "lab.cache_entries=100", "duration=18"]
+    sets = [word for change in changes for word in ("--set", change)]
+    said = netkv("scenario", "run", "switch-crash", "--scheme", "farreach", "--json", *REDIS, *sets)
+    assert said.status == 0, said.err
+    (run,) = said.document["runs"]
+    assert (run["acked_writes_lost"], run["linearizable"]) == (0, 1)
+
+
+def test_a_shard_that_dies_and_comes_back_in_a_scenario(netkv: Netkv, tmp_path: Path) -> None:
+    file = tmp_path / "shard-dies.yaml"
+    file.write_text(SHARD_DIES)
+    said = netkv("scenario", "run", str(file), "--json")
+    assert said.status == 0, said.err
+    for run in said.document["runs"]:
+        assert (run["acked_writes_lost"], run["linearizable"]) == (0, 1)
+    file.write_text(SHARD_DIES.replace("redis-1", "redis-3"))
+    said = netkv("scenario", "run", str(file))
+    assert said.status == 2
+    assert "redis-3" in said.err
+    assert "redis-2" in said.err, "it says which there are"
+
+
+def test_nodes_of_a_lab_are_killed_and_started_by_hand(netkv: Netkv) -> None:
+    up = netkv(
+        "up", "--scheme", "nocache", *REDIS, "--set", "lab.servers=2", "--set", "workload.keys=500"
+    )
+    assert up.status == 0, up.err
+    try:
+        assert netkv("node", "kill", "redis-1").status == 0
+        (lab,) = netkv("status", "--json").document["labs"]
+        assert {name for name, node in lab["nodes"].items() if not node["running"]} == {"redis-1"}
+        assert "is up again" in netkv("node", "start", "redis-1").out
+        (lab,) = netkv("status", "--json").document["labs"]
+        assert all(node["running"] for node in lab["nodes"].values())
+        wrong = netkv("node", "start", "redis-7")
+        assert wrong.status != 0
+        assert "There is no node 'redis-7'" in wrong.err
+        assert "Ready to accept connections" in netkv("logs", "--node", "redis-0").out
+    finally:
+        netkv("down")

@@ -1,0 +1,187 @@
+"""The redis-servers of a rack: started, looked after and ended with it; one that dies takes its own
+keys with it and no others."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import processes_of
+from racks import finish, load, spec, until
+
+from netkv.errors import NetkvError, UsageError
+from netkv.lab import daemon, doctor, state
+from netkv.lab.process import NodeError
+from netkv.lab.rack import Rack
+from netkv.lab.spec import RackSpec
+
+QUICK = {"fsync": "never", "timeout": 1.0}
+
+
+@asynccontextmanager
+async def redis_rack(directory: Path, scheme: str = "nocache", **lab: Any) -> AsyncIterator[Rack]:
+    made = spec(scheme, backend="redis", redis=QUICK, **lab)
+    changes = {"deadline": 1.0, "workload": made.workload.model_copy(update={"writes": 0.5})}
+    rack = Rack(made.model_copy(update=changes), directory / "rack")
+    await rack.start()
+    try:
+        yield rack
+    finally:
+        await rack.stop()
+
+
+def pid_of(rack: Rack, name: str) -> int:
+    identity = rack._nodes[name].identity
+    assert identity is not None
+    return identity.pid
+
+
+async def failures(rack: Rack, seconds: float) -> dict[int, int]:
+    """How many calls of each server's store failed within some seconds of load."""
+    before = (await rack.sample()).server_statistics
+    after = (await load(rack, seconds)).server_statistics
+    return {
+        server: after[server]["failures"] - before[server].get("failures", 0)
+        for server in range(len(after))
+    }
+
+
+@pytest.mark.parametrize("scheme", ["nocache", "netcache", "farreach"])
+async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_with_it(
+    tmp_path: Path, scheme: str
+) -> None:
+    async with redis_rack(tmp_path, scheme, server_processes=1) as rack:
+        assert rack.nodes[-4:] == ("redis-0", "redis-1", "redis-2", "redis-3")
+        assert not any((await failures(rack, 1.0)).values())
+        os.kill(pid_of(rack, "redis-2"), signal.SIGKILL)
+        await until(lambda: rack.failed is not None, "nobody has noticed")
+        assert rack.failed is not None
+        assert rack.failed.node == "redis-2"
+        assert "killed by signal 9" in rack.failed.text
+        assert not rack.running["redis-2"]
+        down = await failures(rack, 2.0)
+        assert down[2] > 0
+        assert not any(down[server] for server in (0, 1, 3))
+        assert rack.running["servers-0"]
+        sample = await load(rack, 1.0)
+        assert all(sample.server_load[server] > 0 for server in (0, 1, 3)), "they go on"
+        await rack.start_node("redis-2")
+        await load(rack, 1.5)
+        assert not any((await failures(rack, 1.0)).values())
+        assert (await load(rack, 1.0)).server_load[2] > 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["verified"] > 0
+        assert verified.client_statistics["acked_writes_lost"] == 0
+        assert verified.client.stale_reads == verified.client.phantom_reads == 0
+
+
+async def test_no_acknowledged_write_is_lost_however_often_shards_and_servers_are_killed(
+    tmp_path: Path,
+) -> None:
+    async with redis_rack(tmp_path) as rack:
+        for name in ("redis-0", "servers-1", "redis-3", "redis-1", "servers-0", "redis-0"):
+            await load(rack, 0.4)
+            await rack.kill(name)
+            await load(rack, 0.2)
+            await rack.start_node(name)
+        assert (await load(rack, 1.0)).client.writes > 0
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["acked_writes_lost"] == 0
+
+
+async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on(
+    tmp_path: Path,
+) -> None:
+    async with redis_rack(tmp_path) as rack:
+        os.kill(pid_of(rack, "redis-0"), signal.SIGSTOP)
+        await rack.client({"do": "phase", "name": "measure"})
+        await until(lambda: "has not answered" in rack.events[-1].text, "nobody has noticed", 20)
+        assert rack.events[-1].node == "redis-0"
+        os.kill(pid_of(rack, "redis-0"), signal.SIGCONT)
+        await until(lambda: "answers again" in rack.events[-1].text, "nobody has noticed", 20)
+        await load(rack, 1.5)
+        assert not any((await failures(rack, 1.0)).values())
+
+
+async def test_a_shard_that_comes_back_empty_ends_its_servers_with_a_sentence(
+    tmp_path: Path,
+) -> None:
+    async with redis_rack(tmp_path) as rack:
+        await load(rack, 0.5)
+        await rack.kill("redis-0")
+        for file in sorted(rack._data("redis-0").rglob("*"), reverse=True):
+            file.rmdir() if file.is_dir() else file.unlink()
+        await rack.start_node("redis-0")
+        await rack.client({"do": "phase", "name": "measure"})
+        await until(lambda: rack.failed is not None, "nobody has noticed", 20)
+        assert rack.failed is not None
+        assert rack.failed.node == "servers-0"
+        assert "has come back without all its records" in rack.failed.text
+        with pytest.raises(NodeError, match="is a redis-server"):
+            await rack._node("redis-0").command("statistics")
+        await rack.kill("redis-0")
+        with pytest.raises(UsageError, match="'redis-0' has no storage"):
+            await rack.start_node("redis-0", "lost")
+
+
+def lab_spec() -> RackSpec:
+    return spec(backend="redis", redis=QUICK, servers=2)
+
+
+@pytest.mark.usefixtures("home")
+def test_a_lab_shows_its_shards_and_takes_them_down() -> None:
+    lab = daemon.up("lab", lab_spec())
+    try:
+        assert set(lab.nodes) == {
+            *("switch", "servers-0", "servers-1", "client", "redis-0", "redis-1")
+        }
+        shard = int(lab.nodes["redis-0"]["pid"])
+        assert (Path(f"/proc/{shard}/comm")).read_text() == "redis-server\n"
+        assert "redis-0" in daemon.logs("lab")
+        os.kill(shard, signal.SIGKILL)
+        asyncio.run(until(lambda: daemon.status("lab").state == "failed", "it looks well"))
+        status = daemon.status("lab")
+        assert "'redis-0' was killed by signal 9" in status.text
+        assert not status.nodes["redis-0"]["running"]
+        daemon.request("lab", {"do": "start", "node": "redis-0"})
+        assert daemon.status("lab").state == "ready"
+    finally:
+        daemon.down("lab")
+
+
+def test_nothing_is_left_when_the_supervisor_is_killed(home: Path) -> None:
+    daemon.up("lab", lab_spec())
+    lab = state.load("lab")
+    assert lab is not None
+    assert lab.supervisor is not None
+    os.kill(lab.supervisor.pid, signal.SIGKILL)
+    assert processes_of(home) == []
+    daemon.down("lab")
+
+
+async def test_no_redis_server_is_a_sentence_that_says_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    rack = Rack(lab_spec(), tmp_path / "rack")
+    with pytest.raises(NetkvError, match="apt-get install redis-server"):
+        await rack.start()
+    assert not any(rack.running.values())
+    found = {check.name: check for check in doctor.run()}["redis"]
+    assert found.status == "warn"
+    assert "apt install redis-server" in found.hint
+
+
+def test_the_doctor_tells_the_version_of_the_server() -> None:
+    found = {check.name: check for check in doctor.run()}["redis"]
+    assert found.status == "ok", "'make test-tools' installs redis-server"
+    assert "redis-server" in found.text
+    assert "hiredis" in found.text

@@ -1,0 +1,53 @@
+"""redis-server processes for tests: started, killed, stopped by their own id."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from netkv.lab.redis_server import Fsync, command_line
+from netkv.servers.redis_places import Own
+
+
+class OwnServer:
+    """A redis-server as netkv starts it, over the records in a directory."""
+
+    def __init__(self, directory: Path, fsync: Fsync = "never") -> None:
+        directory.mkdir(parents=True, exist_ok=True)
+        self.place = Own(directory)
+        self._fsync = fsync
+        self._process: subprocess.Popen[bytes] | None = None
+        self.start()
+
+    def start(self, wait: bool = True) -> None:
+        with (self.place.directory / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                command_line(self._fsync), cwd=self.place.directory, stdout=log, stderr=log
+            )
+        if wait:
+            until_it_answers(self.place)
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._process.wait()
+
+
+def until_it_answers(place: Own, patience: float = 20) -> None:
+    deadline = time.monotonic() + patience
+    while True:
+        try:
+            connection = place.connect(2.0)
+            connection.send_command("PING")
+            assert connection.read_response() == b"PONG"
+            connection.disconnect()
+            return
+        except Exception:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)

@@ -1,0 +1,216 @@
+"""Redis as a back end: what was acknowledged is there after kill -9, and nothing is half done or
+done late, whatever becomes of server and connection."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from netkv.errors import NetkvError
+from netkv.servers.redis import Redis
+from netkv.servers.redis_places import Own
+from tests.live.redis_servers import OwnServer
+
+WRITER = """
+import sys
+from pathlib import Path
+from netkv.servers.redis import Redis
+from netkv.servers.redis_places import Own
+
+store = Redis(Own(Path(sys.argv[1])))
+number = 0
+while True:
+    batch = [("put", i.to_bytes(16, "big"), b"v%d" % i) for i in range(number, number + 100)]
+    store.execute(batch)
+    number += 100
+    print(number, flush=True)  # acknowledged up to here
+"""
+
+
+def key(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def until_ready(store: Redis, patience: float = 20) -> None:
+    deadline = time.monotonic() + patience
+    while not store.ready():
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[OwnServer]:
+    server = OwnServer(tmp_path / "redis")
+    yield server
+    server.kill()
+
+
+@pytest.fixture
+def store(server: OwnServer) -> Iterator[Redis]:
+    store = Redis(server.place, timeout=1.0)
+    yield store
+    store.close()
+
+
+def test_a_batch_sees_its_own_writes_in_order(store: Redis) -> None:
+    store.execute([("put", key(1), b"old"), ("put", key(2), b"two")])
+    results = store.execute(
+        [
+            ("get", key(1), None),
+            ("put", key(1), b"new"),
+            ("get", key(1), None),
+            ("delete", key(1), None),
+            ("get", key(1), None),
+            ("put", key(1), b"last"),
+            ("delete", key(2), None),
+            ("get", key(3), None),
+        ]
+    )
+    assert results == [b"old", None, b"new", None, None, None, None, None]
+    after = store.execute([("get", key(number), None) for number in (1, 2)])
+    assert after == [b"last", None]
+
+
+def test_keys_and_values_of_any_bytes_and_length_come_back_as_they_are(store: Redis) -> None:
+    values = {bytes([i]) * (4 + i % 61): bytes([255 - i, 0, 13, 10]) * i for i in range(256)}
+    store.execute([("put", name, value) for name, value in values.items()])
+    assert store.execute([("get", name, None) for name in values]) == list(values.values())
+
+
+def test_an_operation_that_is_none_is_refused_and_nothing_is_written(store: Redis) -> None:
+    with pytest.raises(ValueError, match="'increment' is no storage operation"):
+        store.execute([("put", key(1), b"x"), ("increment", key(1), None)])
+    assert store.execute([("get", key(1), None)]) == [None]
+
+
+def test_acknowledged_writes_survive_kill_9_of_writer_and_server(server: OwnServer) -> None:
+    for _ in range(3):
+        writer = subprocess.Popen(
+            [sys.executable, "-c", WRITER, str(server.place.directory)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert writer.stdout is not None
+        acknowledged = 0
+        while acknowledged < 2000:
+            acknowledged = int(writer.stdout.readline())
+        server.kill()
+        os.kill(writer.pid, signal.SIGKILL)
+        for line in writer.stdout:
+            acknowledged = int(line)
+        writer.stdout.close()
+        writer.wait()
+        server.start()
+        store = Redis(server.place)
+        found = store.execute([("get", key(i), None) for i in range(acknowledged)])
+        assert found == [b"v%d" % i for i in range(acknowledged)]
+        store.close()
+
+
+def test_a_batch_in_doubt_is_done_when_the_server_is_back_and_none_is_half_done(
+    server: OwnServer, store: Redis
+) -> None:
+    """Each batch writes all keys; whatever the kill hits, they agree, and go on from there."""
+    keys = [key(i) for i in range(200)]
+    rng = random.Random(4)
+    number = 0
+    for _ in range(8):
+        end = time.monotonic() + 0.02 + rng.random() * 0.05
+        results: object = ()
+        while results is not None:
+            if time.monotonic() > end:
+                server.signal(signal.SIGKILL)
+            number += 1
+            value = b"%d" % number
+            store.send([("get", keys[0], None), *(("put", it, value) for it in keys)])
+            results = store.receive()
+        assert not store.ready(), "its writes are in doubt"
+        server.kill()
+        server.start(wait=False)
+        until_ready(store)
+        found = store.execute([("get", it, None) for it in keys])
+        assert set(found) == {b"%d" % number}
+
+
+def test_a_server_that_hangs_is_away_and_what_it_was_sent_is_done_once(
+    server: OwnServer, store: Redis
+) -> None:
+    """It goes on with what the connection that was given up had sent, in whatever order."""
+    store.execute([("put", key(1), b"one"), ("put", key(2), b"two")])
+    server.signal(signal.SIGSTOP)
+    store.send([("put", key(1), b"in doubt"), ("delete", key(2), None)])
+    begin = time.monotonic()
+    assert store.receive() is None
+    assert time.monotonic() - begin < 3
+    assert not store.ready()
+    with pytest.raises(NetkvError, match="does not answer"):
+        store.execute([("get", key(1), None)])
+    server.signal(signal.SIGCONT)
+    until_ready(store)
+    assert store.execute([("get", key(1), None), ("get", key(2), None)]) == [b"in doubt", None]
+    store.execute([("put", key(1), b"later"), ("put", key(2), b"later")])
+    time.sleep(0.2)
+    after = store.execute([("get", key(1), None), ("get", key(2), None)])
+    assert after == [b"later", b"later"]
+
+
+def test_what_a_writer_that_was_killed_has_sent_does_not_come_over_its_successor(
+    server: OwnServer,
+) -> None:
+    old = Redis(server.place, timeout=1.0)
+    old.execute([("put", key(1), b"old")])
+    new = Redis(server.place, timeout=1.0)
+    new.execute([("put", key(1), b"new")])
+    with pytest.raises(NetkvError, match="Somebody else writes"):
+        old.execute([("put", key(1), b"late")])
+    with pytest.raises(NetkvError, match="Somebody else writes"):
+        old.ready()
+    assert new.execute([("get", key(1), None)]) == [b"new"]
+    old.close()
+    new.close()
+
+
+def test_a_server_that_comes_back_without_acknowledged_writes_is_refused(
+    server: OwnServer, store: Redis
+) -> None:
+    files = server.place.directory / "appendonlydir"
+    store.execute([("put", key(1), b"early")])
+    kept = {file: file.read_bytes() for file in files.iterdir()}
+    store.execute([("put", key(1), b"late")])
+    store.execute([("put", key(1), b"latest")])
+    server.kill()
+    for file, content in kept.items():
+        file.write_bytes(content)
+    server.start()
+    store.send([("get", key(1), None)])
+    assert store.receive() is None
+    with pytest.raises(NetkvError, match="without the last 2 of 3 batches of acknowledged writes"):
+        until_ready(store)
+    store.close()
+    server.kill()
+    for file in kept:
+        file.unlink()
+    server.start()
+    fresh = Redis(server.place)
+    fresh.execute([("put", key(1), b"there")])
+    fresh._place.wipe()
+    server.kill()
+    server.start()
+    fresh.send([("get", key(1), None)])
+    assert fresh.receive() is None
+    with pytest.raises(NetkvError, match="without all its records"):
+        until_ready(fresh)
+    fresh.close()
+
+
+def test_no_server_is_an_error_that_says_so(tmp_path: Path) -> None:
+    with pytest.raises(NetkvError, match=r"redis\.sock cannot be used"):
+        Redis(Own(tmp_path), patience=0.1)

@@ -1,0 +1,195 @@
+"""Redis servers that somebody else runs, and a Redis Cluster of real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+import redis
+from redis.crc import key_slot
+
+from netkv.errors import NetkvError
+from netkv.lab.ports import free_ports
+from netkv.lab.spec import RedisSpec
+from netkv.servers.redis import Redis
+from netkv.servers.redis_places import Place, place, shared, tag
+
+NODES = 3
+SLOTS = 16384
+
+
+def launch(directory: Path, port: int, *options: str) -> subprocess.Popen[bytes]:
+    program = shutil.which("redis-server")
+    assert program is not None, "'make test-tools' installs it"
+    directory.mkdir()
+    process = subprocess.Popen(
+        [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options],
+        cwd=directory, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return process
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.02)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    (port,) = free_ports(1)
+    process = launch(tmp_path_factory.mktemp("redis") / "it", port, "--appendonly", "yes")
+    yield f"127.0.0.1:{port}"
+    process.kill()
+    process.wait()
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
+    """The addresses of a cluster whose nodes have a third of the slots each."""
+    folder = tmp_path_factory.mktemp("cluster")
+    while True:
+        ports = free_ports(NODES)
+        if max(ports) + 10_000 < 65_536:  # the cluster's own port is that much above
+            break
+    options = ("--cluster-enabled", "yes", "--cluster-node-timeout", "2000")
+    with contextlib.ExitStack() as stack:
+        for port in ports:
+            process = launch(folder / str(port), port, *options)
+            stack.callback(process.wait)
+            stack.callback(process.kill)
+        _join(ports)
+        yield [f"127.0.0.1:{port}" for port in ports]
+
+
+def _join(ports: Sequence[int]) -> None:
+    clients = [redis.Redis(port=port) for port in ports]
+    for index, client in enumerate(clients):
+        first, last = index * SLOTS // NODES, (index + 1) * SLOTS // NODES - 1
+        client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", index + 1)
+        client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+        if index:
+            client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0])
+    deadline = time.monotonic() + 30
+    for client in clients:
+        # All know all: their maps of slots have all parts.
+        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO") or (
+            len(client.execute_command("CLUSTER", "SLOTS")) != NODES
+        ):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    for client in clients:
+        client.close()
+
+
+def write_and_read(places: Sequence[Place]) -> None:
+    """Each shard has its own records, though the keys are the same."""
+    keys = [number.to_bytes(16, "big") for number in range(100)]
+    stores = [Redis(each) for each in places]
+    for shard, store in enumerate(stores):
+        store.execute([("put", key, b"%d of %d" % (key[-1], shard)) for key in keys])
+        store.execute([("delete", keys[0], None)])
+    for shard, store in enumerate(stores):
+        found = store.execute([("get", key, None) for key in keys])
+        assert found == [None, *(b"%d of %d" % (key[-1], shard) for key in keys[1:])]
+        store.close()
+    places[0].wipe()
+    again = [Redis(each) for each in places]
+    counts = []
+    for store in again:
+        counts.append(sum(it is not None for it in store.execute([("get", k, None) for k in keys])))
+        store.close()
+    assert counts == [0, *(99 for _ in places[1:])]
+
+
+def test_shards_share_a_server_of_somebody_else(server: str) -> None:
+    with redis.Redis(port=int(server.rpartition(":")[2])) as client:
+        client.set("mine", "untouched")
+        write_and_read([place(shared([server], False, "netkv", i, 3)) for i in range(3)])
+        assert client.get("mine") == b"untouched"
+
+
+def test_shards_are_spread_over_a_cluster_and_each_is_in_one_slot(cluster: list[str]) -> None:
+    shards = 2 * NODES
+    write_and_read([place(shared(cluster[:1], True, "lab", i, shards)) for i in range(shards)])
+    for address in cluster:
+        with redis.Redis(port=int(address.rpartition(":")[2])) as client:
+            slots = {key_slot(key) for key in client.keys("*")}
+            assert len(slots) == shards // NODES
+
+
+def test_a_shard_follows_its_slot_to_another_node_of_the_cluster(cluster: list[str]) -> None:
+    where = place(shared(cluster, True, "moves", 0, 1))
+    store = Redis(where, timeout=1.0)
+    store.execute([("put", b"k" * 16, b"before")])
+    slot = key_slot(where.prefix)
+    clients = [redis.Redis(port=int(address.rpartition(":")[2])) for address in cluster]
+    ids = [client.execute_command("CLUSTER", "MYID").decode() for client in clients]
+    owner = next(
+        i for i, it in enumerate(clients) if it.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot)
+    )
+    to = (owner + 1) % NODES
+    clients[to].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
+    clients[owner].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
+    keys = clients[owner].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100)
+    port = int(cluster[to].rpartition(":")[2])
+    clients[owner].execute_command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
+    for index in (to, owner, (owner + 2) % NODES):
+        clients[index].execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[to])
+    store.send([("put", b"k" * 16, b"after"), ("put", b"l" * 16, b"too")])
+    if store.receive() is None:  # told where the slot is now
+        deadline = time.monotonic() + 20
+        while not store.ready():
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    found = store.execute([("get", b"k" * 16, None), ("get", b"l" * 16, None)])
+    assert found == [b"after", b"too"]
+    assert clients[to].execute_command("CLUSTER", "COUNTKEYSINSLOT", slot) == 3
+    store.close()
+    for client in clients:
+        client.close()
+
+
+def test_a_password_comes_from_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (port,) = free_ports(1)
+    process = launch(tmp_path / "closed", port, "--requirepass", "sesame")
+    try:
+        where = place(shared([f"127.0.0.1:{port}"], False, "netkv", 0, 1))
+        with pytest.raises(NetkvError, match="NETKV_REDIS_PASSWORD"):
+            Redis(where, patience=0.5)
+        monkeypatch.setenv("NETKV_REDIS_PASSWORD", "sesame")
+        store = Redis(where)
+        store.execute([("put", b"k" * 16, b"v")])
+        store.close()
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_shards_are_spread_evenly_over_the_slots() -> None:
+    for shards in (1, 3, 8, 128):
+        slots = [key_slot(tag("netkv", shard, shards).encode()) for shard in range(shards)]
+        assert [slot * shards // SLOTS for slot in slots] == list(range(shards))
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        ({"cluster": True}, "needs the 'addresses'"),
+        ({"addresses": ["localhost"]}, "addresses"),
+        ({"prefix": "{a}"}, "prefix"),
+        ({"fsync": "sometimes"}, "fsync"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, object], what: str) -> None:
+    with pytest.raises(ValueError, match=what):
+        RedisSpec.model_validate(options)

@@ -1,0 +1,242 @@
+"""Servers over Redis: one shard for each, what clients hear while one is away, and that every write
+has one effect."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import socket
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv._engine import ServerNode
+from netkv.control.topology import key_hash
+from netkv.servers.redis import Redis
+from tests.live.local_rack import client_ip, free_ports, kv_frame, server_ip
+from tests.live.redis_servers import OwnServer
+
+GET, PUT = 0x00, 0x02
+OK, NOT_FOUND, REJECTED = 0, 1, 6
+A, B = 1, 2
+KV, KV_BYTES = 42, 28
+SHARDS = 2
+
+
+class Node:
+    """A server node with a shard for each of its servers, and its clients, without a switch."""
+
+    def __init__(self, folder: Path) -> None:
+        here, there = free_ports(2)
+        self.shards = [OwnServer(folder / str(index)) for index in range(SHARDS)]
+        self.config: dict[str, Any] = {
+            "bind": f"127.0.0.1:{there}",
+            "peer": f"127.0.0.1:{here}",
+            "scheme": "nocache",
+            "partitions": [0, 1],
+            "servers": SHARDS,
+            "keys": 100,
+            "value_size": 64,
+            "seed": 1,
+            "service_rate": None,
+            "queue_limit": 256,
+        }
+        self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self._socket.bind(("127.0.0.1", here))
+        self._server = ("127.0.0.1", there)
+        self._request = 0
+        self.start()
+
+    def start(self) -> None:
+        self.stores = [Redis(shard.place, timeout=1.0) for shard in self.shards]
+        self.node = ServerNode(json.dumps(self.config))
+        self.node.start(list(self.stores))
+
+    def stop(self) -> None:
+        self.node.stop()
+        for store in self.stores:
+            store.close()
+
+    def close(self) -> None:
+        self.stop()
+        self._socket.close()
+        for shard in self.shards:
+            shard.kill()
+
+    def number(self) -> int:
+        self._request += 1
+        return self._request
+
+    def send(self, op: int, client: int, number: int, key: bytes, value: bytes = b"") -> None:
+        shard = owner(key)
+        frame = kv_frame(
+            source=client_ip(client), destination=server_ip(shard), op=op, sender=client,
+            request=number, key=key, value=value,
+        )  # fmt: skip
+        self._socket.sendto(frame, self._server)
+
+    def receive(self, patience: float) -> dict[tuple[int, int], tuple[int, bytes]]:
+        """Status and value by client and number: what has come, or comes first."""
+        replies = {}
+        self._socket.settimeout(patience)
+        while True:
+            try:
+                frame = self._socket.recv(2048)
+            except (TimeoutError, BlockingIOError):
+                return replies
+            self._socket.settimeout(0)
+            length = int.from_bytes(frame[KV + 4 : KV + 6], "big")
+            client = int.from_bytes(frame[KV + 6 : KV + 8], "big")
+            number = int.from_bytes(frame[KV + 8 : KV + 12], "big")
+            replies[client, number] = frame[KV + 3], frame[KV + KV_BYTES :][:length]
+
+    def ask(
+        self, requests: Sequence[tuple[int, int, int, bytes, bytes]]
+    ) -> list[tuple[int, bytes]]:
+        """Send requests, again and again as clients do, until all are answered."""
+        replies: dict[tuple[int, int], tuple[int, bytes]] = {}
+        deadline = time.monotonic() + 30
+        while left := [it for it in requests if it[1:3] not in replies]:
+            assert time.monotonic() < deadline, f"{len(left)} requests got no answer"
+            for request in left:
+                self.send(*request)
+            while came := self.receive(0.2):
+                replies |= came
+        return [replies[it[1:3]] for it in requests]
+
+    def get(self, keys: Sequence[bytes]) -> list[tuple[int, bytes]]:
+        return self.ask([(GET, B, self.number(), key, b"") for key in keys])
+
+    def put(self, keys: Sequence[bytes], value: bytes) -> list[tuple[int, bytes]]:
+        return self.ask([(PUT, A, self.number(), key, value) for key in keys])
+
+
+def owner(key: bytes) -> int:
+    """Which server has a key: each an equal range of its hash."""
+    return key_hash(key) * SHARDS >> 32
+
+
+@pytest.fixture
+def node(tmp_path: Path) -> Iterator[Node]:
+    node = Node(tmp_path)
+    yield node
+    node.close()
+
+
+def keys_of(shard: int, count: int = 20) -> list[bytes]:
+    rng = random.Random(shard)
+    found: list[bytes] = []
+    while len(found) < count:
+        key = rng.randbytes(16)
+        if owner(key) == shard:
+            found.append(key)
+    return found
+
+
+def test_each_server_has_a_shard_of_its_own_and_a_restart_finds_all(node: Node) -> None:
+    for shard in range(SHARDS):
+        assert {status for status, _ in node.put(keys_of(shard), b"of %d" % shard)} == {OK}
+    node.stop()
+    for shard in range(SHARDS):
+        node.shards[shard].kill()
+        node.shards[shard].start()
+        store = Redis(node.shards[shard].place)
+        found = store.execute([("get", k, None) for s in range(SHARDS) for k in keys_of(s)])
+        expected = [b"of %d" % s if s == shard else None for s in range(SHARDS) for _ in range(20)]
+        assert found == expected
+        store.close()
+    node.start()
+    for shard in range(SHARDS):
+        assert node.get(keys_of(shard)) == [(OK, b"of %d" % shard)] * 20
+
+
+def test_calls_of_a_shard_that_is_away_fail_and_the_others_do_not(node: Node) -> None:
+    away, there = keys_of(0), keys_of(1)
+    node.put([*away, *there], b"before")
+    node.shards[0].kill()
+    # The first batch may find out; from then on failures come at once.
+    node.send(GET, B, node.number(), away[0])
+    node.receive(1.0)
+    for _ in range(3):
+        assert node.get(away) == [(REJECTED, b"")] * 20
+        assert {status for status, _ in node.put(away, b"refused")} == {REJECTED}
+        assert node.get(there) == [(OK, b"before")] * 20
+    assert node.node.failure() is None
+    assert node.node.statistics()["servers"]["1"]["failures"] == 0
+    node.shards[0].start()
+    deadline = time.monotonic() + 20
+    while node.get(away[:1])[0][0] != OK:
+        assert time.monotonic() < deadline
+    assert node.get(away) == [(OK, b"before")] * 20, "what was refused was not done"
+    assert {status for status, _ in node.put(away, b"after")} == {OK}
+    assert node.get(away) == [(OK, b"after")] * 20
+
+
+@pytest.mark.parametrize("restarts", [False, True])
+def test_writes_under_way_at_kill_9_have_one_effect_and_none_is_lost(
+    node: Node, restarts: bool
+) -> None:
+    """Redis dies under writes; also the server, before Redis is back."""
+    rng = random.Random(7)
+    in_doubt = 0
+    for turn in range(6):
+        keys = [rng.randbytes(16) for _ in range(200)]
+        keys = [key for key in keys if owner(key) == 0]
+        writes = [(PUT, A, node.number(), key, b"of A %d" % turn) for key in keys]
+        for write in writes[: len(writes) // 2]:
+            node.send(*write)
+        replies = node.receive(1.0)
+        if turn % 2:
+            # It gets these and does not come to do them.
+            node.shards[0].signal(signal.SIGSTOP)
+        for write in writes[len(writes) // 2 :]:
+            node.send(*write)
+        time.sleep(0.05 if turn % 2 else rng.random() * 0.003)
+        node.shards[0].signal(signal.SIGKILL)
+        node.shards[0].kill()
+        while came := node.receive(0.1):
+            replies |= came
+        acknowledged = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == OK}
+        refused = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == REJECTED}
+        in_doubt += len(writes) - len(acknowledged) - len(refused)
+        if restarts:
+            node.stop()
+        node.shards[0].start()
+        if restarts:
+            node.start()
+        deadline = time.monotonic() + 20
+        while node.get(keys[:1])[0][0] == REJECTED:
+            assert time.monotonic() < deadline
+        before = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
+        for name, (status, value) in before.items():
+            if name in acknowledged:
+                assert (status, value) == (OK, b"of A %d" % turn), "an acknowledged write is lost"
+            if name in refused:
+                assert status == NOT_FOUND, "a refused write was done"
+        node.put(keys, b"of B")
+        # Copies: those that were done have no effect again.
+        again = node.ask(writes)
+        done = [it for it, (status, _) in zip(writes, again, strict=True) if status == OK]
+        after = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
+        for write in done:
+            if before[write[1:3]][0] == OK:
+                assert after[write[1:3]] == (OK, b"of B"), "a write was done twice"
+    assert in_doubt > 0
+
+
+def test_one_store_for_each_server_or_one_for_all(node: Node) -> None:
+    node.stop()
+    store = Redis(node.shards[0].place)
+    config = {**node.config, "partitions": [0, 1, 2], "servers": 3}
+    other = ServerNode(json.dumps(config))
+    with pytest.raises(OSError, match="2 storage back ends for 3 servers"):
+        other.start([store, store])
+    other.stop()
+    with pytest.raises(TypeError, match="no storage back end"):
+        ServerNode(json.dumps({**config, "bind": "127.0.0.1:0"})).start([object()])  # type: ignore[list-item]
+    store.close()
+    node.start()

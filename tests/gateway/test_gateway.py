@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from memory import Falling, MemoryRack
+from memory_rack import Falling, MemoryRack
 from serving_redis import Served, request, serving
 
 from netkv.client import NotConnected

@@ -10,6 +10,8 @@ from netkv.gateway.replies import Reply, Words
 
 Table = Mapping[str, Command]
 
+_CATEGORIES = {"string": "@string", "generic": "@keyspace", "connection": "@connection"}
+
 
 class Catalogue:
     """The answers to COMMAND and its subcommands, over a table of commands."""
@@ -61,11 +63,22 @@ def _entry(command: Command) -> Reply:
         command.arity,
         Words(command.flags),
         *keys,
-        Words(tuple(f"@{category}" for category in (command.group, *command.flags[:1]))),
+        Words(tuple(_categories(command))),
         [],  # tips
         [],  # key specifications: the three numbers say it all
         [_entry(subcommand) for subcommand in command.subcommands.values()],
     ]
+
+
+def _categories(command: Command) -> Iterator[str]:
+    """As Redis' access lists sort commands; some clients choose by them what a replica may do."""
+    if "readonly" in command.flags:
+        yield "@read"
+    if command.writes:
+        yield "@write"
+    if command.group in _CATEGORIES:
+        yield _CATEGORIES[command.group]
+    yield "@fast" if "fast" in command.flags else "@slow"
 
 
 def _docs(command: Command) -> Reply:

@@ -178,14 +178,20 @@ class Connection(asyncio.Protocol):
             keys = command.keys(request)
             slot = self._place(len(keys) + sum(map(len, request)) // 1024)
             before = self._order.before(keys, command.writes)
-            task = self._loop.create_task(self._do(command, request, slot, before))
+            # A later HELLO of the pipeline may change the protocol before this is answered.
+            doing = self._do(command, request, slot, before, self._client.protocol)
+            task = self._loop.create_task(doing)
             self._order.enter(task, keys, command.writes)
 
     async def _do(
-        self, command: Command, request: Request, slot: _Slot, before: set[asyncio.Task[None]]
+        self,
+        command: Command,
+        request: Request,
+        slot: _Slot,
+        before: set[asyncio.Task[None]],
+        protocol: int,
     ) -> None:
         keys = command.keys(request)
-        protocol = self._client.protocol
         try:
             if before:
                 await asyncio.wait(before)

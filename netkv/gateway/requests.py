@@ -14,7 +14,7 @@ import hiredis
 from netkv.gateway.backend import shown
 from netkv.gateway.inline import words_of
 
-MAX_REQUEST = 4 * 1024 * 1024
+MAX_REQUEST = 2 * 1024 * 1024
 """Bytes of one request."""
 MAX_WORD = 1024 * 1024
 """Bytes of one word of it; values of racks are much smaller, and refused with a better sentence."""

@@ -19,6 +19,8 @@ from netkv.gateway.permits import Permits
 MAX_CLIENTS = 1000
 UNDER_WAY = 1024
 """Keys that the rack is asked for at once, by all clients together."""
+_BACKLOG = 512
+"""Connections that wait to be taken: `redis-benchmark -c 500` opens all of its own at once."""
 _DRAIN_MARGIN = 1.5
 """Seconds that clients have for reading their last replies."""
 
@@ -50,7 +52,9 @@ class Gateway:
         """Begins to listen."""
         self.about.host, self.about.port = listener.getsockname()[:2]
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self.about, self._rack, self._permits, self), sock=listener
+            lambda: Connection(self.about, self._rack, self._permits, self),
+            sock=listener,
+            backlog=_BACKLOG,
         )
 
     def stop(self, broken: NetkvError | None = None) -> None:

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netkv import schemes
 from netkv.lab import ports
 from netkv.lab.spec import LabSpec, RackSpec
 
@@ -76,11 +75,9 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec) -> Cabling:
-    """Chooses free addresses for a rack."""
+def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:  # noqa: FBT001, FBT002
+    """Chooses free addresses for a rack with places for so many guests, `coordinated` or not."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
-    scheme = schemes.get(spec.scheme)
-    guests = scheme.guests(spec.lab)
     numbers = [
         CLIENT_PORT,
         *range(FIRST_GUEST_PORT, FIRST_GUEST_PORT + guests),
@@ -95,7 +92,7 @@ def plug(spec: RackSpec) -> Cabling:
         servers=tuple(cables[1 + guests : -1]),
         partitions=partitions(spec.lab),
         p4runtime=p4runtime,
-        coordinator=cables[-1] if scheme.coordinated else None,
+        coordinator=cables[-1] if coordinated else None,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import hiredis
-from memory import MemoryRack
+from memory_rack import MemoryRack
 
 from netkv.errors import NetkvError
 from netkv.gateway.server import Gateway, bound

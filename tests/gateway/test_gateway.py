@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 
 import pytest
-from memory import Falling, MemoryRack
+from memory_rack import Falling, MemoryRack
 from serving_redis import Served, request, serving
 
 from netkv.client import NotConnected
@@ -319,6 +319,7 @@ def test_command_tells_what_there_is(served: Served) -> None:
         assert client.ask("COMMAND", "LIST") == [entry[0] for entry in entries]
         (get, missing, client_id) = client.ask("COMMAND", "INFO", "get", "nosuch", "client|id")  # type: ignore[misc]
         assert get[:6] == [b"get", 2, [b"readonly", b"fast"], 1, 1, 1]
+        assert get[6] == [b"@read", b"@string", b"@fast"]
         assert missing is None
         assert client_id[:2] == [b"client|id", 2]
         docs = client.ask("COMMAND", "DOCS", "mget", "nosuch")

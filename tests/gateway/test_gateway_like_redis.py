@@ -132,6 +132,13 @@ def test_replies_in_version_3_are_those_of_redis(
     assert all(said.startswith(b"%7\r\n$6\r\nserver\r\n") for said in found)
 
 
+def test_version_3_begins_behind_hello(gateway: Served) -> None:
+    pipeline = request("GET", "none") + request("HELLO", "3") + request("GET", "none")
+    said = _said(gateway.port, pipeline)
+    assert said.startswith(b"$-1\r\n%7\r\n")
+    assert b"*0\r\n_\r\n" in said
+
+
 def _said(port: int, data: bytes) -> bytes:
     """Everything that a server answers to these bytes and the end of the connection."""
     with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:

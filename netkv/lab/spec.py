@@ -17,7 +17,7 @@ MOST_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
-Backend = Literal["memory", "rocksdb"]
+Backend = Literal["memory", "rocksdb", "redis"]
 Target = Literal["engine", "bmv2"]
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]

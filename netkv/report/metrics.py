@@ -40,7 +40,7 @@ MEASURES: dict[Metric, Measure] = {
     "server_load": Measure("Load", "operations/s"),
     "load_imbalance": Measure("Load of the busiest server over the mean"),
     "keys_per_s": Measure("Keys read", "keys/s"),
-    "groups_per_read": Measure("Servers asked for a read"),
+    "groups_per_request": Measure("Requests to servers for one"),
     "coordinator_utilization": Measure("Coordinator busy", share=True),
     "lost_ops": Measure("Lost operations"),
     "unknown": Measure("Writes given up as unknown"),

@@ -175,8 +175,8 @@ def _multigets(run: RunRecord) -> str:
     if run.keys_per_s is None:
         return ""
     told = [f"{text.rate(run.keys_per_s)} keys/s"]
-    if run.groups_per_read is not None:
-        told.append(f"{run.groups_per_read:.2f} servers asked for a read")
+    if run.groups_per_request is not None:
+        told.append(f"{run.groups_per_request:.2f} requests to servers for one")
     if run.coordinator_utilization is not None:
         told.append(f"coordinator busy {text.share(run.coordinator_utilization)}")
     return ", ".join(told)

@@ -54,7 +54,7 @@ class RunHead(Result):
     predicted_hit_ratio: float | None = None
     server_load: list[float] = Field(default_factory=list)
     keys_per_s: float | None = None
-    groups_per_read: float | None = None
+    groups_per_request: float | None = None
     coordinator_utilization: float | None = None
     completed_ops: int = 0
     lost_ops: int = 0

@@ -27,7 +27,7 @@ FIGURES = frozenset(
         "predicted_hit_ratio",
         "server_load",
         "keys_per_s",
-        "groups_per_read",
+        "groups_per_request",
         "coordinator_utilization",
         "completed_ops",
         "lost_ops",

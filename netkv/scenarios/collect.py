@@ -58,6 +58,8 @@ class Collector:
         self._counts = {"completed": 0, "reads": 0, "hits": 0, "keys_read": 0, "groups": 0}
         self._busy: list[tuple[float, float]] = []
         """Seconds that workers of the coordinator were busy, and that there were."""
+        self._split = 0
+        """Requests to servers that the coordinator made of others."""
         self._multigets = schemes.get(run.scheme).multigets
         self._loss = dict.fromkeys(_LOSS, 0)
         self._preserved = {"preserved_peak": 0, "preserved_peak_bytes": 0}
@@ -109,6 +111,7 @@ class Collector:
                 self._counts[name] += int(getattr(client, name))
             if (worked := sample.coordinator) is not None:
                 self._busy.append((worked.busy, worked.interval * worked.workers))
+                self._split += worked.groups
             self._histogram.add(client.latency)
             self._control_bytes.update(sample.control_plane_bytes_by_switch)
             for server, load in enumerate(sample.server_load):
@@ -160,7 +163,7 @@ class Collector:
             hit_ratio=self._counts["hits"] / reads if reads and not self._multigets else None,
             predicted_hit_ratio=self.predicted_hit_ratio,
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
-            **self._of_multigets(seconds, reads),
+            **self._of_multigets(seconds),
             completed_ops=self._counts["completed"],
             lost_ops=self._loss["lost"],
             retries=self._loss["retries"],
@@ -182,13 +185,14 @@ class Collector:
             finished_at=time.time() if self._run.mode == "live" else None,
         )
 
-    def _of_multigets(self, seconds: float, reads: int) -> dict[str, float | None]:
+    def _of_multigets(self, seconds: float) -> dict[str, float | None]:
         if not self._multigets:
             return {}
+        done = self._counts["completed"]
         there = sum(whole for _, whole in self._busy)
         return {
             "keys_per_s": self._counts["keys_read"] / seconds if seconds else 0.0,
-            "groups_per_read": self._counts["groups"] / reads if reads else None,
+            "groups_per_request": (self._split or self._counts["groups"]) / done if done else None,
             "coordinator_utilization": (
                 min(sum(busy for busy, _ in self._busy) / there, 1.0) if there else None
             ),

@@ -24,7 +24,7 @@ Metric = Literal[
     "server_load",
     "load_imbalance",
     "keys_per_s",
-    "groups_per_read",
+    "groups_per_request",
     "coordinator_utilization",
     "lost_ops",
     "unknown",

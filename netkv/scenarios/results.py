@@ -201,8 +201,8 @@ class RunResult(Result):
     """Operations per second that each server served over the measured part."""
     keys_per_s: float | None = None
     """Keys of the reads that were answered, a second; None where a read has one key."""
-    groups_per_read: float | None = None
-    """Servers that a read's keys were of, on average; None where a read has one key."""
+    groups_per_request: float | None = None
+    """Requests that servers got for one of a client, on average; None where each is one."""
     coordinator_utilization: float | None = None
     """Share of the time that a worker of the coordinator was busy; None if there is none."""
     completed_ops: int = 0

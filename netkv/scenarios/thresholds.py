@@ -37,7 +37,7 @@ _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "latency_p999_us": lambda run: run.latency_us.p999,
     "load_imbalance": lambda run: imbalance(run.server_load),
     "keys_per_s": lambda run: run.keys_per_s,
-    "groups_per_read": lambda run: run.groups_per_read,
+    "groups_per_request": lambda run: run.groups_per_request,
     "coordinator_utilization": lambda run: run.coordinator_utilization,
     "control_plane_bytes_per_s": lambda run: run.control_plane_bytes_per_s,
     "control_plane_mib_per_s": lambda run: run.control_plane_mib_per_s,

@@ -99,10 +99,10 @@ _PROFILES: dict[str, Profile] = {
     "netmc-testbed": Profile(
         title="NetMC's testbed: Tofino, stores in memory or Redis, VMA",
         client=HostModel(
-            receive=constant(1.0), send=constant(1.0), per_key=0.1, per_byte=0.0005, queue=65_536
+            receive=constant(0.95), send=constant(0.95), per_key=0.1, per_byte=0.0005, queue=65_536
         ),
         coordinator=HostModel(
-            receive=constant(1.0), send=constant(1.0), per_key=0.1, per_byte=0.0005, queue=65_536
+            receive=constant(0.81), send=constant(0.81), per_key=0.08, per_byte=0.0005, queue=65_536
         ),
         server=ServerModel(
             receive=constant(1.0),
@@ -110,7 +110,7 @@ _PROFILES: dict[str, Profile] = {
             per_key=0.1,
             per_byte=0.0005,
             get=constant(1.0),
-            next_get=constant(0.3),
+            next_get=constant(0.7),
             put=constant(1.0),
             delete=constant(1.0),
             queue=65_536,
@@ -120,14 +120,14 @@ _PROFILES: dict[str, Profile] = {
         switch_link=LinkModel(bandwidth_gbps=100, delay=0.3, queue_kib=8192),
         switch=_TOFINO,
         control=_TOFINO_CONTROL,
-        # A command to a local redis-server: 5 us for the way there and back, and little for each
-        # further key of an MGET.
+        # Commands of all requests at hand go to a local redis-server in one batch: half a million
+        # of them a second and core, and a little more than a key in memory for each of an MGET.
         backends={
             "redis": StoreModel(
-                get=constant(5.0),
-                next_get=constant(0.5),
-                put=constant(5.0),
-                delete=constant(5.0),
+                get=constant(1.6),
+                next_get=constant(0.75),
+                put=constant(1.6),
+                delete=constant(1.6),
             )
         },
     ),

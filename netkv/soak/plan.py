@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from netkv import schemes
 from netkv.control.messages import MAX_CACHED_BYTES
@@ -221,7 +222,11 @@ def _with_multigets(dice: Dice, rack: RackSpec) -> RackSpec:
     low = dice.count(1, 16)
     drawn = MultigetSize(min=low, max=dice.count(low, 48))
     size = dice.one((2, 8, 16, drawn, HeavyTail(mean=8.6), None))
-    workload = {"multiget": size, "key_size": dice.one((4, 8, 15, 16, 17, 40, 64))}
+    workload: dict[str, Any] = {"multiget": size, "key_size": dice.one((4, 8, 15, 16, 17, 40, 64))}
+    if isinstance(arrivals := rack.workload.arrivals, Poisson):
+        # Each of them is work for several servers.
+        fan_out = min(_mean(size), rack.lab.servers)
+        workload["arrivals"] = Poisson(rate=round(arrivals.rate / fan_out, 1))
     lab = {
         "coordinator_workers": dice.count(1, 4),
         "coordinator_queue": dice.scale_count(4, 4096),
@@ -232,6 +237,19 @@ def _with_multigets(dice: Dice, rack: RackSpec) -> RackSpec:
             "lab": rack.lab.model_copy(update=lab),
         }
     )
+
+
+def _mean(size: int | HeavyTail | MultigetSize | None) -> float:
+    """Keys of a multiget on average."""
+    match size:
+        case None:
+            return 1
+        case int():
+            return size
+        case HeavyTail():
+            return size.mean
+        case MultigetSize():
+            return (size.min + size.max) / 2
 
 
 def _time(dice: Dice, most: float) -> Time:

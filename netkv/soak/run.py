@@ -213,6 +213,11 @@ class _Run:
         )
         self._wait(
             PATIENCE,
+            lambda: not (self._rack.statistics["coordinator"] or {}).get("under_way", 0),
+            "The coordinator still had requests under way",
+        )
+        self._wait(
+            PATIENCE,
             lambda: (
                 not any(
                     counts.get("in_flight", 0) + counts.get("waiting", 0)

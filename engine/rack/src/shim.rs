@@ -91,7 +91,7 @@ impl Shim {
         let [tombstones, cached, busy] = match self {
             Self::Single(server) => [server.tombstones(), server.cached_keys(), server.busy_keys()],
             // They keep nothing of a key but what is under way.
-            Self::Multiget(_) => [0; 3],
+            Self::Multiget(server) => [0, 0, server.busy_keys()],
         };
         json!({
             "served": stats.served,

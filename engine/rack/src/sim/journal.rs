@@ -3,12 +3,14 @@
 use std::collections::VecDeque;
 use std::fmt::Write;
 
+use netkv_roles::multiget::Layout;
 use netkv_roles::{Nanos, read_writer};
 use netkv_wire::{FrameView, Key};
 use netkv_workload::key_id;
 
 use super::config::End;
 use super::fabric::name;
+use super::journal_multiget as multiget;
 
 /// What became of a frame on a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,20 +34,29 @@ struct Entry {
 /// The latest frames about some keys.
 pub(super) struct Journal {
     keys: Vec<Key>,
+    /// Of servers, as multigets have to know it.
+    layout: Layout,
     limit: usize,
     entries: VecDeque<Entry>,
 }
 
 impl Journal {
     /// Of these keys, or of all if there are none.
-    pub(super) fn new(keys: Vec<Key>, limit: usize) -> Self {
-        Self { keys, limit: limit.max(1), entries: VecDeque::new() }
+    pub(super) fn new(keys: Vec<Key>, limit: usize, layout: Layout) -> Self {
+        Self { keys, layout, limit: limit.max(1), entries: VecDeque::new() }
+    }
+
+    fn is_about(&self, bytes: &[u8]) -> bool {
+        let all = self.keys.is_empty();
+        match (FrameView::parse(bytes), multiget::parse(bytes, &self.layout)) {
+            (Ok(frame), _) => all || self.keys.contains(&frame.key()),
+            (_, Some(frame)) => all || multiget::is_about(&frame, &self.layout, &self.keys),
+            _ => false,
+        }
     }
 
     pub(super) fn note(&mut self, at: Nanos, from: End, to: End, outcome: Outcome, bytes: &[u8]) {
-        let about =
-            |frame: &FrameView<'_>| self.keys.is_empty() || self.keys.contains(&frame.key());
-        if !FrameView::parse(bytes).is_ok_and(|frame| about(&frame)) {
+        if !self.is_about(bytes) {
             return;
         }
         if self.entries.len() == self.limit {
@@ -58,17 +69,17 @@ impl Journal {
     pub(super) fn lines(&self) -> Vec<String> {
         let mut entries: Vec<&Entry> = self.entries.iter().collect();
         entries.sort_by_key(|entry| entry.at);
-        entries.into_iter().map(line).collect()
+        entries.into_iter().map(|entry| line(entry, &self.layout)).collect()
     }
 }
 
-fn line(entry: &Entry) -> String {
+fn line(entry: &Entry, layout: &Layout) -> String {
     let mut text = format!(
         "{:>14.6} ms  {:>16} → {:<16} {}",
         entry.at as f64 / 1e6,
         name(entry.from),
         name(entry.to),
-        describe(&entry.frame)
+        describe(&entry.frame, layout)
     );
     match entry.outcome {
         Outcome::Sent(arrival) => {
@@ -81,7 +92,10 @@ fn line(entry: &Entry) -> String {
 }
 
 /// A frame in words: what it asks or answers, about which key, and whose value it carries.
-fn describe(bytes: &[u8]) -> String {
+fn describe(bytes: &[u8], layout: &Layout) -> String {
+    if let Some(frame) = multiget::parse(bytes, layout) {
+        return multiget::describe(&frame, layout);
+    }
     let Ok(frame) = FrameView::parse(bytes) else { return "not a frame of netkv".to_owned() };
     let key = frame.key();
     let mut text = format!("{:?} {}:{}", frame.op(), frame.sender(), frame.request());

@@ -19,6 +19,7 @@ mod fabric;
 mod frames;
 mod hosts;
 mod journal;
+mod journal_multiget;
 mod link;
 mod pipes;
 mod queue;

@@ -141,6 +141,11 @@ impl Servers {
         self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
     }
 
+    /// Where they are, as multigets have to know it.
+    pub(super) fn layout(&self) -> Layout {
+        Layout::one_rack(self.config.count, self.config.key_size)
+    }
+
     /// Whether processors take no time.
     #[inline]
     pub(super) fn is_ideal(&self) -> bool {

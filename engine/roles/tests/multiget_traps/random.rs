@@ -67,7 +67,9 @@ impl World {
     fn new(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Self {
         let mut random = Random::new(seed, 5);
         let key_size = [4, 7, 16, 40, 64][random.below(5) as usize];
-        let layout = Layout::one_rack(1 + random.below(6) as u16, key_size);
+        let servers = 1 + random.below(6) as u16;
+        let per_rack = 1 + random.below(servers.into()) as u16;
+        let layout = Layout { servers, per_rack, fields: per_rack as u8, key_size };
         let load = netkv_roles::ClientConfig {
             first_request: u32::MAX - random.below(2000) as u32,
             retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND },
@@ -98,7 +100,10 @@ impl World {
             servers: Vec::new(),
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
             lives: vec![0; servers.len()],
-            splitter: Splitter { fields: layout.fields },
+            splitter: Splitter {
+                fields: layout.fields,
+                racks: layout.servers.div_ceil(per_rack) as u8,
+            },
             random,
             loss: 0.05,
             restarts: true,

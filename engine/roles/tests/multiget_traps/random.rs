@@ -1,5 +1,6 @@
 //! Random histories in virtual time: a load of multigets and writes over a bad network, with slow
-//! stores and restarts. Whatever happens, no read may be wrong and no acknowledged write be lost.
+//! stores and restarts. Whatever happens, no read may be wrong and no acknowledged write be lost. Set
+//! `NETKV_SEEDS` for more seeds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -266,11 +267,15 @@ fn play(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Pl
 const ARCHITECTURES: [Architecture; 3] =
     [Architecture::NetMc, Architecture::CliMc, Architecture::CoordiMc];
 
+fn seeds() -> u64 {
+    std::env::var("NETKV_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
 #[test]
 fn no_history_over_a_bad_network_has_a_wrong_read_or_loses_a_write() {
     for architecture in ARCHITECTURES {
         let mut sum = ClientCounts::default();
-        for seed in 0..12 {
+        for seed in 0..seeds() {
             let Played { counts, report, wrong, judged } = play(seed, architecture, None);
             let what = format!("{architecture:?}, seed {seed}: {counts:?} {report:?}");
             assert_eq!((wrong, report.acked_writes_lost, report.unread), (0, 0, 0), "{what}");

@@ -52,8 +52,8 @@ pub struct Client {
     config: ClientConfig,
     workload: Workload,
     load: Load,
-    operations: Slots<Box<Operation>>,
-    spare: Vec<Box<Operation>>,
+    operations: Slots<Operation>,
+    spare: Vec<Operation>,
     /// The operation of a request, and which of its requests it is.
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
@@ -226,7 +226,7 @@ impl Client {
     }
 
     /// The next operation of the load.
-    fn draw(&mut self, intended: Nanos) -> Box<Operation> {
+    fn draw(&mut self, intended: Nanos) -> Operation {
         let mut operation = self.take_spare();
         let mut ids = std::mem::take(&mut self.ids);
         let drawn = self.workload.draw_keys(&mut ids);
@@ -241,7 +241,7 @@ impl Client {
         operation
     }
 
-    fn take_spare(&mut self) -> Box<Operation> {
-        self.spare.pop().unwrap_or_else(|| Box::new(Operation::new()))
+    fn take_spare(&mut self) -> Operation {
+        self.spare.pop().unwrap_or_else(Operation::new)
     }
 }

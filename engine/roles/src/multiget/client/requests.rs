@@ -25,7 +25,7 @@ impl Client {
     pub(super) fn start_operation(
         &mut self,
         now: Nanos,
-        mut operation: Box<Operation>,
+        mut operation: Operation,
         out: &mut Actions,
     ) {
         operation.divide(self.config.architecture, &self.config.layout);
@@ -141,7 +141,7 @@ impl Client {
     }
 
     /// Takes an operation out that is over, with its numbers.
-    pub(super) fn end(&mut self, slot: u32) -> Option<Box<Operation>> {
+    pub(super) fn end(&mut self, slot: u32) -> Option<Operation> {
         let operation = self.operations.take(slot)?;
         self.end_numbers(&operation);
         // An insert is over, so read-latest may go on to it.
@@ -158,7 +158,7 @@ impl Client {
         }
     }
 
-    pub(super) fn recycle(&mut self, operation: Box<Operation>) {
+    pub(super) fn recycle(&mut self, operation: Operation) {
         if self.spare.len() < 1024 {
             self.spare.push(operation);
         }

@@ -143,3 +143,27 @@ def gateway(
         out.print(report.table(found))
         for name, ratio in found.ratios.items():
             out.print(f"{ratio:6.3f}  {name}", highlight=False)
+
+
+@app.command()
+def redis(
+    seconds: Annotated[float, typer.Option(min=0.1, max=600, help="Of load for each row.")] = 2.0,
+    entries: Annotated[int, typer.Option(min=64, max=1_000_000, help="Keys in Redis.")] = 10_000,
+    fsync: Annotated[
+        Literal["always", "everysec", "never"], typer.Option(help="As 'lab.redis.fsync'.")
+    ] = "never",
+    json: Json = False,
+) -> None:
+    """Measure Redis as a back end, and through a whole server, against redis-py alone."""
+    from netkv.bench import redis_store
+    from netkv.cli.progress import steps
+
+    with steps() as progress:
+        found = redis_store.run(redis_store.Plan(seconds, entries, fsync), progress)
+    if json:
+        print_json(found.to_json())
+        return
+    for row in found.results:
+        say(f"{row.path}  {row.program:<9} {row.pps:>10,.0f} a second")
+    for name, ratio in found.ratios.items():
+        stdout().print(f"{ratio:6.2f}  {name}", highlight=False)

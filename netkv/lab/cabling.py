@@ -75,7 +75,7 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:  # noqa: FBT001, FBT002
+def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:
     """Chooses free addresses for a rack with places for so many guests, `coordinated` or not."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
     numbers = [

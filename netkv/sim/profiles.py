@@ -158,7 +158,8 @@ _PROFILES: dict[str, Profile] = {
         ),
         control=ControlModel(latency=190, rate=7_200),
         backends={
-            "rocksdb": StoreModel(get=constant(1.5), put=constant(260), delete=constant(250))
+            "rocksdb": StoreModel(get=constant(1.5), put=constant(260), delete=constant(250)),
+            "redis": StoreModel(get=constant(2.2), put=constant(300), delete=constant(250)),
         },
     ),
 }

@@ -72,12 +72,12 @@ def test_nodes_of_a_lab_are_killed_and_started_by_hand(netkv: Netkv) -> None:
         assert netkv("node", "kill", "redis-1").status == 0
         (lab,) = netkv("status", "--json").document["labs"]
         assert {name for name, node in lab["nodes"].items() if not node["running"]} == {"redis-1"}
-        assert "is up again" in netkv("node", "start", "redis-1").out
+        assert "is up again" in netkv("node", "start", "redis-1").err
         (lab,) = netkv("status", "--json").document["labs"]
         assert all(node["running"] for node in lab["nodes"].values())
         wrong = netkv("node", "start", "redis-7")
         assert wrong.status != 0
         assert "There is no node 'redis-7'" in wrong.err
-        assert "Ready to accept connections" in netkv("logs", "--node", "redis-0").out
+        assert "ready to accept connections" in netkv("logs", "--node", "redis-0").out
     finally:
         netkv("down")

@@ -6,8 +6,11 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import subprocess
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +19,8 @@ from conftest import processes_of
 from racks import finish, load, spec, until
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab import daemon, doctor, state
+from netkv.lab import daemon, doctor, redis_server, state
+from netkv.lab.ports import free_ports
 from netkv.lab.process import NodeError
 from netkv.lab.rack import Rack
 from netkv.lab.spec import RackSpec
@@ -40,6 +44,10 @@ def pid_of(rack: Rack, name: str) -> int:
     identity = rack._nodes[name].identity
     assert identity is not None
     return identity.pid
+
+
+def has_failed(rack: Rack) -> bool:
+    return rack.failed is not None
 
 
 async def failures(rack: Rack, seconds: float) -> dict[int, int]:
@@ -185,3 +193,43 @@ def test_the_doctor_tells_the_version_of_the_server() -> None:
     assert found.status == "ok", "'make test-tools' installs redis-server"
     assert "redis-server" in found.text
     assert "hiredis" in found.text
+
+
+async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_path: Path) -> None:
+    (port,) = free_ports(1)
+    other = subprocess.Popen(  # noqa: ASYNC220
+        [redis_server.program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
+        cwd=tmp_path, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        address = {**QUICK, "addresses": [f"127.0.0.1:{port}"]}
+        for _ in range(2):
+            made = spec("nocache", backend="redis", redis=address)
+            rack = Rack(made, tmp_path / "rack")
+            deadline = time.monotonic() + 20
+            while True:
+                try:
+                    await rack.start()
+                    break
+                except NetkvError:  # it may not listen yet
+                    assert time.monotonic() < deadline
+                    await asyncio.sleep(0.1)
+            assert rack.nodes[-1] == "client"
+            try:
+                assert (await load(rack, 0.5)).client.writes > 0
+                await finish(rack, "drain")
+                verified = await finish(rack, "verify")
+                assert verified.client_statistics["acked_writes_lost"] == 0
+                assert verified.client.stale_reads == 0, "the records of the lab before are gone"
+                intruder = Rack(made, tmp_path / "intruder")
+                await intruder.start()
+                await intruder.stop()
+                await rack.client({"do": "phase", "name": "measure"})
+                await until(partial(has_failed, rack), "nobody has noticed", 20)
+                assert rack.failed is not None
+                assert "Somebody else writes" in rack.failed.text
+            finally:
+                await rack.stop()
+    finally:
+        other.kill()
+        other.wait()

@@ -1,0 +1,30 @@
+"""`netkv bench redis` as a user meets it. It is about form and sense, not about speed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from commands import Netkv
+
+
+def test_document_has_redis_alone_and_through_netkv_side_by_side(netkv: Netkv) -> None:
+    said = netkv("bench", "redis", "--seconds", "0.3", "--entries", "200", "--json")
+    assert said.status == 0, said.err
+    document = said.document
+    rows = {(row["path"], row["program"]): row["pps"] for row in document["results"]}
+    assert set(rows) == {
+        *(("get", name) for name in ("redis-py", "back-end", "shim")),
+        *(("put", name) for name in ("redis-py", "back-end")),
+    }
+    assert all(rate > 0 for rate in rows.values())
+    assert set(document["ratios"]) == {
+        "get_of_back_end_to_redis_py",
+        "put_of_back_end_to_redis_py",
+        "get_of_shim_to_redis_py",
+    }
+
+
+def test_no_redis_server_is_told_in_a_sentence(netkv: Netkv, tmp_path: Path) -> None:
+    said = netkv("bench", "redis", PATH=str(tmp_path))
+    assert said.status == 1
+    assert "'apt-get install redis-server' installs it" in said.err

@@ -93,13 +93,18 @@ class AsyncClient:
         if isinstance(keys, bytes | str):
             raise Rejected(f"'multiget' takes a list of keys, not one: [{keys!r}].")
         names = [self._keys.name(key) for key in keys]
-        wire = [name.wire for name in names]
-        values = await self._ask(names, lambda token: self._session.get(token, wire))
-        assert isinstance(values, list), "reads end with values"
-        return [
-            None if stored is None else name.unpack(stored)
-            for name, stored in zip(names, values, strict=True)
-        ]
+        most = self._keys.most_at_once
+        if len(names) <= most:
+            return await self._read(names)
+        parts = [names[start : start + most] for start in range(0, len(names), most)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                reads = [group.create_task(self._read(part)) for part in parts]
+        except* ClientError as failed:
+            error = failed.exceptions[0]
+        else:
+            return [value for read in reads for value in read.result()]
+        raise error
 
     async def put(self, key: bytes | str, value: bytes | str) -> None:
         """Writes a value of up to 1,024 bytes."""
@@ -121,6 +126,15 @@ class AsyncClient:
         return self._session.statistics()
 
     # -------------------------------------------------------------------------------- inside
+
+    async def _read(self, names: list[Name]) -> list[bytes | None]:
+        wire = [name.wire for name in names]
+        values = await self._ask(names, lambda token: self._session.get(token, wire))
+        assert isinstance(values, list), "reads end with values"
+        return [
+            None if stored is None else name.unpack(stored)
+            for name, stored in zip(names, values, strict=True)
+        ]
 
     async def _ask(
         self, names: list[Name], hand_in: Callable[[int], None]

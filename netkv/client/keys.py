@@ -65,6 +65,8 @@ class Keys(ABC):
 
     tells_deletes: bool
     """Whether who deletes hears if there was something."""
+    most_at_once: int
+    """Keys that one operation may read; more are read by several at a time."""
 
     @abstractmethod
     def name(self, key: bytes | str) -> Name:
@@ -79,6 +81,7 @@ class FixedKeys(Keys):
     """Keys of 16 bytes on the wire; see the rules above."""
 
     tells_deletes = False
+    most_at_once = 1 << 16
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")
@@ -100,7 +103,8 @@ class FixedKeys(Keys):
 class NamedKeys(Keys):
     """Keys of 4 to 64 bytes, which are on the wire as they are."""
 
-    tells_deletes = True
+    tells_deletes = False
+    most_at_once = 128
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")

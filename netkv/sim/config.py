@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from netkv import schemes
 from netkv.control import network
 from netkv.control.network import Network
 from netkv.errors import UsageError
@@ -14,12 +13,11 @@ from netkv.schemes import Scheme
 from netkv.sim.models import HostModel, LinkModel, Profile
 
 
-def lay_out(spec: RackSpec) -> Network:
+def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
     """Switches, hosts and cables of a rack; raises `UsageError` for a topology that cannot be."""
     lab = spec.lab
     topology = lab.topology
     clients, servers = lab.clients, lab.servers
-    coordinator = schemes.get(spec.scheme).coordinated
     try:
         match topology.kind:
             case "rack":

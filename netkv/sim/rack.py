@@ -77,7 +77,7 @@ class SimRack:
         self.spec = spec
         self.profile = profile or profiles.get(spec.lab.profile)
         self._scheme = scheme or schemes.of(spec)
-        self.network: Network = config.lay_out(spec)
+        self.network: Network = config.lay_out(spec, coordinator=self._scheme.coordinated)
         self.events: list[RackEvent] = []
         self.failed: RackEvent | None = None
         self.program_hash = ""

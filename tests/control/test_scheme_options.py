@@ -12,7 +12,7 @@ from netkv.control.roundtrip import Timeouts
 from netkv.control.topology import Topology
 from netkv.control.write_back.entries import FarReachOptions
 from netkv.errors import UsageError
-from netkv.lab.spec import LabSpec, RackSpec, TopologySpec
+from netkv.lab.spec import LabSpec, RackSpec, TopologySpec, WorkloadSpec
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 
@@ -82,12 +82,14 @@ def test_lab_that_does_not_suit_the_scheme_is_refused(
     scheme: str, lab: dict[str, Any], complaint: str
 ) -> None:
     with pytest.raises(UsageError, match=complaint):
-        schemes.get(scheme).check(LabSpec(**lab))
+        schemes.get(scheme).check(LabSpec(**lab), WorkloadSpec())
 
 
 def test_lab_that_suits_is_not_refused() -> None:
-    schemes.get("farreach").check(LabSpec(cache_entries=32_768, pipelines=4))
-    schemes.get("netcache").check(LabSpec(cache_rows=5, topology=TopologySpec(kind="racks")))
+    load = WorkloadSpec()
+    schemes.get("farreach").check(LabSpec(cache_entries=32_768, pipelines=4), load)
+    racks = LabSpec(cache_rows=5, topology=TopologySpec(kind="racks"))
+    schemes.get("netcache").check(racks, load)
 
 
 @pytest.mark.parametrize(

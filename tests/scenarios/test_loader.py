@@ -32,8 +32,8 @@ def error_of(text: str, *overrides: str) -> str:
 def test_misspelt_option_names_line_and_right_name() -> None:
     assert error_of(GOOD.replace("zipf:", "zipff:")) == (
         "scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.\n"
-        "  Did you mean 'zipf'? Options: arrivals, deletes, keys, mix, shift, value_size, writes, "
-        "zipf."
+        "  Did you mean 'zipf'? Options: arrivals, deletes, key_size, keys, mix, multiget, shift, "
+        "value_size, writes, zipf."
     )
 
 
@@ -156,7 +156,8 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
     assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1, stop: switch, rate: 5}\n")
     text = error_of(GOOD + "events:\n  - {at: 1, kill: servers-7}\n")
     assert "no node 'servers-7'" in text
-    assert "Did you mean 'servers-0'? Its nodes: client, controller, servers-0, switch." in text
+    nodes = "client, controller, coordinator, servers-0, switch"
+    assert f"Did you mean 'servers-0'? Its nodes: {nodes}." in text
     assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
     assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")
     loader.loads(GOOD + "events:\n  - {at: 1, kill: switch}\n  - {at: 2, start: switch}\n", "f")

@@ -1,6 +1,8 @@
 //! Operations that people and programs hand to a client, beside those of a load: what they ask and
 //! how it ends.
 
+use std::fmt::Write as _;
+
 /// What a user asks. Keys and values are the user's; a client says which it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserOp<'a> {
@@ -39,4 +41,27 @@ pub struct Completion {
     pub token: u64,
     /// How it ended.
     pub outcome: Outcome,
+}
+
+/// Keys that are named when they are missing; of more only the number is told.
+const NAMED: usize = 8;
+
+/// Keys without an answer, for people: hexadecimal, so that whoever knows their names can put
+/// them in place.
+pub(crate) fn name_keys<'a>(keys: impl Iterator<Item = &'a [u8]>) -> String {
+    let (mut text, mut more) = (String::new(), 0);
+    for (place, key) in keys.enumerate() {
+        if place >= NAMED {
+            more += 1;
+            continue;
+        }
+        text.push_str(if place == 0 { "0x" } else { ", 0x" });
+        for byte in key {
+            let _ = write!(text, "{byte:02x}");
+        }
+    }
+    if more > 0 {
+        let _ = write!(text, " and {more} more");
+    }
+    text
 }

@@ -125,7 +125,8 @@ impl SessionConfig {
             ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
         };
         // It has no load of its own; one of no operations under way never draws any.
-        let workload = Workload::new(WorkloadConfig::new(1, Mix::YCSB_C, 0))?;
+        let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
+        let workload = Workload::new(WorkloadConfig { key_size: self.key_size, ..workload })?;
         if let Some(architecture) = self.role.architecture() {
             let layout = Layout::one_rack(self.servers, self.key_size);
             let config = multiget::ClientConfig { load: config, architecture, layout };

@@ -13,7 +13,6 @@
 //! 5. What a write-back cache wants preserved is preserved, as for the load.
 
 use std::collections::VecDeque;
-use std::fmt::Write as _;
 
 use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Status};
 use netkv_workload::{OpKind, Operation};
@@ -21,10 +20,8 @@ use rustc_hash::FxHashMap;
 
 use super::Client;
 use super::requests::Request;
+use crate::user::name_keys;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp, is_reserved};
-
-/// Keys that are named when they are missing; of more only the number is told.
-const NAMED: usize = 8;
 
 /// What a request of a user has beside that of a load.
 #[derive(Debug)]
@@ -60,17 +57,7 @@ impl Group {
     /// The keys that were not answered, for people.
     fn missing(&self) -> String {
         let open = self.answers.iter().filter(|(_, answer)| answer.is_none());
-        let mut text = String::new();
-        for (key, _) in open.take(NAMED) {
-            text.push_str(if text.is_empty() { "0x" } else { ", 0x" });
-            for byte in key {
-                let _ = write!(text, "{byte:02x}");
-            }
-        }
-        if self.left > NAMED {
-            let _ = write!(text, " and {} more", self.left - NAMED);
-        }
-        text
+        name_keys(open.map(|(key, _)| &key[..]))
     }
 }
 

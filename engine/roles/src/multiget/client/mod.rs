@@ -33,6 +33,8 @@ mod requests;
 mod users;
 mod verify;
 
+use std::collections::VecDeque;
+
 use netkv_checker::{Summary, Violation};
 use netkv_workload::{Arrivals, OpKind, Workload};
 use rustc_hash::FxHashMap;
@@ -54,6 +56,8 @@ pub struct Client {
     load: Load,
     operations: Slots<Operation>,
     spare: Vec<Operation>,
+    /// Operations of users for which there is no room yet.
+    waiting: VecDeque<Operation>,
     /// The operation of a request, and which of its requests it is.
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
@@ -89,6 +93,7 @@ impl Client {
             load: Load::new(&config.load),
             operations: Slots::default(),
             spare: Vec::new(),
+            waiting: VecDeque::new(),
             by_number: FxHashMap::default(),
             senders: Senders::new(&config.load, MOST_REQUESTS),
             timers: Timers::new(),
@@ -139,6 +144,7 @@ impl Client {
     /// When to call [`Client::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
         let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due());
+        let due = due.min(self.waiting_due());
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -209,8 +215,9 @@ impl Client {
         &self.last_missing
     }
 
-    /// Starts as many operations as may run now.
+    /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_waiting(now, out);
         if self.load.phase == Phase::Verifying {
             self.verify_more(now, out);
         }

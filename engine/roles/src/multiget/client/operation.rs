@@ -173,15 +173,17 @@ impl Operation {
     /// The servers of the keys that are not answered, in order.
     pub(super) fn missing_servers(&self, servers: u16, into: &mut Vec<u16>) {
         into.clear();
-        for part in &self.parts {
-            for (at, asked) in self.keys_of(part).iter().enumerate() {
-                if part.missing >> at & 1 == 1 {
-                    into.push(owner(asked.name.as_bytes(), servers));
-                }
-            }
-        }
+        into.extend(self.missing_keys().map(|asked| owner(asked.name.as_bytes(), servers)));
         into.sort_unstable();
         into.dedup();
+    }
+
+    /// The keys that its requests have no answer about.
+    pub(super) fn missing_keys(&self) -> impl Iterator<Item = &Asked> {
+        self.parts.iter().flat_map(|part| {
+            let keys = self.keys_of(part).iter().enumerate();
+            keys.filter(|(at, _)| part.missing >> at & 1 == 1).map(|(_, asked)| asked)
+        })
     }
 }
 

@@ -1,4 +1,6 @@
 //! Operations of users, beside the load or without one.
+//!
+//! Those that no client identity has room for wait in their order, and their deadlines run.
 
 use netkv_wire::MAX_VALUE;
 use netkv_wire::multiget::{Answer, MAX_KEY, MIN_KEY};
@@ -7,7 +9,11 @@ use netkv_workload::{MAX_MULTIGET, OpKind, WireKey};
 use super::Client;
 use super::operation::Operation;
 use crate::mutation::Mutation;
+use crate::user::name_keys;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp};
+
+/// Operations that may wait for room; no more are taken then.
+const MOST_WAITING: usize = 65_536;
 
 impl Client {
     /// Starts an operation of a user, whatever the load does. It ends by its deadline, with a
@@ -40,7 +46,7 @@ impl Client {
                 value.len()
             ));
         }
-        if !self.senders.has_room() {
+        if self.waiting.len() >= MOST_WAITING {
             return Err("too many operations are under way; wait for some to end".to_owned());
         }
         let mut operation = self.take_spare();
@@ -60,8 +66,32 @@ impl Client {
         if kind == OpKind::Read {
             self.choose_read(&mut operation);
         }
-        self.start_operation(now, operation, out);
+        self.waiting.push_back(operation);
+        self.start_waiting(now, out);
         Ok(())
+    }
+
+    /// Starts what waits, as far as there is room, and gives up what has waited for too long.
+    pub(super) fn start_waiting(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some(first) = self.waiting.front() {
+            let late = first.deadline <= now;
+            if !late && !self.senders.has_room() {
+                return;
+            }
+            let Some(operation) = self.waiting.pop_front() else { return };
+            if late {
+                let missing = "it was never sent, since too many operations are under way";
+                self.tell(&operation, Outcome::TimedOut { missing: missing.to_owned() });
+                self.spare.push(operation);
+            } else {
+                self.start_operation(now, operation, out);
+            }
+        }
+    }
+
+    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    pub(super) fn waiting_due(&self) -> Nanos {
+        self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
     }
 
     /// Moves the users' operations that have ended to the end of `into`.
@@ -91,12 +121,9 @@ impl Client {
         operation.places.iter().map(value).collect()
     }
 
+    /// `operation` has its requests still.
     pub(super) fn tell_timeout(&mut self, operation: &Operation) {
-        let servers: Vec<String> = self.last_missing.iter().map(u16::to_string).collect();
-        let missing = match servers.as_slice() {
-            [one] => format!("server {one} has not answered"),
-            all => format!("servers {} have not answered", all.join(", ")),
-        };
+        let missing = name_keys(operation.missing_keys().map(|asked| asked.name.as_bytes()));
         self.tell(operation, Outcome::TimedOut { missing });
     }
 

@@ -232,8 +232,7 @@ fn what_cannot_be_is_refused_with_what_is_possible() {
     let mut client = user(Architecture::NetMc, layout4);
     let mut out = Actions::new();
     let mut refuse = |op: &UserOp<'_>| client.submit(0, 1, op, &mut out).unwrap_err();
-    assert!(refuse(&UserOp::Get(&[])).contains("1 to 128"));
-    assert!(refuse(&UserOp::Get(&[&b"key1"[..]; 129])).contains("1 to 128"));
+    assert!(refuse(&UserOp::Get(&[&b"key1"[..]; 129])).contains("up to 128"));
     assert!(refuse(&UserOp::Get(&[b"abc"])).contains("4 to 64 bytes, and \"abc\" has 3"));
     assert!(refuse(&UserOp::Put(&[7; 65], b"")).contains("4 to 64"));
     assert!(refuse(&UserOp::Put(b"abcd", &[0; 1025])).contains("1024"));
@@ -259,6 +258,47 @@ fn what_cannot_be_is_refused_with_what_is_possible() {
     let long = CoordinatorConfig { deadline: 1000 * SECOND, ..good };
     assert!(coordinator(long).contains("deadline of 1000 s"));
     assert!(ServerConfig::new(4, layout4).check().unwrap_err().contains("server 4"));
+}
+
+#[test]
+fn users_wait_for_room_in_their_order_and_no_longer_than_their_deadline() {
+    let load = netkv_roles::ClientConfig { max_outstanding: 2, max_waiting: 3, ..load(0) };
+    let keys = keys_on(&[0, 1, 2], 4);
+    let none = workload(MultigetSize::Fixed(1), Mix::YCSB_C);
+    let mut client = client(Architecture::NetMc, layout(4), load, none);
+    let mut out = Actions::new();
+    let names: Vec<&[u8]> = keys.iter().map(Vec::as_slice).collect();
+    for (now, token) in (0..5).enumerate() {
+        client.submit(now as Nanos, token, &UserOp::Get(&names), &mut out).unwrap();
+    }
+    let refused = client.submit(5, 5, &UserOp::Get(&names), &mut out).unwrap_err();
+    assert!(refused.contains("3 wait"), "{refused}");
+    client.submit(5, 6, &UserOp::Get(&[]), &mut out).unwrap();
+    let ended = |client: &mut Client| {
+        let mut ended = Vec::new();
+        client.completions(&mut ended);
+        ended
+    };
+    let empty = Completion { token: 6, outcome: Outcome::Values(Vec::new()) };
+    assert_eq!((ended(&mut client), out.frames().len()), (vec![empty], 2));
+    // The first is answered, so the third goes.
+    let frame = out.frames().next().unwrap().to_vec();
+    out.clear();
+    let asked = View::parse(&frame, FIELDS).unwrap();
+    client.on_frame(6, &reply(server_ip(0), &asked, 0, &keys), &mut out);
+    assert_eq!((ended(&mut client)[0].token, out.frames().len()), (0, 1));
+    poll(&mut client, SECOND + 4);
+    let tokens: Vec<(u64, bool)> = ended(&mut client)
+        .into_iter()
+        .map(|it| {
+            let servers = "servers 0, 1, 2 have not answered".to_owned();
+            (it.token, it.outcome == Outcome::TimedOut { missing: servers })
+        })
+        .collect();
+    assert_eq!(tokens, [(1, true), (2, true), (3, true), (4, true)]);
+    assert_eq!((client.outstanding(), client.deadline()), (0, None));
+    let counts = client.stats().counts;
+    assert_eq!((counts.completed, counts.lost, counts.keys_read), (0, 0, 0), "no load");
 }
 
 #[test]

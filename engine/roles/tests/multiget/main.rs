@@ -72,8 +72,7 @@ fn poll(client: &mut Client, now: Nanos) -> Vec<Vec<u8>> {
 
 /// A reply to `asked` about keys from `first` on, with the key itself as its value.
 fn reply(from: Ip, asked: &View<'_>, first: u8, keys: &[Vec<u8>]) -> Vec<u8> {
-    let fields = if keys.is_empty() { 1 } else { FIELDS };
-    let addresses = Addresses { source: from, destination: asked.source(), fields };
+    let addresses = Addresses { source: from, destination: asked.source(), fields: FIELDS };
     let mut frame = Vec::new();
     let header = asked.header().answer(first, 0);
     let mut reply = ReplyWriter::begin(&mut frame, &addresses, &header, Answer::Ok);

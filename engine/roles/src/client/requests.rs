@@ -213,13 +213,12 @@ impl Client {
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
         request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
-        if request.asked.is_none() {
-            let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
-            match request.op {
-                Op::Get => request.ticket = self.judge.begin_read(now, key),
-                Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
-                _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
-            }
+        let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
+        match request.op {
+            _ if request.asked.is_some() => {}
+            Op::Get => request.ticket = self.judge.begin_read(now, key),
+            Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
+            _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
         }
         self.send(now, &mut request, out);
         self.requests[slot as usize] = Some(request);

@@ -21,7 +21,8 @@
 //! 6. Latency counts from the moment at which the operation was to start.
 //! 7. Every operation of the load is recorded, and of every multiget each key is judged as a read
 //!    by the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
-//!    What users ask for beside the load is not judged: their values are their own.
+//!    What users ask for beside the load is not judged: their values are their own. Their frames are
+//!    counted, their operations and latency are not.
 //!
 //! Where it lives: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
 //! `crate::load` rules 5 to 7; `users` the operations of users.
@@ -33,8 +34,6 @@ mod requests;
 mod users;
 mod verify;
 
-use std::collections::VecDeque;
-
 use netkv_checker::{Summary, Violation};
 use netkv_workload::{Arrivals, OpKind, Workload};
 use rustc_hash::FxHashMap;
@@ -43,10 +42,11 @@ use crate::load::{Judge, Load, Phase, Senders, Verification};
 use crate::mutation::Mutated;
 use crate::slots::Slots;
 use crate::timers::Timers;
-use crate::{Actions, ClientStats, Completion, Nanos, Preserved};
+use crate::{Actions, ClientStats, Nanos, Preserved};
 pub use config::ClientConfig;
 use config::MOST_REQUESTS;
 use operation::Operation;
+use users::Users;
 
 /// Many clients in one state machine. See the head comment for its rules.
 #[derive(Debug)]
@@ -56,8 +56,6 @@ pub struct Client {
     load: Load,
     operations: Slots<Operation>,
     spare: Vec<Operation>,
-    /// Operations of users for which there is no room yet.
-    waiting: VecDeque<Operation>,
     /// The operation of a request, and which of its requests it is.
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
@@ -66,7 +64,7 @@ pub struct Client {
     verification: Option<Verification>,
     stats: ClientStats,
     last_missing: Vec<u16>,
-    completions: Vec<Completion>,
+    users: Users,
     /// Buffers that are used again and again.
     ids: Vec<u64>,
     value: Vec<u8>,
@@ -93,7 +91,6 @@ impl Client {
             load: Load::new(&config.load),
             operations: Slots::default(),
             spare: Vec::new(),
-            waiting: VecDeque::new(),
             by_number: FxHashMap::default(),
             senders: Senders::new(&config.load, MOST_REQUESTS),
             timers: Timers::new(),
@@ -101,7 +98,7 @@ impl Client {
             verification: None,
             stats: ClientStats::default(),
             last_missing: Vec::new(),
-            completions: Vec::new(),
+            users: Users::default(),
             ids: Vec::new(),
             value: Vec::new(),
             mutated: Mutated::default(),
@@ -143,8 +140,8 @@ impl Client {
 
     /// When to call [`Client::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
-        let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due());
-        let due = due.min(self.waiting_due());
+        let due =
+            self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due()).min(self.users.due());
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -217,7 +214,7 @@ impl Client {
 
     /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
-        self.start_waiting(now, out);
+        self.start_asked(now, out);
         if self.load.phase == Phase::Verifying {
             self.verify_more(now, out);
         }

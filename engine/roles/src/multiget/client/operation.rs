@@ -178,12 +178,14 @@ impl Operation {
         into.dedup();
     }
 
-    /// The keys that its requests have no answer about.
+    /// The keys without an answer: all, while it has no requests yet.
     pub(super) fn missing_keys(&self) -> impl Iterator<Item = &Asked> {
-        self.parts.iter().flat_map(|part| {
+        let unasked = if self.parts.is_empty() { &self.keys[..] } else { &[] };
+        let asked = self.parts.iter().flat_map(|part| {
             let keys = self.keys_of(part).iter().enumerate();
             keys.filter(|(at, _)| part.missing >> at & 1 == 1).map(|(_, asked)| asked)
-        })
+        });
+        unasked.iter().chain(asked)
     }
 }
 

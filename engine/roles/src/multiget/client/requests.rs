@@ -116,14 +116,15 @@ impl Client {
     /// Ends an operation of which nobody knows what it has done.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(operation) = self.end(slot) else { return };
-        let servers = self.config.layout.servers;
-        operation.missing_servers(servers, &mut self.last_missing);
-        self.stats.counts.missing_groups += self.last_missing.len() as u64;
-        self.stats.counts.lost += u64::from(!operation.verifies);
         self.forget(&operation);
+        self.name_missing(&operation);
         match (operation.verifies, self.verification.as_mut()) {
             (true, Some(verification)) => verification.ended(false),
-            _ => self.tell_timeout(&operation),
+            _ if operation.token.is_some() => {}
+            _ => {
+                self.stats.counts.lost += 1;
+                self.stats.counts.missing_groups += self.last_missing.len() as u64;
+            }
         }
         self.recycle(operation);
     }

@@ -18,6 +18,7 @@ mod mutation;
 mod server;
 mod stats;
 mod timers;
+mod user;
 mod value;
 
 pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
@@ -31,6 +32,7 @@ pub use mutation::Mutation;
 pub use server::{Scheme, Server, ServerConfig, WINDOW};
 pub use stats::{ClientCounts, ClientStats, ServerStats};
 pub use timers::Backoff;
+pub use user::{Completion, Outcome, UserOp};
 pub use value::{fill_value, initial_value, read_writer};
 
 /// Nanoseconds since a moment that the driver chooses.

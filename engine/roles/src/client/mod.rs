@@ -20,6 +20,7 @@
 //! Where it lives: this module has the load, `requests` rules 1 and 3, `senders` rule 2,
 //! `write_back` rule 5 (`preserved` what is kept, `parts` and `frozen` the lists of the controller
 //! and for it, `control` what the two say to each other), `reads` and `verify` rule 6.
+//! Operations that users hand in beside the load are in `users`.
 
 mod config;
 mod control;
@@ -29,6 +30,7 @@ mod preserved;
 mod reads;
 mod requests;
 mod senders;
+mod users;
 mod verify;
 mod write_back;
 
@@ -45,6 +47,7 @@ pub use config::{ClientConfig, ClientRole};
 pub use preserved::Preserved;
 use requests::Request;
 use senders::Senders;
+use users::Users;
 use verify::Verification;
 pub use verify::VerifyReport;
 use write_back::WriteBack;
@@ -81,6 +84,7 @@ pub struct Client {
     write_back: Option<Box<WriteBack>>,
     checker: Checker,
     verification: Option<Verification>,
+    users: Users,
     stats: ClientStats,
     value: Vec<u8>,
     pub(crate) mutated: Mutated,
@@ -114,6 +118,7 @@ impl Client {
             write_back,
             checker: Checker::new(),
             verification: None,
+            users: Users::default(),
             stats: ClientStats::default(),
             value: Vec::new(),
             mutated: Mutated::default(),
@@ -182,6 +187,7 @@ impl Client {
         let arrival = self.next_arrival;
         let process = self.write_back.as_ref().map_or(Nanos::MAX, |it| it.process.due());
         let due = self.timers.next().unwrap_or(Nanos::MAX).min(arrival).min(process);
+        let due = due.min(self.users.due());
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -223,7 +229,7 @@ impl Client {
         for slot in 0..self.requests.len() {
             if let Some(request) = self.requests[slot].take() {
                 self.give_up(slot as u32, &request);
-                self.stats.counts.lost += u64::from(!request.verifies);
+                self.stats.counts.lost += u64::from(request.is_load());
             }
         }
         if let Some(write_back) = &mut self.write_back {
@@ -258,8 +264,9 @@ impl Client {
         self.checker.violations()
     }
 
-    /// Starts as many operations as may run now.
+    /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_asked(now, out);
         match (self.phase, self.arrivals) {
             (Phase::Running, Arrivals::Closed { outstanding }) => {
                 while self.outstanding < outstanding as usize && self.senders.has_room() {

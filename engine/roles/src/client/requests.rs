@@ -4,6 +4,7 @@ use netkv_checker::{ReadTicket, WriteId, WriteKind};
 use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
+use super::users::Asked;
 use super::write_back::{Take, first_stamp};
 use super::{Client, Phase};
 use crate::mutation::Mutation;
@@ -17,6 +18,8 @@ pub(super) struct Request {
     pub(super) exists: bool,
     /// Whether it is a read of the final verification.
     pub(super) verifies: bool,
+    /// What it is for a user, if it is a user's.
+    pub(super) asked: Option<Box<Asked>>,
     pub(super) intended: Nanos,
     deadline: Nanos,
     /// What the current frame asks: a read-modify-write first reads, then writes.
@@ -47,6 +50,7 @@ impl Request {
             operation,
             exists,
             verifies: false,
+            asked: None,
             intended,
             deadline,
             op,
@@ -66,6 +70,16 @@ impl Request {
     pub(super) fn verifying(mut self) -> Self {
         self.verifies = true;
         self
+    }
+
+    pub(super) fn asked_by(mut self, asked: Box<Asked>) -> Self {
+        self.asked = Some(asked);
+        self
+    }
+
+    /// Whether it is an operation of the load.
+    pub(super) fn is_load(&self) -> bool {
+        !self.verifies && self.asked.is_none()
     }
 }
 
@@ -135,6 +149,11 @@ impl Client {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
+        if let Some(asked) = &request.asked {
+            self.release(slot);
+            self.on_answer(&request, asked, frame);
+            return;
+        }
         let mut refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
         if request.op == Op::Get {
             self.on_read(now, &mut request, frame, refused);
@@ -193,7 +212,7 @@ impl Client {
     fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
         self.by_number.insert((request.client, request.number), slot);
         request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
-        if self.config.check {
+        if self.config.check && request.asked.is_none() {
             let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
             match request.op {
                 Op::Get => request.ticket = Some(self.checker.begin_read(now, key)),
@@ -223,7 +242,9 @@ impl Client {
         );
         let stamp = self.write_back.as_ref().map(|_| first_stamp(request.life));
         let message = Message { stamp, ..message };
-        if request.op == Op::Put {
+        if let Some(asked) = &request.asked {
+            out.send(&message.with_value(&asked.value));
+        } else if request.op == Op::Put {
             self.value.resize(request.operation.size, 0);
             fill_value(&key, request.id(), &mut self.value);
             out.send(&message.with_value(&self.value));
@@ -253,13 +274,17 @@ impl Client {
             return;
         }
         self.give_up(slot, &request);
-        self.stats.counts.lost += u64::from(!request.verifies);
+        self.stats.counts.lost += u64::from(request.is_load());
     }
 
     /// Ends a request of which nobody knows what it has done.
     pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
         self.end_number(request);
         self.release(slot);
+        if let Some(asked) = &request.asked {
+            self.users.give_up(asked);
+            return;
+        }
         let (key, id) = (&request.operation.key, request.id());
         if let Some(ticket) = request.ticket {
             self.checker.give_up_read(key, ticket);

@@ -23,6 +23,7 @@ mod sample;
 mod saturation;
 pub mod sequenced;
 pub mod server;
+pub mod session;
 pub mod sim;
 pub mod store;
 pub mod switch;

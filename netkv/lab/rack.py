@@ -29,6 +29,7 @@ from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
 from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
+from netkv.lab.guests import Farewells
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ServerCounts, client_sample
@@ -79,6 +80,7 @@ class Rack:
         self._saved = self._data(CONTROLLER) / "saved"
         """What the controller has saved."""
         self._controller: Controller | None = None
+        self._farewells: Farewells | None = None
         self._set_up = False
         """Whether the switch that runs now has had a controller."""
         self._conditions = Conditions()
@@ -118,6 +120,8 @@ class Rack:
             self._saved.unlink(missing_ok=True)
             await self._start_nodes()
             await self._start_controller()
+            self._farewells = Farewells(self.guests(), self._clients_present)
+            self._farewells.start()
         except BaseException:
             await self.stop()
             raise
@@ -125,6 +129,8 @@ class Rack:
 
     async def stop(self) -> None:
         """Ends everything; nothing happens the second time."""
+        if self._farewells is not None:
+            await self._farewells.stop()
         await self._stop_controller()
         nodes = [node for node in self._nodes.values() if node.running]
         for node in nodes:
@@ -252,6 +258,14 @@ class Rack:
             server_statistics=statistics,
             client_statistics=client,
         )
+
+    def guests(self) -> list[dict[str, Any]]:
+        """What programs are told that use the rack (`netkv.client`), one for each place."""
+        assert self._cabling is not None, "addresses are chosen when the rack is started"
+        return cabling.guest_configs(self.spec, self._cabling, self.scheme.client_role)
+
+    def _clients_present(self) -> list[int]:
+        return [] if self._controller is None else self._controller.clients_present()
 
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane believes cached."""

@@ -76,7 +76,7 @@ async def test_leave_is_taken_for_a_guest_that_died_and_for_no_other(
         programs[0].send_signal(signal.SIGKILL)
         await programs[0].wait()
         await until(lambda: set(controller.clients_present()) == {1, 3}, "leave is taken for it")
-        await programs[1].communicate()
+        await programs[1].communicate(b"")
         await until(lambda: set(controller.clients_present()) == {1}, "that one says BYE itself")
     finally:
         for program in programs:

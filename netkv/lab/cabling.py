@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netkv import schemes
 from netkv.lab import ports
 from netkv.lab.spec import LabSpec, RackSpec
 
@@ -62,10 +61,9 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec) -> Cabling:
-    """Chooses free addresses for a rack."""
+def plug(spec: RackSpec, guests: int = 0) -> Cabling:
+    """Chooses free addresses for a rack with places for so many guests."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
-    guests = schemes.get(spec.scheme).guests(spec.lab)
     numbers = [
         CLIENT_PORT,
         *range(FIRST_GUEST_PORT, FIRST_GUEST_PORT + guests),

@@ -296,7 +296,7 @@ class Rack:
 
     async def _start_nodes(self) -> None:
         for attempt in range(1, _ADDRESS_TRIES + 1):
-            self._cabling = cabling.plug(self.spec)
+            self._cabling = cabling.plug(self.spec, self.scheme.guests(self.spec.lab))
             try:
                 # The switch first: servers and clients may send as soon as they are there.
                 await self._launch("switch")

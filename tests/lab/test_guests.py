@@ -43,9 +43,9 @@ def test_guests_are_clients_behind_those_of_the_load_as_many_as_the_scheme_tells
     scheme: str, clients: int, wanted: int, got: int
 ) -> None:
     wish = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, guests=wanted))
-    plugged = cabling.plug(wish)
-    role = schemes.get(scheme).client_role
-    told = cabling.guest_configs(wish, plugged, role)
+    its = schemes.get(scheme)
+    plugged = cabling.plug(wish, its.guests(wish.lab))
+    told = cabling.guest_configs(wish, plugged, its.client_role)
     assert [guest["client"] for guest in told] == list(range(clients + 1, clients + 1 + got))
     assert [cable.port for cable in plugged.guests] == list(range(2, 2 + got))
     assert [guest["bind"] for guest in told] == [cable.peer for cable in plugged.guests]

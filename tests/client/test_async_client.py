@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
 import subprocess
@@ -195,6 +196,21 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
             if program.returncode is None:
                 program.kill()
             await program.communicate()
+
+
+async def test_guests_at_every_pipeline_of_a_switch_see_what_the_others_write(
+    bring_up: BringUp,
+) -> None:
+    bring_up("farreach", pipelines=4, guests=8)
+    async with contextlib.AsyncExitStack() as stack:
+        guests = [
+            await stack.enter_async_context(await AsyncClient.connect(timeout=20)) for _ in range(8)
+        ]
+        for number, writer in enumerate(guests):
+            value = f"of {number}".encode()
+            await writer.put("shared", value)
+            for reader in guests:
+                assert set(await reader.multiget(["shared"] * 10)) == {value}
 
 
 async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(

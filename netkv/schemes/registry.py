@@ -77,10 +77,6 @@ class Scheme:
         """Places for programs (`lab.guests`) beside the load's clients."""
         return max(0, min(lab.guests, self.most_clients - lab.clients))
 
-    def guests(self, lab: LabSpec) -> int:
-        """Places for programs (`lab.guests`) beside the load's clients."""
-        return max(0, min(lab.guests, self.most_clients - lab.clients))
-
     @property
     def program_path(self) -> Path:
         """The P4 source of the scheme."""

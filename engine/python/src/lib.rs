@@ -41,8 +41,6 @@ mod _engine {
     #[pymodule_export]
     use crate::session::Session;
     #[pymodule_export]
-    use crate::session::Session;
-    #[pymodule_export]
     use crate::sim::Simulation;
     #[pymodule_export]
     use crate::switch::Switch;

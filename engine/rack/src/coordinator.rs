@@ -53,11 +53,7 @@ impl CoordinatorNode {
         let socket = Socket::open("the coordinator node", config.bind, config.peer, true)?;
         let workers = (0..config.workers).map(|_| Worker::new()).collect::<io::Result<_>>()?;
         let shared = Shared { parts, counters: Counters::default() };
-        Ok(Self {
-            shared: Arc::new(shared),
-            socket: Mutex::new(Some(Arc::new(socket))),
-            workers,
-        })
+        Ok(Self { shared: Arc::new(shared), socket: Mutex::new(Some(Arc::new(socket))), workers })
     }
 
     /// Starts the workers.

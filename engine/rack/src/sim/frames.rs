@@ -9,8 +9,7 @@ const SMALL: usize = 256;
 /// Longest frame at all: one key's, or a full packet of several; a switch may add a header of its
 /// own.
 const LARGE: usize = LONGEST + 64;
-const LONGEST: usize =
-    if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
+const LONGEST: usize = if MAX_FRAME > ETHERNET_LEN + MTU { MAX_FRAME } else { ETHERNET_LEN + MTU };
 const LARGE_BIT: u32 = 1 << 31;
 
 /// A frame under way.

@@ -32,8 +32,8 @@ def error_of(text: str, *overrides: str) -> str:
 def test_misspelt_option_names_line_and_right_name() -> None:
     assert error_of(GOOD.replace("zipf:", "zipff:")) == (
         "scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.\n"
-        "  Did you mean 'zipf'? Options: arrivals, deletes, keys, mix, shift, value_size, writes, "
-        "zipf."
+        "  Did you mean 'zipf'? Options: arrivals, deletes, key_size, keys, mix, multiget, shift, "
+        "value_size, writes, zipf."
     )
 
 

@@ -150,7 +150,7 @@ class Collector:
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
         ]
-        return RunResult(
+        result = RunResult(
             id=self._run.id,
             scheme=self._run.scheme,
             params=self._run.params,
@@ -163,7 +163,9 @@ class Collector:
             hit_ratio=self._counts["hits"] / reads if reads and not self._multigets else None,
             predicted_hit_ratio=self.predicted_hit_ratio,
             server_load=[served / seconds if seconds else 0.0 for served in self._served],
-            **self._of_multigets(seconds),
+            keys_per_s=self._per_second("keys_read"),
+            groups_per_request=self._groups_per_request(),
+            coordinator_utilization=self._coordinator_utilization(),
             completed_ops=self._counts["completed"],
             lost_ops=self._loss["lost"],
             retries=self._loss["retries"],
@@ -185,18 +187,20 @@ class Collector:
             finished_at=time.time() if self._run.mode == "live" else None,
         )
 
-    def _of_multigets(self, seconds: float) -> dict[str, float | None]:
+    def _per_second(self, name: str) -> float | None:
         if not self._multigets:
-            return {}
+            return None
+        return self._counts[name] / self._measured if self._measured else 0.0
+
+    def _groups_per_request(self) -> float | None:
         done = self._counts["completed"]
+        if not self._multigets or not done:
+            return None
+        return (self._split or self._counts["groups"]) / done
+
+    def _coordinator_utilization(self) -> float | None:
         there = sum(whole for _, whole in self._busy)
-        return {
-            "keys_per_s": self._counts["keys_read"] / seconds if seconds else 0.0,
-            "groups_per_request": (self._split or self._counts["groups"]) / done if done else None,
-            "coordinator_utilization": (
-                min(sum(busy for busy, _ in self._busy) / there, 1.0) if there else None
-            ),
-        }
+        return min(sum(busy for busy, _ in self._busy) / there, 1.0) if there else None
 
     def _series(self) -> dict[str, list[Any]]:
         samples = [sample for _, sample in self._samples]

@@ -198,9 +198,10 @@ class RandomFaults(Spec):
     only if their back end keeps the records."""
 
 
-def node_names(lab: LabSpec) -> tuple[str, ...]:
+def node_names(lab: LabSpec, *, coordinator: bool = False) -> tuple[str, ...]:
     """The nodes of a rack, as events and logs name them; not all schemes have a coordinator."""
-    usual = ("switch", *server_names(lab), COORDINATOR, "client", "controller")
+    middle = (COORDINATOR,) if coordinator else ()
+    usual = ("switch", *server_names(lab), *middle, "client", "controller")
     return (*usual, *shards.names(lab))
 
 

@@ -71,7 +71,7 @@ def random_schedule(
     what their back end can do. `coordinator`: whether there is one that faults may hit without
     being told by `nodes`. Raises ValueError with a sentence for what is not possible.
     """
-    check(lab, kinds, nodes, storage)
+    check(lab, kinds, nodes, storage, coordinator=coordinator or COORDINATOR in (nodes or ()))
     if kinds is None:
         kinds = [
             kind
@@ -127,10 +127,13 @@ def check(
     kinds: Sequence[FaultKind] | None,
     nodes: Sequence[str] | None,
     storage: Storage | None = None,
+    *,
+    coordinator: bool = False,
 ) -> None:
     """Raises ValueError if a node does not exist or a kind can hit none of them."""
     if nodes is not None:
-        check_names(nodes, node_names(lab), "'nodes' of random faults")
+        known = node_names(lab, coordinator=coordinator)
+        check_names(nodes, known, "'nodes' of random faults")
     for kind in kinds or ():
         if not _targets(kind, lab, nodes, storage):
             why = " (only servers with a 'lab.service_rate' can)" if kind == "slow" else ""
@@ -151,7 +154,10 @@ def _targets(
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
         everything = ["switch", *(servers if keep else ()), "controller", *own]
-        where, possible = "node", everything if nodes is None else list(node_names(lab))
+        where, possible = (
+            "node",
+            everything if nodes is None else list(node_names(lab, coordinator=bool(own))),
+        )
     elif kind == "client-crash":
         where, possible = "node", ["client"]
     elif kind == "partition":

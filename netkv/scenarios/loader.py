@@ -1,7 +1,7 @@
 """Scenario files and `--set`: from YAML to a checked `Scenario`, with errors that name the line.
 
 scenarios/mine.yaml:7: 'workload.zipff' is not an option of a workload.
-  Did you mean 'zipf'? Options: arrivals, deletes, keys, mix, shift, value_size, writes, zipf.
+  Did you mean 'zipf'? Options: arrivals, deletes, key_size, keys, ...
 """
 
 from __future__ import annotations

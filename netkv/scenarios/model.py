@@ -67,9 +67,10 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
-        possible.check(self.timeline(), self.lab, self.duration)
-        if self.random_faults is not None:
-            faults.check(self.lab, self.random_faults.kinds, self.random_faults.nodes)
+        coordinator = any(schemes.get(name).coordinated for name in self.schemes)
+        possible.check(self.timeline(), self.lab, self.duration, coordinator=coordinator)
+        if (drawn := self.random_faults) is not None:
+            faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
         possible.check_schemes(self.schemes, self.crashes)
         possible.check_coordinator(self.schemes, self.needs_coordinator)
         return self

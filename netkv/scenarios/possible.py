@@ -8,7 +8,6 @@ from netkv import schemes
 from netkv.errors import suggest
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
-    COORDINATOR,
     LinkFault,
     SlowFault,
     TimelineEvent,
@@ -17,9 +16,14 @@ from netkv.scenarios.events import (
 )
 
 
-def check(events: Iterable[TimelineEvent], lab: LabSpec, duration: float) -> None:
-    """Walks through events in the order of their times; raises ValueError with a sentence."""
-    course = _Course(lab)
+def check(
+    events: Iterable[TimelineEvent], lab: LabSpec, duration: float, *, coordinator: bool = False
+) -> None:
+    """Walks through events in the order of their times; raises ValueError with a sentence.
+
+    `coordinator`: whether there may be one.
+    """
+    course = _Course(lab, coordinator)
     for event in events:
         if event.at >= duration:
             raise ValueError(
@@ -69,8 +73,9 @@ def check_names(found: Iterable[str], known: Sequence[str], what: str) -> None:
 class _Course:
     """What is down, cut or partitioned at a point of the timeline."""
 
-    def __init__(self, lab: LabSpec) -> None:
+    def __init__(self, lab: LabSpec, coordinator: bool) -> None:
         self._lab = lab
+        self._nodes = node_names(lab, coordinator=coordinator)
         self._down: set[str] = set()
         self._cut: set[tuple[str, str]] = set()
         """Link and direction that lose every frame."""
@@ -80,7 +85,7 @@ class _Course:
         """The next event."""
         where = f"the event at {event.at:g} s"
         if event.node is not None:
-            check_names([event.node], node_names(self._lab), where)
+            check_names([event.node], self._nodes, where)
             self._up_or_down(event.node, event, where)
         elif event.crash is not None:
             if event.crash in self._down:
@@ -131,7 +136,8 @@ class _Course:
                 f"{where} is about the link of '{link.node}'; a link is named by the node at its "
                 f"other end: client or {server_names(self._lab)[0]}{other}"
             )
-        check_names([link.node], ("client", COORDINATOR, *server_names(self._lab)), where)
+        ends = [name for name in self._nodes if name not in ("switch", "controller")]
+        check_names([link.node], ends, where)
         for direction in link.directions:
             if link.loss >= 1:
                 self._cut.add((link.node, direction))

@@ -86,8 +86,14 @@ class Scheme:
         """The bundle of the program for a lab; raises `NetkvError` with the compiler's report."""
         return compile_program(self.program_path, self.defines(lab))
 
-    def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
-        """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+    def check(self, lab: LabSpec, workload: WorkloadSpec | None = None) -> None:
+        """Raises `UsageError` for a lab or load (None: the usual one) that the scheme cannot run in
+        or with.
+        """
+        if workload is None:
+            from netkv.lab.spec import WorkloadSpec
+
+            workload = WorkloadSpec()
         if self.multigets:
             multiget.check(self.name, lab, workload)
         else:

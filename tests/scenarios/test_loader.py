@@ -156,7 +156,7 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
     assert "exactly one of" in error_of(GOOD + "events:\n  - {at: 1, stop: switch, rate: 5}\n")
     text = error_of(GOOD + "events:\n  - {at: 1, kill: servers-7}\n")
     assert "no node 'servers-7'" in text
-    nodes = "client, controller, coordinator, servers-0, switch"
+    nodes = "client, controller, servers-0, switch"
     assert f"Did you mean 'servers-0'? Its nodes: {nodes}." in text
     assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
     assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")

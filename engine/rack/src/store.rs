@@ -383,6 +383,27 @@ mod tests {
     }
 
     #[test]
+    fn stores_of_multigets_have_records_by_name_and_by_hash_modulo_servers() {
+        let mut store = Plain::default();
+        let modulo = |size| DataSet { keying: Keying::Modulo(size), ..data(2000) };
+        let mut named = 0;
+        for id in 0..2000 {
+            Keying::Modulo(5).record(id, 4, |name, owner| {
+                assert_eq!(name.len(), 5);
+                assert_eq!(u32::from(owner), netkv_wire::crc32(name) % 4);
+                named += u32::from([0, 2].contains(&owner));
+            });
+        }
+        store.load(&modulo(5)).unwrap();
+        assert_eq!(store.records.len() as u32, named + 1, "and the mark");
+        store.load(&modulo(5)).unwrap();
+        let error = store.load(&modulo(6)).unwrap_err();
+        assert!(error.contains("keys of 5 bytes") && error.contains("keys of 6 bytes"), "{error}");
+        let error = store.load(&data(2000)).unwrap_err();
+        assert!(error.contains("by hash modulo servers"), "{error}");
+    }
+
+    #[test]
     fn loading_again_does_not_undo_writes() {
         let mut store = Plain::default();
         store.load(&data(100)).unwrap();

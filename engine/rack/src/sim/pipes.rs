@@ -55,12 +55,16 @@ impl Pipes {
         Some(start / PICOS + self.latency)
     }
 
-    /// A packet of `bytes` that would come out at `out` goes round `passes` times more.
-    pub fn again(&mut self, out: Nanos, bytes: usize, passes: u32) -> Nanos {
+    /// A packet of `bytes` from `port` that would come out at `out` goes round `passes` times more:
+    /// each takes bandwidth, and the pipeline like a packet that comes in.
+    pub fn again(&mut self, out: Nanos, port: u16, bytes: usize, passes: u32) -> Nanos {
+        let pipeline = pipeline_of(port, self.free_at.len());
         let mut out = out;
         for _ in 0..passes {
             let start = self.recirculation_free_at.max(out * PICOS);
             self.recirculation_free_at = start + bytes as u64 * self.recirculation_picos_per_byte;
+            // A place among packets that come now, as later ones are not known yet.
+            self.free_at[pipeline] += self.gap;
             out = self.recirculation_free_at / PICOS + self.latency;
         }
         out
@@ -105,8 +109,16 @@ mod tests {
     #[test]
     fn what_goes_round_again_shares_the_bandwidth() {
         let mut pipes = pipes(1, true);
-        assert_eq!(pipes.again(500, 100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
-        assert_eq!(pipes.again(500, 100, 1), 1200, "behind the first");
-        assert_eq!(pipes.again(5_000, 100, 2), 6_200);
+        assert_eq!(pipes.again(500, 0, 100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
+        assert_eq!(pipes.again(500, 0, 100, 1), 1200, "behind the first");
+        assert_eq!(pipes.again(5_000, 0, 100, 2), 6_200);
+    }
+
+    #[test]
+    fn what_goes_round_again_takes_the_place_of_a_packet_that_comes_in() {
+        let mut pipes = pipes(1, true);
+        let out = pipes.enter(0, 0).unwrap();
+        pipes.again(out, 0, 100, 2);
+        assert_eq!(pipes.enter(0, 0), Some(503), "the third place behind the first");
     }
 }

@@ -81,7 +81,7 @@ impl Simulation {
         engine.process(self.now, port, self.frames.get(frame), &mut self.output);
         // Before the output is kept: it takes the same slot, which is at hand.
         self.frames.free(frame);
-        self.after_engine(switch, out, engines);
+        self.after_engine(switch, port, out, engines);
     }
 
     /// A frame from the controller, packet-out header in front, has come in.
@@ -99,17 +99,25 @@ impl Simulation {
         }
     }
 
-    /// Sends what the program put out, at `out`.
+    /// Sends what the program put out for a frame from `port`, at `out`. Copies that went round
+    /// again went round together as far as they did: what goes on is one packet.
     #[inline]
-    fn after_engine(&mut self, switch: u16, out: Nanos, engines: &mut Engines<'_>) {
+    fn after_engine(&mut self, switch: u16, port: u16, out: Nanos, engines: &mut Engines<'_>) {
         let mut output = std::mem::take(&mut self.output);
         let mut again = output.again().iter().peekable();
+        let from = port;
+        let mut round = (0, out);
         for (place, (port, bytes)) in output.frames().enumerate() {
             let passes = again.next_if(|(at, _)| *at == place).map_or(0, |(_, passes)| *passes);
             let node = &mut self.switches.0[usize::from(switch)];
             let at = match passes {
                 0 => out,
-                _ => node.pipes.again(out, bytes.len(), passes),
+                _ => {
+                    let (done, at) = if passes >= round.0 { round } else { (0, out) };
+                    let at = node.pipes.again(at, from, bytes.len(), passes - done);
+                    round = (passes, at);
+                    at
+                }
             };
             if port == CPU_PORT {
                 self.controls.packet_in(&mut self.queue, switch, at, bytes);

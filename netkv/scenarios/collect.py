@@ -150,7 +150,7 @@ class Collector:
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events
         ]
-        result = RunResult(
+        return RunResult(
             id=self._run.id,
             scheme=self._run.scheme,
             params=self._run.params,

@@ -907,6 +907,56 @@ class ClientNode:
         and "violations": the first ones as `netkv.scenarios.results.Violation` has them.
         """
 
+class Session:
+    """A user of a rack that is up: operations of a program, in a thread of their own.
+
+    Operations are handed in with a token; `take` has their ends. Nothing here waits but `stop`.
+    """
+
+    def __init__(self, config: str) -> None:
+        """`config` is JSON: "bind" (the guest's address), "peer" (the switch's port), "role" as of
+        `ClientNode`, "client" (the guest's number), "deadline_s", "retry_s".
+
+        A wrong configuration raises ValueError; an address that another process has, OSError whose
+        text says that it is "in use".
+        """
+
+    def start(self) -> None:
+        """Start the thread, once."""
+
+    def stop(self) -> None:
+        """Take leave of the rack and give the address back; up to 2 s if nobody answers.
+
+        What is under way does not end any more. Nothing happens the second time.
+        """
+
+    def get(self, token: int, keys: list[bytes]) -> None:
+        """Read keys, all or nothing. RuntimeError says that the session has ended or is full."""
+
+    def put(self, token: int, key: bytes, value: bytes) -> None:
+        """Write a value. RuntimeError as for `get`."""
+
+    def delete(self, token: int, key: bytes) -> None:
+        """Delete a key. RuntimeError as for `get`."""
+
+    def fileno(self) -> int:
+        """A descriptor that can be read when there is something to `take`, or on a failure."""
+
+    def take(self) -> list[tuple[int, str, list[bytes | None] | str | None]]:
+        """What has ended since the last call: token, how, and more about it.
+
+        "values" (the values of the keys), "done", "not found" (a key to delete), "timed out" (what
+        is missing, as text), "unknown" (nobody can tell whether a write was done), "refused" (why).
+        """
+
+    def failure(self) -> str | None:
+        """Why the session has ended by itself, as a sentence; None while it has not."""
+
+    def statistics(self) -> dict[str, int]:
+        """Counts of frames: "received", "sent", "bursts" (rounds that sent any), "oversized",
+        "send_drops"; and "preserved": records that it keeps now because only the switch has them.
+        """
+
 @type_check_only
 class Traffic(TypedDict):
     """Frames that take one path through a program."""

@@ -261,6 +261,15 @@ class Caches(Protocol):
     def cached_keys(self) -> list[bytes]: ...
 
 
+@runtime_checkable
+class KnowsClients(Protocol):
+    """A control plane to which client processes say that they come and go."""
+
+    def clients_present(self) -> list[int]:
+        """The first client of each process that is there, as far as is known."""
+        ...
+
+
 class ControlPlane(ABC):
     """Hears events and says actions; a scheme is a subclass.
 

@@ -42,7 +42,7 @@ from netkv.control.places import Places
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.control.write_back import loading
 from netkv.control.write_back.admission import Admission
-from netkv.control.write_back.clients import Clients
+from netkv.control.write_back.clients import Clients, client_of
 from netkv.control.write_back.contention import Contention
 from netkv.control.write_back.entries import FarReachOptions, State
 from netkv.control.write_back.eras import Eras
@@ -187,6 +187,10 @@ class FarReach(NoCache):
     def cached_keys(self) -> list[bytes]:
         """The keys whose entries are valid, the oldest first."""
         return [entry.key for entry in self._places if entry.state is State.CACHED]
+
+    def clients_present(self) -> list[int]:
+        """The first client of each process that is there, as far as is known."""
+        return [client_of(address) for address in self._clients.present()]
 
     # -------------------------------------------------------------------------- events
 

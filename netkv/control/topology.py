@@ -161,8 +161,7 @@ class Topology:
 
     def owner(self, key: bytes) -> Host:
         """The server that owns `key` (16 bytes)."""
-        # The largest i with i * HASH_SPACE // n <= hash, without looking at every partition.
-        return self.servers[((key_hash(key) + 1) * len(self.servers) - 1) // HASH_SPACE]
+        return self.servers[owner_index(key, len(self.servers))]
 
     @property
     def has_servers(self) -> bool:
@@ -172,6 +171,12 @@ class Topology:
     def is_local(self, key: bytes) -> bool:
         """Whether the owner of `key` (16 bytes) is attached to this switch."""
         return self.local is None or self.owner(key).index in self.local
+
+
+def owner_index(key: bytes, servers: int) -> int:
+    """Which of so many servers owns `key` (16 bytes)."""
+    # The largest i with i * HASH_SPACE // n <= hash, without looking at every partition.
+    return ((key_hash(key) + 1) * servers - 1) // HASH_SPACE
 
 
 def key_hash(key: bytes) -> int:

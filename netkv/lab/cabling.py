@@ -1,9 +1,11 @@
 """Which node has which address and which switch port: the cables of a rack.
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
-clients share switch port 1, the servers of one process share port 100 + its index, and the
-coordinator, if the scheme has one, is at port 90; the switch finds the port of a server from its IP
-address (docs/wire-format.md).
+clients of the load share switch port 1, guests (programs that use the rack, `netkv.client`) have
+ports from 2 on, the servers of one process share port 100 + its index, and the coordinator, if the
+scheme has one, is at port 90; the switch finds the port of a host from its IP address
+(docs/wire-format.md). Who binds the peer's end of a guest's cable is that guest, for as long as it
+does.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from netkv.lab import ports
 from netkv.lab.spec import LabSpec, RackSpec
 
 CLIENT_PORT = 1
+FIRST_GUEST_PORT = 2
 COORDINATOR_PORT = 90
 COORDINATOR = "coordinator"
 """What its node is called."""
@@ -46,13 +49,15 @@ class Cabling:
     """The servers (indices) in each server process."""
     p4runtime: str
     """Where the switch's P4Runtime server listens."""
+    guests: tuple[Cable, ...] = ()
+    """One for each program that may use the rack."""
     coordinator: Cable | None = None
 
     @property
     def cables(self) -> tuple[Cable, ...]:
         """All of them."""
         others = () if self.coordinator is None else (self.coordinator,)
-        return (self.client, *self.servers, *others)
+        return (self.client, *self.guests, *self.servers, *others)
 
     def node_port(self, node: str) -> int:
         """The switch port that leads to a node: `client`, `servers-0`, ..., `coordinator`."""
@@ -71,17 +76,24 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec) -> Cabling:
-    """Chooses free addresses for a rack."""
+def plug(spec: RackSpec, guests: int = 0) -> Cabling:
+    """Chooses free addresses for a rack with places for so many guests."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
-    free = [f"127.0.0.1:{port}" for port in ports.free_ports(2 * processes + 5)]
-    coordinator = Cable(COORDINATOR_PORT, free.pop(), free.pop())
-    cables = [Cable(FIRST_SERVER_PORT + i, free[2 * i], free[2 * i + 1]) for i in range(processes)]
+    numbers = [
+        CLIENT_PORT,
+        *range(FIRST_GUEST_PORT, FIRST_GUEST_PORT + guests),
+        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + processes),
+        COORDINATOR_PORT,
+    ]
+    *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
+    cables = [Cable(*cable) for cable in zip(numbers, free[::2], free[1::2], strict=True)]
+    coordinator = cables.pop()
     return Cabling(
-        client=Cable(CLIENT_PORT, free[-3], free[-2]),
-        servers=tuple(cables),
+        client=cables[0],
+        guests=tuple(cables[1 : 1 + guests]),
+        servers=tuple(cables[1 + guests :]),
         partitions=partitions(spec.lab),
-        p4runtime=free[-1],
+        p4runtime=p4runtime,
         coordinator=coordinator if schemes.get(spec.scheme).coordinated else None,
     )
 
@@ -157,6 +169,21 @@ def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]
         "peer": cabling.client.switch,
         **load_config(spec, role),
     }
+
+
+def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
+    """What a program is told that takes the place of a guest (`Session`), for each place."""
+    return [
+        {
+            "bind": cable.peer,
+            "peer": cable.switch,
+            "role": role,
+            "client": number,
+            "deadline_s": spec.deadline,
+            "retry_s": spec.retry,
+        }
+        for number, cable in enumerate(cabling.guests, start=spec.lab.clients + 1)
+    ]
 
 
 def load_config(spec: RackSpec, role: str) -> dict[str, Any]:

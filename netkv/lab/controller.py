@@ -61,7 +61,7 @@ class Controller:
         `tell` hears sentences for the list of events, `on_failure` a fault that ends it.
         """
         topology = Topology.of_ports(
-            [cabling.client.port] * spec.lab.clients,
+            [*[cabling.client.port] * spec.lab.clients, *(it.port for it in cabling.guests)],
             [cabling.server_port(server) for server in range(spec.lab.servers)],
             None if cabling.coordinator is None else cabling.coordinator.port,
         )
@@ -94,6 +94,12 @@ class Controller:
         if self._life is None or not isinstance(self.control_plane, base.Caches):
             return set()
         return set(self.control_plane.cached_keys())
+
+    def clients_present(self) -> list[int]:
+        """Clients whose end the control plane waits to be told of; none while it does not run."""
+        if not self.running or not isinstance(self.control_plane, base.KnowsClients):
+            return []
+        return self.control_plane.clients_present()
 
     def statistics(self) -> dict[str, int]:
         """What the control plane counts, and `lives`: how often the switch was set up."""

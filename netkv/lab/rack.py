@@ -29,6 +29,7 @@ from netkv.lab import cabling
 from netkv.lab.cabling import COORDINATOR, Cabling
 from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
+from netkv.lab.guests import Farewells
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
@@ -79,6 +80,7 @@ class Rack:
         self._saved = self._data(CONTROLLER) / "saved"
         """What the controller has saved."""
         self._controller: Controller | None = None
+        self._farewells: Farewells | None = None
         self._set_up = False
         """Whether the switch that runs now has had a controller."""
         self._conditions = Conditions()
@@ -125,6 +127,8 @@ class Rack:
             self._saved.unlink(missing_ok=True)
             await self._start_nodes()
             await self._start_controller()
+            self._farewells = Farewells(self.guests(), self._clients_present)
+            self._farewells.start()
         except BaseException:
             await self.stop()
             raise
@@ -132,6 +136,8 @@ class Rack:
 
     async def stop(self) -> None:
         """Ends everything; nothing happens the second time."""
+        if self._farewells is not None:
+            await self._farewells.stop()
         await self._stop_controller()
         nodes = [node for node in self._nodes.values() if node.running]
         for node in nodes:
@@ -262,6 +268,14 @@ class Rack:
             coordinator=self._coordinator_counts.take(coordinator, interval),
         )
 
+    def guests(self) -> list[dict[str, Any]]:
+        """What programs are told that use the rack (`netkv.client`), one for each place."""
+        assert self._cabling is not None, "addresses are chosen when the rack is started"
+        return cabling.guest_configs(self.spec, self._cabling, self.scheme.client_role)
+
+    def _clients_present(self) -> list[int]:
+        return [] if self._controller is None else self._controller.clients_present()
+
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane believes cached."""
         return set() if self._controller is None else self._controller.cached_keys()
@@ -283,7 +297,7 @@ class Rack:
 
     async def _start_nodes(self) -> None:
         for attempt in range(1, _ADDRESS_TRIES + 1):
-            self._cabling = cabling.plug(self.spec)
+            self._cabling = cabling.plug(self.spec, self.scheme.guests(self.spec.lab))
             try:
                 # The switch first: servers and clients may send as soon as they are there.
                 await self._launch("switch")

@@ -58,6 +58,10 @@ class LabSpec(Spec):
     """Simulated only: frames that wait for a server's processor; None is what the profile says."""
     clients: Annotated[int, Field(ge=1, le=64)] = 1
     """Client identities; one load-generator process has all and checks consistency over them."""
+    guests: Annotated[int, Field(ge=0, le=16)] = 4
+    """Live only: places for programs that use the rack while it is up (`netkv.client`), each a
+    client identity and a switch port beside those of the load; as many as the scheme has room for.
+    """
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
     cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None

@@ -68,9 +68,10 @@ class Supervisor:
 
     async def _up(self) -> None:
         await self._rack.start()
+        self._lab.guests = self._rack.guests()
         if self._lab.state == "starting":
             self._lab.state = "ready"
-            self._lab.save()
+        self._lab.save()
 
     def _heard(self, event: RackEvent) -> None:
         print(f"{event.time:.3f} {event.kind} {event.node}: {event.text}", file=sys.stderr)

@@ -54,6 +54,8 @@ class Scheme:
     max_pipelines: int = 1
     """Of a switch: more than one only if the program keeps each key's state where all its packets
     meet it, and the control plane bears that a table write reaches one pipeline after the other."""
+    most_clients: int = 32_767
+    """Client identities that its parts tell apart."""
     one_switch: bool = False
     """Whether it is made for a single switch."""
     defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
@@ -70,6 +72,10 @@ class Scheme:
     def client_keeps(self) -> bool:
         """Whether clients keep records that only the switch has."""
         return self.client_role == "farreach"
+
+    def guests(self, lab: LabSpec) -> int:
+        """Places for programs (`lab.guests`) beside the load's clients."""
+        return max(0, min(lab.guests, self.most_clients - lab.clients))
 
     @property
     def program_path(self) -> Path:
@@ -256,6 +262,8 @@ _SCHEMES = {
             control_plane=_farreach,
             recovery_phases=("collect", "update servers", "re-admit"),
             max_pipelines=4,
+            # p4/farreach.p4 remembers the last requests of so many.
+            most_clients=64,
             one_switch=True,
             needs=_farreach_needs,
         ),

@@ -157,8 +157,8 @@ async def test_busy_port_makes_the_rack_choose_others(
     held: list[socket.socket] = []
     plug = cabling.plug
 
-    def plug_with_a_thief(wanted: RackSpec) -> Cabling:
-        chosen = plug(wanted)
+    def plug_with_a_thief(wanted: RackSpec, guests: int) -> Cabling:
+        chosen = plug(wanted, guests)
         if not plugged:
             host, _, port = chosen.servers[1].peer.rpartition(":")
             held.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))

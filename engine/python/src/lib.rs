@@ -12,6 +12,7 @@ mod json;
 mod loads;
 mod nodes;
 mod objects;
+mod session;
 mod sim;
 mod store;
 mod switch;
@@ -37,6 +38,8 @@ mod _engine {
     use crate::loads::{DatagramLoad, EchoNode, StreamLoad, filled_switch};
     #[pymodule_export]
     use crate::nodes::{ClientNode, CoordinatorNode, ServerNode, SwitchNode};
+    #[pymodule_export]
+    use crate::session::Session;
     #[pymodule_export]
     use crate::sim::Simulation;
     #[pymodule_export]

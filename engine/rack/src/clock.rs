@@ -22,7 +22,7 @@ pub fn first_request() -> u32 {
     netkv_roles::first_request(unix_nanos())
 }
 
-fn unix_nanos() -> u128 {
+pub(crate) fn unix_nanos() -> u128 {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos()
 }
 

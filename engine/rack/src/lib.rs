@@ -25,6 +25,7 @@ mod sample;
 mod saturation;
 pub mod sequenced;
 pub mod server;
+pub mod session;
 pub mod shim;
 pub mod sim;
 pub mod store;

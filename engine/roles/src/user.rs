@@ -1,40 +1,41 @@
-//! Operations that somebody asks for by name, beside the load.
+//! Operations that people and programs hand to a client, beside those of a load: what they ask and
+//! how it ends.
 
-/// What a user asks for, with keys as users write them.
+/// What a user asks. Keys and values are the user's; a client says which it takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UserOp<'a> {
     /// The values of these keys, all or none.
     Get(&'a [&'a [u8]]),
-    /// Gives the key this value.
+    /// Write a value (the second) to a key.
     Put(&'a [u8], &'a [u8]),
-    /// Takes the key's value away.
+    /// Delete a key.
     Delete(&'a [u8]),
 }
 
-/// How a user's operation ended.
+/// How an operation ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
-    /// A value for each key that was asked for, in that order; none where there is none.
+    /// The values of all keys, in their order; `None` for keys that have none.
     Values(Vec<Option<Vec<u8>>>),
-    /// It is done.
+    /// The write is done.
     Done,
-    /// There was nothing under the key.
+    /// The key to be deleted was not there. Not every scheme says so.
     NotFound,
-    /// No answer came before the deadline. A write may or may not have been done.
+    /// The deadline has come first. A write may still take effect.
     TimedOut {
-        /// Who has not answered, in words.
+        /// What was not answered, for people. Keys that are no text are hexadecimal: 0x2a.
         missing: String,
     },
-    /// Nobody can tell whether the write was done.
+    /// A write of which nobody can tell whether it was done.
     Unknown,
-    /// It was not done, and why.
+    /// It will not be done; why, as half a sentence.
     Refused(String),
 }
 
-/// The end of a user's operation.
+/// The end of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Completion {
-    /// What the user calls the operation.
+    /// What it was handed in with.
     pub token: u64,
     /// How it ended.
     pub outcome: Outcome,

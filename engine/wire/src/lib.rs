@@ -6,6 +6,8 @@
 //! 16 bytes. All fields are big-endian. This crate is the only place where opcodes, layouts and addresses are written
 //! down in Rust; the P4 headers are tested against it byte by byte (`docs/wire-format.md`).
 //!
+//! Multigets have frames of their own, in [`multiget`].
+//!
 //! Nothing here allocates, except for the growth of the buffer that a frame is appended to.
 
 #![forbid(unsafe_code)]

@@ -95,5 +95,10 @@ class Clients:
         yield from self.answer()
 
 
+def client_of(address: int) -> int:
+    """The number of the client at this address."""
+    return address & _INDEX
+
+
 def _is_client(address: int) -> bool:
     return address & ~_INDEX == client_ip(1) & ~_INDEX

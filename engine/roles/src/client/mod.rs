@@ -20,6 +20,7 @@
 //! Where it lives: `crate::load` has rules 2 and 4 and when operations start, `requests` rules 1 and
 //! 3, `write_back` rule 5 (`preserved` what is kept, `parts` and `frozen` the lists of the controller
 //! and for it, `control` what the two say to each other), `reads` and `verify` rule 6.
+//! Operations that users hand in beside the load are in `users`.
 
 mod config;
 mod control;
@@ -28,6 +29,7 @@ mod parts;
 mod preserved;
 mod reads;
 mod requests;
+mod users;
 mod verify;
 mod write_back;
 
@@ -42,6 +44,7 @@ use crate::{Actions, ClientStats, Nanos};
 pub use config::{ClientConfig, ClientRole};
 pub use preserved::Preserved;
 use requests::Request;
+use users::Users;
 use write_back::WriteBack;
 
 /// Many clients in one state machine. See the head comment for its rules.
@@ -60,6 +63,7 @@ pub struct Client {
     write_back: Option<Box<WriteBack>>,
     judge: Judge,
     verification: Option<Verification>,
+    users: Users,
     stats: ClientStats,
     value: Vec<u8>,
     pub(crate) mutated: Mutated,
@@ -90,6 +94,7 @@ impl Client {
             write_back,
             judge: Judge::new(&config),
             verification: None,
+            users: Users::default(),
             stats: ClientStats::default(),
             value: Vec::new(),
             mutated: Mutated::default(),
@@ -134,6 +139,7 @@ impl Client {
     pub fn deadline(&self) -> Option<Nanos> {
         let process = self.write_back.as_ref().map_or(Nanos::MAX, |it| it.process.due());
         let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due()).min(process);
+        let due = due.min(self.users.due());
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -175,7 +181,7 @@ impl Client {
         for slot in 0..self.requests.len() {
             if let Some(request) = self.requests[slot].take() {
                 self.give_up(slot as u32, &request);
-                self.stats.counts.lost += u64::from(!request.verifies);
+                self.stats.counts.lost += u64::from(request.is_load());
             }
         }
         if let Some(write_back) = &mut self.write_back {
@@ -210,8 +216,9 @@ impl Client {
         self.judge.violations()
     }
 
-    /// Starts as many operations as may run now.
+    /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_asked(now, out);
         if self.load.phase == Phase::Verifying {
             self.verify_more(now, out);
         }

@@ -5,6 +5,7 @@ use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Status, client_ip};
 use netkv_workload::{OpKind, Operation};
 
 use super::Client;
+use super::users::Asked;
 use super::write_back::{Take, first_stamp};
 use crate::load::Phase;
 use crate::mutation::Mutation;
@@ -18,6 +19,8 @@ pub(super) struct Request {
     pub(super) exists: bool,
     /// Whether it is a read of the final verification.
     pub(super) verifies: bool,
+    /// What it is for a user, if it is a user's.
+    pub(super) asked: Option<Box<Asked>>,
     pub(super) intended: Nanos,
     deadline: Nanos,
     /// What the current frame asks: a read-modify-write first reads, then writes.
@@ -48,6 +51,7 @@ impl Request {
             operation,
             exists,
             verifies: false,
+            asked: None,
             intended,
             deadline,
             op,
@@ -67,6 +71,16 @@ impl Request {
     pub(super) fn verifying(mut self) -> Self {
         self.verifies = true;
         self
+    }
+
+    pub(super) fn asked_by(mut self, asked: Box<Asked>) -> Self {
+        self.asked = Some(asked);
+        self
+    }
+
+    /// Whether it is an operation of the load.
+    pub(super) fn is_load(&self) -> bool {
+        !self.verifies && self.asked.is_none()
     }
 }
 
@@ -136,6 +150,11 @@ impl Client {
         frame: &FrameView<'_>,
         out: &mut Actions,
     ) {
+        if let Some(asked) = &request.asked {
+            self.release(slot);
+            self.on_answer(&request, asked, frame);
+            return;
+        }
         let mut refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
         if request.op == Op::Get {
             self.on_read(now, &mut request, frame, refused);
@@ -196,6 +215,7 @@ impl Client {
         request.life = self.write_back.as_ref().map_or(0, |it| it.process.life());
         let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
         match request.op {
+            _ if request.asked.is_some() => {}
             Op::Get => request.ticket = self.judge.begin_read(now, key),
             Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
             _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
@@ -222,7 +242,9 @@ impl Client {
         );
         let stamp = self.write_back.as_ref().map(|_| first_stamp(request.life));
         let message = Message { stamp, ..message };
-        if request.op == Op::Put {
+        if let Some(asked) = &request.asked {
+            out.send(&message.with_value(&asked.value));
+        } else if request.op == Op::Put {
             self.value.resize(request.operation.size, 0);
             fill_value(&key, request.id(), &mut self.value);
             out.send(&message.with_value(&self.value));
@@ -252,13 +274,17 @@ impl Client {
             return;
         }
         self.give_up(slot, &request);
-        self.stats.counts.lost += u64::from(!request.verifies);
+        self.stats.counts.lost += u64::from(request.is_load());
     }
 
     /// Ends a request of which nobody knows what it has done.
     pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
         self.end_number(request);
         self.release(slot);
+        if let Some(asked) = &request.asked {
+            self.users.give_up(asked);
+            return;
+        }
         let (key, id) = (&request.operation.key, request.id());
         match (request.ticket, request.op) {
             (Some(ticket), _) => self.judge.give_up_read(key, ticket),

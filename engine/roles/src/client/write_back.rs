@@ -101,7 +101,10 @@ impl Client {
             return;
         }
         let (key, id) = (&request.operation.key, request.id());
-        let fill = |value: &mut [u8]| fill_value(key, id, value);
+        let fill = |value: &mut [u8]| match &request.asked {
+            Some(asked) => value.copy_from_slice(&asked.value),
+            None => fill_value(key, id, value),
+        };
         write_back.records.keep(key, stamp.sequence, length, fill, self.mutated);
         self.count_kept();
     }

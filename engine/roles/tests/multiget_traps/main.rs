@@ -292,10 +292,10 @@ fn the_documentation_has_every_trap_with_its_mutants() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
     let text = std::fs::read_to_string(file).unwrap();
     for trap in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md: no row for {}", trap.name));
-        for (mutation, ..) in trap.mutants {
-            assert!(row.contains(&format!("`{mutation:?}`")), "{}: {mutation:?}", trap.name);
-        }
+        let mut rows =
+            text.lines().filter(|line| line.starts_with(&format!("| `{}` |", trap.name)));
+        let has_all =
+            |row: &str| trap.mutants.iter().all(|(it, ..)| row.contains(&format!("`{it:?}`")));
+        assert!(rows.any(has_all), "docs/testing.md: no row for {}", trap.name);
     }
 }

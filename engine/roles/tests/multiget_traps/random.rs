@@ -1,5 +1,6 @@
 //! Random histories in virtual time: a load of multigets and writes over a bad network, with slow
-//! stores and restarts. Whatever happens, no read may be wrong and no acknowledged write be lost.
+//! stores and restarts. Whatever happens, no read may be wrong and no acknowledged write be lost. Set
+//! `NETKV_SEEDS` for more seeds.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -67,7 +68,9 @@ impl World {
     fn new(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Self {
         let mut random = Random::new(seed, 5);
         let key_size = [4, 7, 16, 40, 64][random.below(5) as usize];
-        let layout = Layout::one_rack(1 + random.below(6) as u16, key_size);
+        let servers = 1 + random.below(6) as u16;
+        let per_rack = 1 + random.below(servers.into()) as u16;
+        let layout = Layout { servers, per_rack, fields: per_rack as u8, key_size };
         let load = netkv_roles::ClientConfig {
             first_request: u32::MAX - random.below(2000) as u32,
             retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND },
@@ -98,7 +101,10 @@ impl World {
             servers: Vec::new(),
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
             lives: vec![0; servers.len()],
-            splitter: Splitter { fields: layout.fields },
+            splitter: Splitter {
+                fields: layout.fields,
+                racks: layout.servers.div_ceil(per_rack) as u8,
+            },
             random,
             loss: 0.05,
             restarts: true,
@@ -261,11 +267,15 @@ fn play(seed: u64, architecture: Architecture, mutation: Option<Mutation>) -> Pl
 const ARCHITECTURES: [Architecture; 3] =
     [Architecture::NetMc, Architecture::CliMc, Architecture::CoordiMc];
 
+fn seeds() -> u64 {
+    std::env::var("NETKV_SEEDS").ok().and_then(|text| text.parse().ok()).unwrap_or(12)
+}
+
 #[test]
 fn no_history_over_a_bad_network_has_a_wrong_read_or_loses_a_write() {
     for architecture in ARCHITECTURES {
         let mut sum = ClientCounts::default();
-        for seed in 0..12 {
+        for seed in 0..seeds() {
             let Played { counts, report, wrong, judged } = play(seed, architecture, None);
             let what = format!("{architecture:?}, seed {seed}: {counts:?} {report:?}");
             assert_eq!((wrong, report.acked_writes_lost, report.unread), (0, 0, 0), "{what}");

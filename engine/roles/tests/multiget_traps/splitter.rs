@@ -7,7 +7,6 @@
 use netkv_wire::multiget::COORDINATOR_IP;
 use netkv_wire::{Ip, KV_OFFSET, client_of_ip, mac_of, server_ip};
 
-const RACK: u8 = 1;
 const IP: usize = 14;
 
 /// Where frames go.
@@ -18,9 +17,10 @@ pub enum Host {
     Coordinator,
 }
 
-/// A switch with so many SRV fields.
+/// The switches of all racks in one: each with so many SRV fields, and ids from 1.
 pub struct Splitter {
     pub fields: u8,
+    pub racks: u8,
 }
 
 impl Splitter {
@@ -28,7 +28,7 @@ impl Splitter {
     pub fn process(&self, frame: &[u8]) -> Vec<(Host, Vec<u8>)> {
         let header = &frame[KV_OFFSET..];
         let rack = header[11 + usize::from(self.fields)];
-        let mine = header[0] & 0x80 == 0 && header[10] == 0 && rack == RACK;
+        let mine = header[0] & 0x80 == 0 && header[10] == 0 && (1..=self.racks).contains(&rack);
         if !mine {
             return host_of(&frame[IP + 16..IP + 20])
                 .map(|to| (to, frame.to_vec()))

@@ -45,7 +45,7 @@ impl Switch {
     /// The switch of a rack of so many servers, which are as many as the header's SRV fields.
     pub fn new(kind: Kind, architecture: Architecture, servers: u8) -> Self {
         match kind {
-            Kind::Paper => Self::Paper(Splitter { fields: servers }),
+            Kind::Paper => Self::Paper(Splitter { fields: servers, racks: 1 }),
             Kind::Program(executor) => {
                 Self::Program(Box::new(Running::new(executor, architecture, servers)))
             }
@@ -136,7 +136,8 @@ impl Running {
 
 /// The program that ships, compiled once for each number of SRV fields.
 fn program(splits: bool, servers: u8) -> Arc<Program> {
-    static COMPILED: OnceLock<Mutex<BTreeMap<(bool, u8), Arc<Program>>>> = OnceLock::new();
+    type Programs = BTreeMap<(bool, u8), Arc<Program>>;
+    static COMPILED: OnceLock<Mutex<Programs>> = OnceLock::new();
     let servers = if splits { servers } else { 0 };
     let mut compiled = COMPILED.get_or_init(Mutex::default).lock().unwrap();
     let compile = || {

@@ -97,13 +97,14 @@ impl<'a> View<'a> {
 
     fn with_keys(mut self) -> Result<Self, Malformed> {
         let mut rest = self.list;
-        let one = self.header.op != Op::Mget;
-        while !rest.is_empty() && !(one && self.keys == 1) {
+        let several = self.header.op == Op::Mget;
+        let most = if several { MAX_KEYS } else { 1 };
+        while !rest.is_empty() && usize::from(self.keys) < most {
             (_, rest) = take_key(rest).ok_or(Malformed::Keys)?;
             self.keys += 1;
-            if usize::from(self.keys) > MAX_KEYS {
-                return Err(Malformed::Keys);
-            }
+        }
+        if several && !rest.is_empty() {
+            return Err(Malformed::Keys);
         }
         self.list = &self.list[..self.list.len() - rest.len()];
         if self.header.op == Op::Put {

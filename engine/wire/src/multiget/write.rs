@@ -113,7 +113,7 @@ impl ReplyWriter {
     }
 
     /// Ends the reply; the frame is whole.
-    pub fn finish(self, out: &mut Vec<u8>) {
+    pub fn finish(self, out: &mut [u8]) {
         if self.entries > 0 {
             out[self.start + KV_OFFSET + 6] = self.entries;
         }

@@ -21,7 +21,8 @@
 //! 6. Latency counts from the moment at which the operation was to start.
 //! 7. Every operation of the load is recorded, and of every multiget each key is judged as a read
 //!    by the [`Checker`](netkv_checker::Checker); a final verification reads every written key back.
-//!    What users ask for beside the load is not judged: their values are their own.
+//!    What users ask for beside the load is not judged: their values are their own. Their frames are
+//!    counted, their operations and latency are not.
 //!
 //! Where it lives: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
 //! `crate::load` rules 5 to 7; `users` the operations of users.
@@ -41,10 +42,11 @@ use crate::load::{Judge, Load, Phase, Senders, Verification};
 use crate::mutation::Mutated;
 use crate::slots::Slots;
 use crate::timers::Timers;
-use crate::{Actions, ClientStats, Completion, Nanos, Preserved};
+use crate::{Actions, ClientStats, Nanos, Preserved};
 pub use config::ClientConfig;
 use config::MOST_REQUESTS;
 use operation::Operation;
+use users::Users;
 
 /// Many clients in one state machine. See the head comment for its rules.
 #[derive(Debug)]
@@ -52,8 +54,8 @@ pub struct Client {
     config: ClientConfig,
     workload: Workload,
     load: Load,
-    operations: Slots<Box<Operation>>,
-    spare: Vec<Box<Operation>>,
+    operations: Slots<Operation>,
+    spare: Vec<Operation>,
     /// The operation of a request, and which of its requests it is.
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
@@ -62,7 +64,7 @@ pub struct Client {
     verification: Option<Verification>,
     stats: ClientStats,
     last_missing: Vec<u16>,
-    completions: Vec<Completion>,
+    users: Users,
     /// Buffers that are used again and again.
     ids: Vec<u64>,
     value: Vec<u8>,
@@ -96,7 +98,7 @@ impl Client {
             verification: None,
             stats: ClientStats::default(),
             last_missing: Vec::new(),
-            completions: Vec::new(),
+            users: Users::default(),
             ids: Vec::new(),
             value: Vec::new(),
             mutated: Mutated::default(),
@@ -138,7 +140,8 @@ impl Client {
 
     /// When to call [`Client::poll`], if nothing happens before.
     pub fn deadline(&self) -> Option<Nanos> {
-        let due = self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due());
+        let due =
+            self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due()).min(self.users.due());
         (due != Nanos::MAX).then_some(due)
     }
 
@@ -209,8 +212,9 @@ impl Client {
         &self.last_missing
     }
 
-    /// Starts as many operations as may run now.
+    /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_asked(now, out);
         if self.load.phase == Phase::Verifying {
             self.verify_more(now, out);
         }
@@ -226,7 +230,7 @@ impl Client {
     }
 
     /// The next operation of the load.
-    fn draw(&mut self, intended: Nanos) -> Box<Operation> {
+    fn draw(&mut self, intended: Nanos) -> Operation {
         let mut operation = self.take_spare();
         let mut ids = std::mem::take(&mut self.ids);
         let drawn = self.workload.draw_keys(&mut ids);
@@ -241,7 +245,7 @@ impl Client {
         operation
     }
 
-    fn take_spare(&mut self) -> Box<Operation> {
-        self.spare.pop().unwrap_or_else(|| Box::new(Operation::new()))
+    fn take_spare(&mut self) -> Operation {
+        self.spare.pop().unwrap_or_else(Operation::new)
     }
 }

@@ -79,10 +79,11 @@ impl Client {
                 continue;
             }
             let (reader, verifies) = (operation.id(), operation.verifies);
+            let load = operation.token.is_none();
             let asked = &mut operation.keys[part.from + place];
             let value = entry.found.then_some(entry.value);
-            self.stats.counts.not_found += u64::from(value.is_none() && !verifies);
-            if operation.token.is_some() {
+            self.stats.counts.not_found += u64::from(value.is_none() && !verifies && load);
+            if !load {
                 asked.value = value.map(|value| {
                     let start = operation.values.len();
                     operation.values.extend_from_slice(value);
@@ -120,7 +121,7 @@ impl Client {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let counts = &mut self.stats.counts;
         let (reads, load) = (operation.op.reads(), operation.token.is_none());
-        if !operation.verifies {
+        if !operation.verifies && load {
             counts.reads += u64::from(reads);
             counts.writes += u64::from(!reads);
             counts.keys_read += if reads { operation.places.len() as u64 } else { 0 };
@@ -135,6 +136,7 @@ impl Client {
         let Some(operation) = self.end(slot) else { return };
         match (operation.verifies, self.verification.as_mut()) {
             (true, Some(verification)) => verification.ended(true),
+            _ if operation.token.is_some() => {}
             _ => self.note_end(now, &operation),
         }
         self.tell_done(&operation);
@@ -159,15 +161,16 @@ impl Client {
     fn on_refused(&mut self, now: Nanos, slot: u32, answer: Answer) {
         let Some(operation) = self.end(slot) else { return };
         self.forget(&operation);
-        let counts = &mut self.stats.counts;
-        counts.errors += 1;
-        if !operation.verifies {
-            counts.reads += u64::from(operation.op.reads());
-            counts.writes += u64::from(!operation.op.reads());
-        }
+        let reads = operation.op.reads();
+        self.stats.counts.errors += u64::from(operation.token.is_none());
         match (operation.verifies, self.verification.as_mut()) {
             (true, Some(verification)) => verification.ended(false),
-            _ => self.note_end(now, &operation),
+            _ if operation.token.is_some() => {}
+            _ => {
+                self.stats.counts.reads += u64::from(reads);
+                self.stats.counts.writes += u64::from(!reads);
+                self.note_end(now, &operation);
+            }
         }
         self.tell_refused(&operation, answer);
         self.recycle(operation);

@@ -25,7 +25,7 @@ impl Client {
     pub(super) fn start_operation(
         &mut self,
         now: Nanos,
-        mut operation: Box<Operation>,
+        mut operation: Operation,
         out: &mut Actions,
     ) {
         operation.divide(self.config.architecture, &self.config.layout);
@@ -116,14 +116,15 @@ impl Client {
     /// Ends an operation of which nobody knows what it has done.
     pub(super) fn give_up(&mut self, slot: u32) {
         let Some(operation) = self.end(slot) else { return };
-        let servers = self.config.layout.servers;
-        operation.missing_servers(servers, &mut self.last_missing);
-        self.stats.counts.missing_groups += self.last_missing.len() as u64;
-        self.stats.counts.lost += u64::from(!operation.verifies);
         self.forget(&operation);
+        self.name_missing(&operation);
         match (operation.verifies, self.verification.as_mut()) {
             (true, Some(verification)) => verification.ended(false),
-            _ => self.tell_timeout(&operation),
+            _ if operation.token.is_some() => {}
+            _ => {
+                self.stats.counts.lost += 1;
+                self.stats.counts.missing_groups += self.last_missing.len() as u64;
+            }
         }
         self.recycle(operation);
     }
@@ -141,7 +142,7 @@ impl Client {
     }
 
     /// Takes an operation out that is over, with its numbers.
-    pub(super) fn end(&mut self, slot: u32) -> Option<Box<Operation>> {
+    pub(super) fn end(&mut self, slot: u32) -> Option<Operation> {
         let operation = self.operations.take(slot)?;
         self.end_numbers(&operation);
         // An insert is over, so read-latest may go on to it.
@@ -158,7 +159,7 @@ impl Client {
         }
     }
 
-    pub(super) fn recycle(&mut self, operation: Box<Operation>) {
+    pub(super) fn recycle(&mut self, operation: Operation) {
         if self.spare.len() < 1024 {
             self.spare.push(operation);
         }

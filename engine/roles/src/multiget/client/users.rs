@@ -1,4 +1,9 @@
-//! Operations of users, beside the load or without one.
+//! Operations of users, beside the load or without one, with the same requests and retries.
+//!
+//! One that no client identity has room for waits for it, in the order of [`Client::submit`], from
+//! which its deadline counts.
+
+use std::collections::VecDeque;
 
 use netkv_wire::MAX_VALUE;
 use netkv_wire::multiget::{Answer, MAX_KEY, MIN_KEY};
@@ -8,6 +13,21 @@ use super::Client;
 use super::operation::Operation;
 use crate::mutation::Mutation;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp};
+
+/// What users have asked for.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    /// Operations that wait for room, with all keys and no requests.
+    waiting: VecDeque<Operation>,
+    ended: Vec<Completion>,
+}
+
+impl Users {
+    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    pub(super) fn due(&self) -> Nanos {
+        self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
+    }
+}
 
 impl Client {
     /// Starts an operation of a user, whatever the load does. It ends by its deadline, with a
@@ -28,27 +48,34 @@ impl Client {
             UserOp::Put(key, value) => (OpKind::Update, &[*key], value),
             UserOp::Delete(key) => (OpKind::Delete, &[*key], &[]),
         };
-        if keys.is_empty() || keys.len() > MAX_MULTIGET {
+        if keys.is_empty() {
+            self.users.ended.push(Completion { token, outcome: Outcome::Values(Vec::new()) });
+            return Ok(());
+        }
+        if keys.len() > MAX_MULTIGET {
             return Err(format!(
-                "a multiget asks for 1 to {MAX_MULTIGET} keys, not for {}",
+                "A multiget asks for up to {MAX_MULTIGET} keys, not for {}.",
                 keys.len()
             ));
         }
         if value.len() > MAX_VALUE {
             return Err(format!(
-                "a value has at most {MAX_VALUE} bytes, and this one has {}",
+                "A value of {} bytes is too long; it may have up to {MAX_VALUE}.",
                 value.len()
             ));
         }
-        if !self.senders.has_room() {
-            return Err("too many operations are under way; wait for some to end".to_owned());
+        if self.users.waiting.len() >= self.config.load.max_waiting {
+            return Err(format!(
+                "Too many operations are under way: {} wait to be sent already.",
+                self.users.waiting.len()
+            ));
         }
         let mut operation = self.take_spare();
         operation.begin(kind, now, now + self.config.load.deadline);
         for key in keys {
             let Some(name) = WireKey::new(key) else {
                 return Err(format!(
-                    "a key has {MIN_KEY} to {MAX_KEY} bytes, and \"{}\" has {}",
+                    "A key has {MIN_KEY} to {MAX_KEY} bytes, and \"{}\" has {}.",
                     key.escape_ascii(),
                     key.len()
                 ));
@@ -60,13 +87,33 @@ impl Client {
         if kind == OpKind::Read {
             self.choose_read(&mut operation);
         }
-        self.start_operation(now, operation, out);
+        self.users.waiting.push_back(operation);
+        self.start_asked(now, out);
         Ok(())
+    }
+
+    /// Starts what waits, as far as there is room, and gives up what has waited too long.
+    pub(super) fn start_asked(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some(first) = self.users.waiting.front() {
+            let over = first.deadline <= now;
+            let most = self.config.load.max_outstanding;
+            if !over && (self.operations.len() >= most || !self.senders.has_room()) {
+                return;
+            }
+            let Some(mut operation) = self.users.waiting.pop_front() else { return };
+            if over {
+                operation.divide(self.config.architecture, &self.config.layout);
+                self.name_missing(&operation);
+                self.recycle(operation);
+            } else {
+                self.start_operation(now, operation, out);
+            }
+        }
     }
 
     /// Moves the users' operations that have ended to the end of `into`.
     pub fn completions(&mut self, into: &mut Vec<Completion>) {
-        into.append(&mut self.completions);
+        into.append(&mut self.users.ended);
     }
 
     pub(super) fn tell_done(&mut self, operation: &Operation) {
@@ -91,7 +138,9 @@ impl Client {
         operation.places.iter().map(value).collect()
     }
 
-    pub(super) fn tell_timeout(&mut self, operation: &Operation) {
+    /// Tells which servers have not answered, of an operation that is given up.
+    pub(super) fn name_missing(&mut self, operation: &Operation) {
+        operation.missing_servers(self.config.layout.servers, &mut self.last_missing);
         let servers: Vec<String> = self.last_missing.iter().map(u16::to_string).collect();
         let missing = match servers.as_slice() {
             [one] => format!("server {one} has not answered"),
@@ -110,7 +159,7 @@ impl Client {
 
     fn tell(&mut self, operation: &Operation, outcome: Outcome) {
         if let Some(token) = operation.token {
-            self.completions.push(Completion { token, outcome });
+            self.users.ended.push(Completion { token, outcome });
         }
     }
 }

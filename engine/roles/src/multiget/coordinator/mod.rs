@@ -40,8 +40,8 @@ use task::Task;
 #[derive(Debug)]
 pub struct Coordinator {
     config: CoordinatorConfig,
-    tasks: Slots<Box<Task>>,
-    spare: Vec<Box<Task>>,
+    tasks: Slots<Task>,
+    spare: Vec<Task>,
     /// The task of a client's request.
     by_request: FxHashMap<(u16, u32), u32>,
     /// The task of a request of its own, and which part of the task it asks for.
@@ -273,7 +273,7 @@ impl Coordinator {
     }
 
     /// Takes a task out that is over.
-    fn end(&mut self, slot: u32) -> Option<Box<Task>> {
+    fn end(&mut self, slot: u32) -> Option<Task> {
         let task = self.tasks.take(slot)?;
         for part in &task.parts {
             self.by_number.remove(&part.number);
@@ -282,7 +282,7 @@ impl Coordinator {
         Some(task)
     }
 
-    fn recycle(&mut self, task: Box<Task>) {
+    fn recycle(&mut self, task: Task) {
         if self.spare.len() < 1024 {
             self.spare.push(task);
         }

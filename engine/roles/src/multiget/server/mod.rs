@@ -59,7 +59,7 @@ pub struct Server {
     config: ServerConfig,
     windows: FxHashMap<u16, Window<Answer>>,
     /// Writes that wait, of the keys of which one is under way.
-    waiting: FxHashMap<Key, VecDeque<Box<Write>>>,
+    waiting: FxHashMap<Key, VecDeque<Write>>,
     reads: Slots<Reading>,
     /// Keys of reads that the store has not answered.
     reading: usize,
@@ -179,7 +179,7 @@ impl Server {
         }
         match self.calls.take(call) {
             Some(Call::Read(read, at)) => self.on_key_read(read, at, result, out),
-            Some(Call::Write(write)) => self.on_written(now, write, result, out),
+            Some(Call::Write(write)) => self.on_written(now, *write, result, out),
             None => self.stats.unexpected += 1,
         }
     }

@@ -78,7 +78,7 @@ impl Server {
             return;
         }
         self.note(origin, Seen::UnderWay);
-        let write = Box::new(Write { asker, origin, key, name, value: view.value().to_vec() });
+        let write = Write { asker, origin, key, name, value: view.value().to_vec() };
         match self.waiting.get_mut(&key) {
             Some(waiting) if !self.mutated.by(Mutation::OvertakeWrites) => waiting.push_back(write),
             _ => self.store(now, write, out),
@@ -99,7 +99,7 @@ impl Server {
     }
 
     /// Hands a write to the store; others of its key wait from now on.
-    fn store(&mut self, now: Nanos, write: Box<Write>, out: &mut Actions) {
+    fn store(&mut self, now: Nanos, write: Write, out: &mut Actions) {
         self.waiting.entry(write.key).or_default();
         let op = if write.asker.header.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
         if self.mutated.by(Mutation::AnswerBeforeStored) {
@@ -107,7 +107,7 @@ impl Server {
         }
         let OnBehalf { client: sender, request } = write.origin;
         let origin = Some(Origin { sender, request, second: self.config.second(now) });
-        let id = self.calls.add(Call::Write(write));
+        let id = self.calls.add(Call::Write(Box::new(write)));
         let Some(Call::Write(write)) = self.calls.get(id) else { return };
         let (name, value) = (write.name.as_bytes(), &write.value);
         out.call(&StoreCall { op, name, value, origin, ..StoreCall::get(id, write.key) });
@@ -117,7 +117,7 @@ impl Server {
     pub(super) fn on_written(
         &mut self,
         now: Nanos,
-        write: Box<Write>,
+        write: Write,
         result: StoreResult<'_>,
         out: &mut Actions,
     ) {

@@ -1,0 +1,239 @@
+//! Operations of users, in the same table, with the same retries and windows as those of a load.
+//!
+//! Rules
+//! -----
+//! 1. An operation that was taken ends exactly once, by its deadline at the latest, which counts
+//!    from [`Client::submit`].
+//! 2. It asks a request for each key. Those that no client identity has room for wait in their
+//!    order; when too many wait, no more operations are taken.
+//! 3. A read of several keys is all or nothing: it ends with the last answer, with the first refusal,
+//!    or at the deadline, with all keys that are missing by then.
+//! 4. Values are not of the kind that tells its writer, so nothing of it is judged. Frames are
+//!    counted, operations and latency are not: they are not the load's.
+//! 5. What a write-back cache wants preserved is preserved, as for the load.
+
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+
+use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Status};
+use netkv_workload::{OpKind, Operation};
+use rustc_hash::FxHashMap;
+
+use super::Client;
+use super::requests::Request;
+use crate::{Actions, Completion, Nanos, Outcome, UserOp, is_reserved};
+
+/// Keys that are named when they are missing; of more only the number is told.
+const NAMED: usize = 8;
+
+/// What a request of a user has beside that of a load.
+#[derive(Debug)]
+pub(super) struct Asked {
+    group: u64,
+    /// Which of the keys of its operation it is about.
+    place: usize,
+    /// The value to write.
+    pub(super) value: Vec<u8>,
+}
+
+/// A request that waits for a client identity with room.
+#[derive(Debug)]
+struct Waiting {
+    asked: Box<Asked>,
+    operation: Operation,
+    deadline: Nanos,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+struct Group {
+    token: u64,
+    /// Its keys and what was answered about them.
+    answers: Vec<(Key, Option<Answer>)>,
+    left: usize,
+}
+
+/// The value of a key, if it has one.
+type Answer = Option<Vec<u8>>;
+
+impl Group {
+    /// The keys that were not answered, for people.
+    fn missing(&self) -> String {
+        let open = self.answers.iter().filter(|(_, answer)| answer.is_none());
+        let mut text = String::new();
+        for (key, _) in open.take(NAMED) {
+            text.push_str(if text.is_empty() { "0x" } else { ", 0x" });
+            for byte in key {
+                let _ = write!(text, "{byte:02x}");
+            }
+        }
+        if self.left > NAMED {
+            let _ = write!(text, " and {} more", self.left - NAMED);
+        }
+        text
+    }
+}
+
+/// All operations of users.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    waiting: VecDeque<Waiting>,
+    groups: FxHashMap<u64, Group>,
+    next: u64,
+    ended: Vec<Completion>,
+}
+
+impl Users {
+    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    pub(super) fn due(&self) -> Nanos {
+        self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
+    }
+
+    /// The request will not be answered any more.
+    pub(super) fn give_up(&mut self, asked: &Asked) {
+        if let Some(group) = self.groups.remove(&asked.group) {
+            let outcome = Outcome::TimedOut { missing: group.missing() };
+            self.ended.push(Completion { token: group.token, outcome });
+        }
+    }
+
+    fn end(&mut self, asked: &Asked, outcome: Outcome) {
+        if let Some(group) = self.groups.remove(&asked.group) {
+            self.ended.push(Completion { token: group.token, outcome });
+        }
+    }
+
+    /// A key of a read was answered. The others of its operation may have ended it before.
+    fn answered(&mut self, asked: &Asked, value: Answer) {
+        let Some(group) = self.groups.get_mut(&asked.group) else { return };
+        group.answers[asked.place].1 = Some(value);
+        group.left -= 1;
+        if group.left == 0 {
+            let answers = std::mem::take(&mut group.answers).into_iter();
+            let values = answers.map(|(_, answer)| answer.flatten()).collect();
+            self.end(asked, Outcome::Values(values));
+        }
+    }
+}
+
+impl Client {
+    /// Takes an operation of a user; [`Client::completions`] has its end, under `token`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a key or value that this client cannot take, or if too many wait.
+    pub fn submit(
+        &mut self,
+        now: Nanos,
+        token: u64,
+        op: &UserOp<'_>,
+        out: &mut Actions,
+    ) -> Result<(), String> {
+        let (kind, keys, value) = match *op {
+            UserOp::Get(keys) => (OpKind::Read, keys, &[][..]),
+            UserOp::Put(ref key, value) => (OpKind::Update, std::slice::from_ref(key), value),
+            UserOp::Delete(ref key) => (OpKind::Delete, std::slice::from_ref(key), &[][..]),
+        };
+        let mut answers = Vec::with_capacity(keys.len());
+        for key in keys {
+            answers.push((checked(key)?, None));
+        }
+        if value.len() > MAX_VALUE {
+            return Err(format!(
+                "A value of {} bytes is too long; it may have up to {MAX_VALUE}.",
+                value.len()
+            ));
+        }
+        if self.users.waiting.len() + keys.len() > self.config.max_waiting {
+            return Err(format!(
+                "Too many requests are under way: {} wait to be sent already.",
+                self.users.waiting.len()
+            ));
+        }
+        let users = &mut self.users;
+        if keys.is_empty() {
+            users.ended.push(Completion { token, outcome: Outcome::Values(Vec::new()) });
+            return Ok(());
+        }
+        let (group, deadline) = (users.next, now + self.config.deadline);
+        users.next += 1;
+        for (place, (key, _)) in answers.iter().enumerate() {
+            let asked = Box::new(Asked { group, place, value: value.to_vec() });
+            let operation = Operation { kind, id: u64::MAX, key: *key, size: value.len() };
+            users.waiting.push_back(Waiting { asked, operation, deadline });
+        }
+        users.groups.insert(group, Group { token, left: answers.len(), answers });
+        self.start_asked(now, out);
+        Ok(())
+    }
+
+    /// Moves what has ended since the last call behind what `into` has.
+    pub fn completions(&mut self, into: &mut Vec<Completion>) {
+        into.append(&mut self.users.ended);
+    }
+
+    /// Starts what waits, as far as there is room, and gives up what has waited too long.
+    pub(super) fn start_asked(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some(first) = self.users.waiting.front() {
+            let over = first.deadline <= now;
+            // Another key of the same operation may have ended it.
+            let wanted = self.users.groups.contains_key(&first.asked.group);
+            let room = self.outstanding < self.config.max_outstanding && self.senders.has_room();
+            if !over && wanted && !room {
+                return;
+            }
+            let Some(Waiting { asked, operation, deadline }) = self.users.waiting.pop_front()
+            else {
+                return;
+            };
+            if over {
+                self.users.give_up(&asked);
+            } else if wanted {
+                let request = Request::new(operation, false, now, deadline);
+                self.start_request(now, request.asked_by(asked), out);
+            }
+        }
+    }
+
+    /// A request of a user was answered.
+    pub(super) fn on_answer(&mut self, request: &Request, asked: &Asked, frame: &FrameView<'_>) {
+        let status = frame.status();
+        match (request.op, status) {
+            (Op::Get, Status::Ok | Status::NotFound) => {
+                self.keep_read(request, frame);
+                let value = (status == Status::Ok).then(|| frame.value().to_vec());
+                self.users.answered(asked, value);
+            }
+            (_, Status::Ok | Status::NotFound) => {
+                self.keep_written(request, frame);
+                let done = if status == Status::Ok { Outcome::Done } else { Outcome::NotFound };
+                self.users.end(asked, done);
+            }
+            (_, Status::Unknown) => {
+                self.stats.counts.unknown += 1;
+                self.users.end(asked, Outcome::Unknown);
+            }
+            (_, Status::TooLarge) => {
+                self.users.end(asked, Outcome::Refused("the value is too long".to_owned()));
+            }
+            _ => {
+                let why = "the server has refused it, or its store has failed".to_owned();
+                self.users.end(asked, Outcome::Refused(why));
+            }
+        }
+    }
+}
+
+/// The key, if it is one on the wire.
+fn checked(key: &[u8]) -> Result<Key, String> {
+    let key: Key = key
+        .try_into()
+        .map_err(|_| format!("A key has {} bytes, not {}.", size_of::<Key>(), key.len()))?;
+    if is_reserved(&key) {
+        return Err("Keys that begin with 'netkv:' are the store's own.".to_owned());
+    }
+    Ok(key)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,77 @@
+//! What the coordinator does with requests and replies.
+
+use netkv_roles::multiget::{Architecture, Coordinator, CoordinatorConfig};
+use netkv_roles::{Actions, Outcome};
+use netkv_wire::multiget::View;
+use netkv_wire::{Ip, client_ip, server_ip};
+
+use crate::*;
+
+#[test]
+fn the_coordinator_asks_each_server_once_and_answers_with_everything() {
+    let keys = keys_on(&[3, 0, 3, 1], 4);
+    let mut client = user(Architecture::CoordiMc, layout(4));
+    let request = get(&mut client, 0, &keys).remove(0);
+    let mut coordinator = Coordinator::new(CoordinatorConfig::new(layout(4))).unwrap();
+    let mut out = Actions::new();
+    coordinator.on_frame(0, &request, &mut out);
+    let asked: Vec<Vec<u8>> = out.frames().map(<[u8]>::to_vec).collect();
+    let views: Vec<View<'_>> =
+        asked.iter().map(|frame| View::parse(frame, FIELDS).unwrap()).collect();
+    let to: Vec<(Ip, usize)> =
+        views.iter().map(|view| (view.destination(), view.keys().count())).collect();
+    assert_eq!(to, [(server_ip(3), 2), (server_ip(0), 1), (server_ip(1), 1)]);
+    let parts = [vec![0, 2], vec![1], vec![3]];
+    for (view, part) in views.iter().zip(parts).rev() {
+        out.clear();
+        let part: Vec<Vec<u8>> = part.iter().map(|at: &usize| keys[*at].clone()).collect();
+        // Nobody but the server that was asked can answer.
+        coordinator.on_frame(1, &reply(server_ip(2), view, 0, &part), &mut out);
+        assert!(out.is_empty());
+        coordinator.on_frame(1, &reply(view.destination(), view, 0, &part), &mut out);
+    }
+    assert_eq!(out.frames().len(), 1);
+    let answer = out.frames().next().unwrap().to_vec();
+    let view = View::parse(&answer, FIELDS).unwrap();
+    assert_eq!(
+        (view.header().id, view.header().numkey, view.destination()),
+        (1001, 4, client_ip(1))
+    );
+    client.on_frame(2, &answer, &mut out);
+    let values = keys.iter().map(|key| Some(key.clone())).collect();
+    assert_eq!(completion(&mut client), Some(Outcome::Values(values)));
+    let stats = coordinator.stats();
+    assert_eq!((stats.requests, stats.keys, stats.sub_requests, stats.replies), (1, 4, 3, 1));
+    assert_eq!((stats.unexpected, coordinator.under_way()), (3, 0));
+}
+
+#[test]
+fn replies_find_the_worker_that_asked_also_where_numbers_wrap() {
+    let keys = keys_on(&[0, 1, 2, 3], 4);
+    let mut client = user(Architecture::CoordiMc, layout(4));
+    for workers in [1, 3, 4, 64] {
+        for worker in 0..workers {
+            let config = CoordinatorConfig {
+                worker,
+                workers,
+                first_request: u32::MAX / workers - 6,
+                ..CoordinatorConfig::new(layout(4))
+            };
+            let mut coordinator = Coordinator::new(config).unwrap();
+            let mut seen = std::collections::HashSet::new();
+            for _ in 0..5 {
+                let request = get(&mut client, 0, &keys).remove(0);
+                assert_eq!(Coordinator::worker_of(&request, workers), 1 % workers);
+                let mut out = Actions::new();
+                coordinator.on_frame(0, &request, &mut out);
+                for frame in out.frames() {
+                    let asked = View::parse(frame, FIELDS).unwrap();
+                    assert!(seen.insert(asked.header().id), "numbers are not used twice");
+                    let reply = reply(server_ip(0), &asked, 0, &keys[..1]);
+                    assert_eq!(Coordinator::worker_of(&reply, workers), worker);
+                }
+            }
+        }
+    }
+    assert_eq!(Coordinator::worker_of(&[], 5), 0);
+}

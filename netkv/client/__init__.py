@@ -1,0 +1,26 @@
+"""The client library: programs that use a rack which is up (`netkv up`), whatever its scheme.
+
+    async with await AsyncClient.connect() as rack:
+        await rack.put("answer", b"42")
+        print(await rack.get("answer"))
+
+See docs/client.md.
+"""
+
+from netkv.client.aio import AsyncClient
+from netkv.client.errors import (
+    ClientError,
+    NotConnected,
+    OperationTimeout,
+    OutcomeUnknown,
+    Rejected,
+)
+
+__all__ = [
+    "AsyncClient",
+    "ClientError",
+    "NotConnected",
+    "OperationTimeout",
+    "OutcomeUnknown",
+    "Rejected",
+]

@@ -1,0 +1,184 @@
+"""`AsyncClient`: a rack that is up, for programs of asyncio."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from netkv.client import keys, place
+from netkv.client.errors import (
+    ClientError,
+    NotConnected,
+    OperationTimeout,
+    OutcomeUnknown,
+    Rejected,
+)
+from netkv.client.keys import Name
+
+_More = list[bytes | None] | str | None
+"""What is told with the end of an operation (`Session.take`)."""
+
+
+class AsyncClient:
+    """A client of a rack that is up, whatever its scheme.
+
+    Any number of operations may be under way, from any tasks of the event loop it was connected
+    in. Keys and values are bytes, or text, which becomes UTF-8. An operation ends within the
+    time-out given to `connect`: with its result or with an error, each a `ClientError`. A task
+    that is cancelled while it waits no longer hears of its operation; a write may take effect.
+    """
+
+    def __init__(self, taken: place.Place) -> None:
+        """Use `connect`."""
+        self.scheme = taken.scheme
+        """The scheme that the lab runs, e.g. `farreach`."""
+        self.lab = taken.lab
+        """The name of the lab."""
+        self._keys = keys.of_role(taken.role)
+        self._servers = taken.servers
+        self._timeout = taken.timeout
+        self._session = taken.session
+        self._loop = asyncio.get_running_loop()
+        self._waiting: dict[int, asyncio.Future[tuple[str, _More]]] = {}
+        self._tokens = 0
+        self._over = ""
+        """Why nothing more can be asked."""
+        self._session.start()
+        self._loop.add_reader(self._session.fileno(), self._heard)
+
+    @classmethod
+    async def connect(
+        cls,
+        lab: str | Path | None = None,
+        *,
+        timeout: float = 2.0,  # noqa: ASYNC109 (of each operation)
+    ) -> Self:
+        """Takes a place (`lab.guests`) in a lab that is up.
+
+        `lab` is its name or its directory; without it, it is the one called `lab` or the only one
+        that is up. `timeout` is the time in seconds that each operation may take. Raises
+        `NotConnected` if there is no such lab, or no place in it.
+        """
+        return cls(await place.take(lab, timeout))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Gives the place back; nothing happens the second time.
+
+        What is under way ends with `NotConnected`.
+        """
+        if not self._over:
+            self._end("The client was closed.")
+            await asyncio.to_thread(self._session.stop)
+
+    async def get(self, key: bytes | str) -> bytes | None:
+        """The value of a key; None if it has none."""
+        return (await self.multiget([key]))[0]
+
+    async def multiget(self, keys: Sequence[bytes | str]) -> list[bytes | None]:
+        """The values of keys, in their order, each as `get` has it: all of them, or an error."""
+        if isinstance(keys, bytes | str):
+            raise Rejected(f"'multiget' takes a list of keys, not one: [{keys!r}].")
+        names = [self._keys.name(key) for key in keys]
+        wire = [name.wire for name in names]
+        values = await self._ask(names, lambda token: self._session.get(token, wire))
+        assert isinstance(values, list), "reads end with values"
+        return [
+            None if stored is None else name.unpack(stored)
+            for name, stored in zip(names, values, strict=True)
+        ]
+
+    async def put(self, key: bytes | str, value: bytes | str) -> None:
+        """Writes a value of up to 1,024 bytes."""
+        name = self._keys.name(key)
+        stored = name.pack(value)
+        await self._ask([name], lambda token: self._session.put(token, name.wire, stored))
+
+    async def delete(self, key: bytes | str) -> bool | None:
+        """Deletes a key: whether there was something; None if the scheme does not say."""
+        name = self._keys.name(key)
+        was_there = await self._ask([name], lambda token: self._session.delete(token, name.wire))
+        assert not isinstance(was_there, list), "only reads end with values"
+        return was_there if self._keys.tells_deletes else None
+
+    def statistics(self) -> dict[str, int]:
+        """Frames "received" and "sent", and "preserved": records kept for the rack because only
+        the switch has them (FarReach). Until that is 0, a crash of the switch after `close` loses
+        some (docs/client.md)."""
+        return self._session.statistics()
+
+    # -------------------------------------------------------------------------------- inside
+
+    async def _ask(
+        self, names: list[Name], hand_in: Callable[[int], None]
+    ) -> list[bytes | None] | bool:
+        """Carries an operation out; a write ends with whether its key was there."""
+        if asyncio.get_running_loop() is not self._loop:
+            raise NotConnected("This client was connected in another event loop.")
+        if self._over:
+            raise NotConnected(self._over)
+        self._tokens += 1
+        token = self._tokens
+        future = self._waiting[token] = self._loop.create_future()
+        try:
+            try:
+                hand_in(token)
+            except RuntimeError as error:
+                raise NotConnected(str(error)) from error
+            how, more = await future
+        finally:
+            self._waiting.pop(token, None)
+        match how, more:
+            case "values", list(values):
+                return values
+            case "done", _:
+                return True
+            case "not found", _:
+                return False
+        raise self._error(names, how, more)
+
+    def _error(self, names: list[Name], how: str, more: _More) -> ClientError:
+        text = str(more)
+        shown = ", ".join(name.shown for name in names[:3]) + (", …" if len(names) > 3 else "")
+        if how == "unknown":
+            return OutcomeUnknown(
+                f"The switch has died while {shown} was being written: "
+                f"nobody can tell whether that was done."
+            )
+        if how == "refused":
+            return Rejected(f"{shown} was refused: {text}")
+        for name in names:
+            server = self._keys.server(name, self._servers)
+            text = text.replace(f"0x{name.wire.hex()}", f"{name.shown} (server {server})")
+        return OperationTimeout(f"No answer within {self._timeout:g} s about {text}.", text)
+
+    def _heard(self) -> None:
+        """The session has rung."""
+        for token, how, more in self._session.take():
+            future = self._waiting.pop(token, None)
+            # Whoever was cancelled does not wait any more.
+            if future is not None and not future.done():
+                future.set_result((how, more))
+        if failure := self._session.failure():
+            self._end(failure)
+
+    def _end(self, why: str) -> None:
+        self._over = why
+        self._loop.remove_reader(self._session.fileno())
+        waiting, self._waiting = self._waiting, {}
+        for future in waiting.values():
+            if not future.done():
+                future.set_exception(NotConnected(why))

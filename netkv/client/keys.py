@@ -1,0 +1,125 @@
+"""Keys and values as users write them, and as the wire has them.
+
+Rules for schemes whose keys have 16 bytes
+------------------------------------------
+1. Up to 15 bytes: the bytes, zeros behind them, and 0xF0 | length as the last byte.
+2. 16 bytes with a last byte below 0xF0 are what they are; so programs reach the keys of a load.
+3. All others (longer ones, and those that begin as the stores' own records do): 15 bytes of a
+   BLAKE2b digest and the byte 0xF0, which no key of rule 1 ends with. The whole key stands in front
+   of the value (one byte for its length, then the key) and is compared when it is read: two keys of
+   one digest are an error, never a wrong value.
+
+So no two keys of rules 1 and 2 are one, and a value has the rest of 1,024 bytes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from hashlib import blake2b
+
+from netkv.client.errors import Rejected
+from netkv.control.topology import KEY_BYTES, owner_index
+
+MOST_VALUE_BYTES = 1024
+MOST_KEY_BYTES = 255
+"""Of a key with rule 3: its length has one byte."""
+_TAG = 0xF0
+_RESERVED = b"netkv:"
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A key."""
+
+    shown: str
+    """As messages show it."""
+    wire: bytes
+    prefix: bytes = b""
+    """What stands in front of its value."""
+
+    def pack(self, value: bytes | str) -> bytes:
+        """The value as it is stored."""
+        data = _bytes(value, "value")
+        most = MOST_VALUE_BYTES - len(self.prefix)
+        if len(data) > most:
+            why = f" of a key of {self.prefix[0]} bytes" if self.prefix else ""
+            raise Rejected(
+                f"A value{why} has up to {most:,} bytes; that of {self.shown} has {len(data):,}."
+            )
+        return self.prefix + data
+
+    def unpack(self, stored: bytes) -> bytes:
+        """The value from what was stored."""
+        if not stored.startswith(self.prefix):
+            raise Rejected(
+                f"The record of {self.shown} belongs to another key with the same digest; "
+                f"use another key."
+            )
+        return stored[len(self.prefix) :]
+
+
+class Keys(ABC):
+    """What a scheme makes of keys."""
+
+    tells_deletes: bool
+    """Whether who deletes hears if there was something."""
+
+    @abstractmethod
+    def name(self, key: bytes | str) -> Name:
+        """The key; raises `Rejected` for one that cannot be."""
+
+    @abstractmethod
+    def server(self, name: Name, servers: int) -> int:
+        """The number of the server that owns the key, of so many."""
+
+
+class FixedKeys(Keys):
+    """Keys of 16 bytes on the wire; see the rules above."""
+
+    tells_deletes = False
+
+    def name(self, key: bytes | str) -> Name:
+        data = _bytes(key, "key")
+        if not 1 <= len(data) <= MOST_KEY_BYTES:
+            raise Rejected(f"A key has 1 to {MOST_KEY_BYTES} bytes, not {len(data):,}.")
+        shown = repr(key)
+        if not data.startswith(_RESERVED):
+            if len(data) < KEY_BYTES:
+                return Name(shown, data.ljust(KEY_BYTES - 1, b"\0") + bytes([_TAG | len(data)]))
+            if len(data) == KEY_BYTES and data[-1] < _TAG:
+                return Name(shown, data)
+        digest = blake2b(data, digest_size=KEY_BYTES - 1).digest()
+        return Name(shown, digest + bytes([_TAG]), bytes([len(data)]) + data)
+
+    def server(self, name: Name, servers: int) -> int:
+        return owner_index(name.wire, servers)
+
+
+class NamedKeys(Keys):
+    """Keys of 4 to 64 bytes, which are on the wire as they are."""
+
+    tells_deletes = True
+
+    def name(self, key: bytes | str) -> Name:
+        data = _bytes(key, "key")
+        if not 4 <= len(data) <= 64:
+            raise Rejected(f"With this scheme a key has 4 to 64 bytes, not {len(data):,}.")
+        return Name(repr(key), data)
+
+    def server(self, name: Name, servers: int) -> int:
+        return zlib.crc32(name.wire) % servers
+
+
+def of_role(role: str) -> Keys:
+    """The keys of a scheme with this client role."""
+    return FixedKeys() if role in ("plain", "farreach") else NamedKeys()
+
+
+def _bytes(data: bytes | str, what: str) -> bytes:
+    if isinstance(data, str):
+        return data.encode()
+    if not isinstance(data, bytes):
+        raise Rejected(f"A {what} is bytes or str, not {type(data).__name__}.")
+    return data

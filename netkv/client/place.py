@@ -1,0 +1,99 @@
+"""The lab that is up, and a guest's place in it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from netkv.client.errors import NotConnected, Rejected
+from netkv.lab import daemon, state
+
+if TYPE_CHECKING:
+    from netkv._engine import Session
+
+LONGEST_TIMEOUT = 300.0
+"""Servers remember requests for so long (docs/architecture.md)."""
+_PATIENCE = 0.5
+"""Seconds to wait for a place: the lab itself may hold one for a moment (`netkv.lab.guests`)."""
+_POLL = 0.05
+
+
+@dataclass(frozen=True)
+class Place:
+    """A guest's place that was taken."""
+
+    session: Session
+    """Not started."""
+    lab: str
+    scheme: str
+    role: str
+    servers: int
+    timeout: float
+
+
+async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC109 (of operations)
+    """Takes a place; raises `NotConnected` if there is no lab, or none is free in it."""
+    if not 0 < timeout <= LONGEST_TIMEOUT:
+        raise Rejected(
+            f"A time-out of {timeout:g} s is not possible: it is more than 0 and at most "
+            f"{LONGEST_TIMEOUT:g} s."
+        )
+    found = find(lab)
+    if not found.guests:
+        raise NotConnected(
+            f"The lab '{found.name}' has no places for programs: bring it up with 'lab.guests', "
+            f"e.g. 'netkv up --set lab.guests=4' (FarReach has room for 64 clients, those of the "
+            f"load included)."
+        )
+    loop = asyncio.get_running_loop()
+    end = loop.time() + _PATIENCE
+    while (session := _bind(found.guests, timeout)) is None:
+        if loop.time() > end:
+            raise NotConnected(
+                f"All {len(found.guests)} places for programs in the lab '{found.name}' are "
+                f"taken: close another client, or bring the lab up with more ('lab.guests', up "
+                f"to 16)."
+            )
+        await asyncio.sleep(_POLL)
+    spec = found.spec
+    role = str(found.guests[0]["role"])
+    servers = int(spec["lab"]["servers"])
+    return Place(session, found.name, str(spec["scheme"]), role, servers, timeout)
+
+
+def find(lab: str | Path | None) -> state.Lab:
+    """The lab of that name or directory, or the one that is up; raises `NotConnected`.
+
+    Without a name that is the lab that `netkv up` brings up unless told otherwise, or the only one.
+    """
+    if isinstance(lab, Path):
+        if lab.resolve().parent != state.labs().resolve():
+            raise NotConnected(
+                f"'{lab}' is no lab's directory: these are in '{state.labs()}' (NETKV_HOME)."
+            )
+        lab = lab.name
+    up = [name for name in state.names() if (each := state.load(name)) is not None and each.alive]
+    if lab is None:
+        lab = up[0] if len(up) == 1 else daemon.DEFAULT_LAB
+    found = state.load(lab) if lab in up else None
+    if found is None:
+        others = f" Labs that are up: {', '.join(up)}." if up else ""
+        raise NotConnected(f"No lab '{lab}' is up: 'netkv up {lab}' brings it up.{others}")
+    if found.state not in ("ready", "failed"):
+        raise NotConnected(f"The lab '{lab}' is not up yet: it is {found.state}.")
+    return found
+
+
+def _bind(guests: list[dict[str, Any]], timeout: float) -> Session | None:
+    from netkv import _engine
+
+    for guest in guests:
+        try:
+            return _engine.Session(json.dumps({**guest, "deadline_s": timeout}))
+        except OSError as error:
+            if "in use" not in str(error):
+                raise NotConnected(f"{error}.") from error
+    return None

@@ -1,0 +1,256 @@
+"""`AsyncClient` against labs that are up: every scheme, faults, many tasks and many programs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from netkv.client import (
+    AsyncClient,
+    ClientError,
+    NotConnected,
+    OperationTimeout,
+    Rejected,
+    place,
+)
+from netkv.control.topology import owner_index
+from netkv.lab import daemon, state
+
+KINDS = ["k", "k" * 15, "sixteen bytes ke", "k" * 17, b"\0\xff", "netkv:mine", "ключ"]
+SCHEMES = ["nocache", "netcache", "farreach"]
+PROGRAM = Path(__file__).parent / "guest_program.py"
+
+BringUp = Callable[..., None]
+
+
+def owned_by(server: int, servers: int, among: int = 1000) -> str:
+    """A key of rule 1 of `netkv.client.keys` that this server owns."""
+    keys = (f"key {number}" for number in range(among))
+    return next(
+        key
+        for key in keys
+        if owner_index(key.encode().ljust(15, b"\0") + bytes([0xF0 | len(key)]), servers) == server
+    )
+
+
+async def eventually(what: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
+    loop = asyncio.get_running_loop()
+    end = loop.time() + seconds
+    while not await what():
+        assert loop.time() < end, "it does not happen"
+        await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+async def test_what_is_written_is_read_back_whatever_its_key_and_length(
+    scheme: str, bring_up: BringUp
+) -> None:
+    bring_up(scheme)
+    async with await AsyncClient.connect(timeout=10) as rack:
+        assert (rack.scheme, rack.lab) == (scheme, "lab")
+        for key in KINDS:
+            assert await rack.get(key) is None
+            await rack.put(key, b"value of " + repr(key).encode())
+        assert await rack.multiget([*KINDS, "absent"]) == [
+            *(b"value of " + repr(key).encode() for key in KINDS),
+            None,
+        ]
+        for key in KINDS:
+            assert await rack.delete(key) is None
+        assert await rack.multiget(KINDS) == [None] * len(KINDS)
+        assert await rack.multiget([]) == []
+
+
+@pytest.mark.parametrize("scheme", ["netcache", "farreach"])
+async def test_cached_values_of_any_length_are_those_that_were_written(
+    scheme: str, bring_up: BringUp
+) -> None:
+    bring_up(scheme, preload=False)
+    lengths = [0, 1, 15, 16, 17, 127, 128, 129, 1024, 0, 64, 0]
+    async with await AsyncClient.connect(timeout=10) as rack:
+        for cached, length in enumerate([0, 1, 128], start=1):
+            key = f"{length} bytes when it comes into the cache"[:15]
+            expected = b"*" * length
+            await rack.put(key, expected)
+
+            async def is_cached(
+                key: str = key, expected: bytes = expected, cached: int = cached
+            ) -> bool:
+                assert set(await rack.multiget([key] * 20)) == {expected}
+                sample = await asyncio.to_thread(daemon.request, "lab", {"do": "sample"})
+                return bool(sample["cached"] == cached)
+
+            await eventually(is_cached)
+            for number, other in enumerate(lengths):
+                value = bytes([number]) * other
+                await rack.put(key, value)
+                assert set(await rack.multiget([key] * 20)) == {value}, f"{other} bytes"
+            await rack.put(key, expected)
+            await eventually(is_cached)
+        await rack.delete("0 bytes when it")
+        for _ in range(50):
+            assert await rack.get("0 bytes when it") is None
+
+
+async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up: BringUp) -> None:
+    bring_up("netcache")
+    async with await AsyncClient.connect(timeout=10) as rack:
+        keys = [f"key {number}" for number in range(1000)]
+        await asyncio.gather(*(rack.put(key, key) for key in keys))
+        values = await asyncio.gather(*(rack.get(key) for key in keys))
+        assert values == [key.encode() for key in keys]
+        assert await rack.multiget(keys) == values
+        tasks = [asyncio.create_task(rack.get(key)) for key in keys]
+        await asyncio.sleep(0)
+        for task in tasks[::2]:
+            task.cancel()
+        ended = await asyncio.gather(*tasks, return_exceptions=True)
+        assert [isinstance(it, asyncio.CancelledError) for it in ended[:2]] == [True, False]
+        assert ended[1::2] == values[1::2]
+        assert not rack._waiting, "cancelled operations are forgotten"
+        assert await rack.get(keys[0]) == b"key 0"
+
+
+async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
+    bring_up: BringUp,
+) -> None:
+    bring_up("farreach", snapshot_period=0)
+    async with await AsyncClient.connect(timeout=20) as rack:
+        await rack.put("hot", b"first")
+
+        async def only_the_switch_has_it() -> bool:
+            await rack.put("hot", b"only in the switch")
+            return rack.statistics()["preserved"] > 0
+
+        await eventually(only_the_switch_has_it)
+        await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "switch"})
+        reading = asyncio.create_task(rack.get("hot"))
+        await asyncio.sleep(0.2)
+        await asyncio.to_thread(daemon.request, "lab", {"do": "start", "node": "switch"})
+        assert await reading == b"only in the switch"
+
+        async def given_back() -> bool:
+            return rack.statistics()["preserved"] == 0
+
+        await eventually(given_back)
+        assert await rack.get("hot") == b"only in the switch"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+async def test_a_killed_server_is_a_time_out_that_names_its_keys_and_the_others_go_on(
+    scheme: str, bring_up: BringUp
+) -> None:
+    bring_up(scheme, servers=2)
+    lost, kept = owned_by(0, 2), owned_by(1, 2)
+    async with await AsyncClient.connect(timeout=0.5) as rack:
+        await rack.put(kept, b"kept")
+        await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "servers-0"})
+        for ask in (rack.get(lost), rack.put(lost, b"x"), rack.delete(lost)):
+            with pytest.raises(OperationTimeout) as late:
+                await ask
+            assert str(late.value) == f"No answer within 0.5 s about {lost!r} (server 0)."
+        with pytest.raises(TimeoutError, match="server 0") as missing:
+            await rack.multiget([kept, lost])
+        assert isinstance(missing.value, OperationTimeout)
+        assert missing.value.missing == f"{lost!r} (server 0)"
+        assert await rack.get(kept) == b"kept"
+
+
+@pytest.mark.parametrize("scheme", ["netcache", "farreach"])
+async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_place_back(
+    scheme: str, bring_up: BringUp
+) -> None:
+    bring_up(scheme, guests=2)
+    programs = [
+        await asyncio.create_subprocess_exec(
+            *(sys.executable, str(PROGRAM), own, other),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+        )
+        for own, other in (("one", "two"), ("two", "one"))
+    ]
+    try:
+        for program, said in zip(
+            programs, ("one has read two\n", "two has read one\n"), strict=True
+        ):
+            assert program.stdout is not None
+            assert (await program.stdout.readline()).decode() == said
+        with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.guests"):
+            await AsyncClient.connect()
+        os.kill(programs[0].pid, signal.SIGKILL)
+        await programs[0].wait()
+        async with await AsyncClient.connect(timeout=10) as rack:
+            assert await rack.multiget(["one", "two"]) == [b"by one", b"by two"]
+            await rack.put("one", "by another")
+            assert await rack.get("one") == b"by another"
+    finally:
+        for program in programs:
+            if program.returncode is None:
+                program.kill()
+            await program.communicate()
+
+
+async def test_guests_at_every_pipeline_of_a_switch_see_what_the_others_write(
+    bring_up: BringUp,
+) -> None:
+    bring_up("farreach", pipelines=4, guests=8)
+    async with contextlib.AsyncExitStack() as stack:
+        guests = [
+            await stack.enter_async_context(await AsyncClient.connect(timeout=20)) for _ in range(8)
+        ]
+        for number, writer in enumerate(guests):
+            value = f"of {number}".encode()
+            await writer.put("shared", value)
+            for reader in guests:
+                assert set(await reader.multiget(["shared"] * 10)) == {value}
+
+
+async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
+    home: Path, bring_up: BringUp
+) -> None:
+    with pytest.raises(NotConnected, match="No lab 'lab' is up: 'netkv up lab' brings it up"):
+        await AsyncClient.connect()
+    bring_up("nocache", name="other", guests=0)
+    with pytest.raises(NotConnected, match="Labs that are up: other"):
+        await AsyncClient.connect("lab")
+    for lab in (None, "other", state.labs() / "other"):
+        with pytest.raises(NotConnected, match=r"has no places for programs.*lab\.guests"):
+            await AsyncClient.connect(lab)
+    with pytest.raises(NotConnected, match="no lab's directory"):
+        await AsyncClient.connect(home)
+    with pytest.raises(Rejected, match="A time-out of 301 s"):
+        await AsyncClient.connect("other", timeout=301)
+
+
+async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
+    bring_up: BringUp,
+) -> None:
+    bring_up("nocache", server_processes=1)
+    await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "servers-0"})
+    rack = await AsyncClient.connect()
+    waiting = asyncio.create_task(rack.get("key"))
+    await asyncio.sleep(0.05)
+    await rack.close()
+    await rack.close()
+    for asked in (waiting, rack.get("key")):
+        with pytest.raises(NotConnected, match="was closed"):
+            await asked
+    async with await AsyncClient.connect() as again:
+        with pytest.raises(ClientError, match="takes a list of keys, not one"):
+            await again.multiget("key")
+
+
+async def test_two_clients_of_a_program_are_two_guests(bring_up: BringUp) -> None:
+    bring_up("netcache")
+    async with await AsyncClient.connect() as one, await AsyncClient.connect("lab") as two:
+        await one.put("key", b"of one")
+        assert await two.get("key") == b"of one"
+    assert len(place.find("lab").guests) == 4

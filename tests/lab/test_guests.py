@@ -1,0 +1,86 @@
+"""Places for programs in a live rack: their cables, and leave taken for those that die."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from racks import spec, until
+
+from netkv import schemes
+from netkv.lab import cabling, guests
+from netkv.lab.rack import Rack
+from netkv.lab.spec import LabSpec, RackSpec
+
+GUEST = """
+import json, sys
+from netkv import _engine
+session = _engine.Session(sys.argv[1])
+session.start()
+print("there", flush=True)
+sys.stdin.read()
+session.stop()
+"""
+
+
+@pytest.mark.parametrize(
+    ("scheme", "clients", "wanted", "got"),
+    [
+        ("nocache", 1, 4, 4),
+        ("netcache", 64, 16, 16),
+        ("farreach", 48, 16, 16),
+        ("farreach", 60, 16, 4),
+        ("farreach", 64, 4, 0),
+        ("farreach", 1, 0, 0),
+    ],
+)
+def test_guests_are_clients_behind_those_of_the_load_as_many_as_the_scheme_tells_apart(
+    scheme: str, clients: int, wanted: int, got: int
+) -> None:
+    wish = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, guests=wanted))
+    its = schemes.get(scheme)
+    plugged = cabling.plug(wish, its.guests(wish.lab))
+    told = cabling.guest_configs(wish, plugged, its.client_role)
+    assert [guest["client"] for guest in told] == list(range(clients + 1, clients + 1 + got))
+    assert [cable.port for cable in plugged.guests] == list(range(2, 2 + got))
+    assert [guest["bind"] for guest in told] == [cable.peer for cable in plugged.guests]
+    switch = cabling.switch_config(wish, plugged, Path("x"), [])
+    assert len({port for port, _, _ in switch["ports"]}) == 2 + got
+
+
+async def test_leave_is_taken_for_a_guest_that_died_and_for_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guests, "_EVERY", 0.1)
+    rack = Rack(spec("farreach", guests=2), tmp_path / "rack")
+    programs = []
+    try:
+        await rack.start()
+        for place in rack.guests():
+            program = await asyncio.create_subprocess_exec(
+                *(sys.executable, "-c", GUEST, json.dumps(place)),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+            )
+            programs.append(program)
+            assert program.stdout is not None
+            assert await program.stdout.readline() == b"there\n"
+        controller = rack._controller
+        assert controller is not None
+        await until(lambda: set(controller.clients_present()) == {1, 2, 3}, "they say HELLO")
+        programs[0].send_signal(signal.SIGKILL)
+        await programs[0].wait()
+        await until(lambda: set(controller.clients_present()) == {1, 3}, "leave is taken for it")
+        await programs[1].communicate(b"")
+        await until(lambda: set(controller.clients_present()) == {1}, "that one says BYE itself")
+    finally:
+        for program in programs:
+            if program.returncode is None:
+                program.kill()
+            await program.communicate()
+        await rack.stop()

@@ -104,12 +104,13 @@ impl Simulation {
     fn after_engine(&mut self, switch: u16, out: Nanos, engines: &mut Engines<'_>) {
         let mut output = std::mem::take(&mut self.output);
         let mut again = output.again().iter().peekable();
+        self.switches.0[usize::from(switch)].pipes.begin(out);
         for (place, (port, bytes)) in output.frames().enumerate() {
             let passes = again.next_if(|(at, _)| *at == place).map_or(0, |(_, passes)| *passes);
             let node = &mut self.switches.0[usize::from(switch)];
             let at = match passes {
                 0 => out,
-                _ => node.pipes.again(out, bytes.len(), passes),
+                _ => node.pipes.again(bytes.len(), passes),
             };
             if port == CPU_PORT {
                 self.controls.packet_in(&mut self.queue, switch, at, bytes);

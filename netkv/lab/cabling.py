@@ -179,6 +179,8 @@ def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str,
             "peer": cable.switch,
             "role": role,
             "client": number,
+            "servers": spec.lab.servers,
+            "key_size": spec.workload.key_size,
             "deadline_s": spec.deadline,
             "retry_s": spec.retry,
         }

@@ -2,13 +2,14 @@
 
 use std::net::SocketAddrV4;
 
+use netkv_roles::multiget::{self, Layout};
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, Completion, Nanos, Outcome, UserOp, first_request,
 };
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;
 
-use crate::config::ClientRole;
+use crate::config::{ClientRole, default_key_size};
 use crate::generator::nanos;
 
 /// The client role of a scheme, as far as a user needs it.
@@ -37,45 +38,53 @@ pub trait UserClient: Send {
     fn preserved(&self) -> usize;
 }
 
-impl UserClient for Client {
-    fn on_frame(&mut self, now: Nanos, frame: &[u8], out: &mut Actions) {
-        Client::on_frame(self, now, frame, out);
-    }
+/// Both roles have these methods of their own, with the same meaning.
+macro_rules! user_client {
+    ($client:ty) => {
+        impl UserClient for $client {
+            fn on_frame(&mut self, now: Nanos, frame: &[u8], out: &mut Actions) {
+                <$client>::on_frame(self, now, frame, out);
+            }
 
-    fn poll(&mut self, now: Nanos, out: &mut Actions) {
-        Client::poll(self, now, out);
-    }
+            fn poll(&mut self, now: Nanos, out: &mut Actions) {
+                <$client>::poll(self, now, out);
+            }
 
-    fn deadline(&self) -> Option<Nanos> {
-        Client::deadline(self)
-    }
+            fn deadline(&self) -> Option<Nanos> {
+                <$client>::deadline(self)
+            }
 
-    fn submit(
-        &mut self,
-        now: Nanos,
-        token: u64,
-        op: &UserOp<'_>,
-        out: &mut Actions,
-    ) -> Result<(), String> {
-        Client::submit(self, now, token, op, out)
-    }
+            fn submit(
+                &mut self,
+                now: Nanos,
+                token: u64,
+                op: &UserOp<'_>,
+                out: &mut Actions,
+            ) -> Result<(), String> {
+                <$client>::submit(self, now, token, op, out)
+            }
 
-    fn completions(&mut self, into: &mut Vec<Completion>) {
-        Client::completions(self, into);
-    }
+            fn completions(&mut self, into: &mut Vec<Completion>) {
+                <$client>::completions(self, into);
+            }
 
-    fn leave(&mut self, now: Nanos, out: &mut Actions) {
-        Client::leave(self, now, out);
-    }
+            fn leave(&mut self, now: Nanos, out: &mut Actions) {
+                <$client>::leave(self, now, out);
+            }
 
-    fn is_gone(&self) -> bool {
-        Client::is_gone(self)
-    }
+            fn is_gone(&self) -> bool {
+                <$client>::is_gone(self)
+            }
 
-    fn preserved(&self) -> usize {
-        Client::preserved(self).records
-    }
+            fn preserved(&self) -> usize {
+                <$client>::preserved(self).records
+            }
+        }
+    };
 }
+
+user_client!(Client);
+user_client!(multiget::Client);
 
 /// What a session is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -87,12 +96,22 @@ pub struct SessionConfig {
     pub peer: SocketAddrV4,
     /// What its client does.
     pub role: ClientRole,
+    /// Servers in the whole rack; only clients of multigets have to know.
+    #[serde(default = "one_server")]
+    pub servers: u16,
+    /// Bytes of a key of the load; a user's have as many as they have.
+    #[serde(default = "default_key_size")]
+    pub key_size: usize,
     /// Number of the client.
     pub client: u16,
     /// An operation without an answer for that long is given up, in seconds.
     pub deadline_s: f64,
     /// First retry time-out, in seconds; it doubles up to eight times that.
     pub retry_s: f64,
+}
+
+fn one_server() -> u16 {
+    1
 }
 
 impl SessionConfig {
@@ -113,7 +132,16 @@ impl SessionConfig {
         };
         // It has no load of its own; one of no operations under way never draws any.
         let workload = Workload::new(WorkloadConfig::new(1, Mix::YCSB_C, 0))?;
-        Ok(Box::new(Client::new(config.with_role(self.role.into()), workload)?))
+        if let Some(architecture) = self.role.architecture() {
+            let layout = Layout::one_rack(self.servers, self.key_size);
+            let config = multiget::ClientConfig { load: config, architecture, layout };
+            return Ok(Box::new(multiget::Client::new(config, workload)?));
+        }
+        let role = match self.role {
+            ClientRole::FarReach => netkv_roles::ClientRole::FarReach,
+            _ => netkv_roles::ClientRole::Plain,
+        };
+        Ok(Box::new(Client::new(config.with_role(role), workload)?))
     }
 }
 

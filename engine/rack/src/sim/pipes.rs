@@ -75,11 +75,16 @@ impl Pipes {
         let passes = passes as usize;
         while self.comes_out.len() <= passes {
             let out = self.comes_out[self.comes_out.len() - 1];
-            let start = self.recirculation_free_at.max(out * PICOS);
-            self.recirculation_free_at = start + bytes as u64 * self.recirculation_picos_per_byte;
+            // It waits for what others have sent round by now, not for its own rounds before. Others
+            // that come before its next round must not wait for that one.
+            let own = (self.comes_out.len() - 1) as u64;
+            let cost = bytes as u64 * self.recirculation_picos_per_byte;
+            let first = self.comes_out[0] * PICOS;
+            let wait = self.recirculation_free_at.saturating_sub(first + own * cost);
+            self.recirculation_free_at = self.recirculation_free_at.max(first) + cost;
             // A place among packets that come now, as later ones are not known yet.
             self.free_at[self.pipeline] += self.gap;
-            self.comes_out.push(self.recirculation_free_at / PICOS + self.latency);
+            self.comes_out.push(out + (wait + cost) / PICOS + self.latency);
         }
         self.comes_out[passes]
     }
@@ -140,9 +145,18 @@ mod tests {
         pipes.begin(500, 0);
         assert_eq!(
             pipes.again(100, 1),
-            2400,
+            1400,
             "three packets of 100 bytes have gone round, not six"
         );
+    }
+
+    #[test]
+    fn who_goes_round_often_does_not_keep_others_from_going_round_meanwhile() {
+        let mut pipes = pipes(1, true);
+        pipes.begin(500, 0);
+        assert_eq!(pipes.again(100, 10), 6500, "ten rounds of 600 ns");
+        pipes.begin(2500, 0);
+        assert_eq!(pipes.again(100, 1), 3100, "1 us of bytes has gone, and the port is free");
     }
 
     #[test]

@@ -21,6 +21,10 @@ pub struct Pipes {
     free_at: Vec<u64>,
     recirculation_picos_per_byte: u64,
     recirculation_free_at: u64,
+    /// When what came of the packet at hand comes out, after so many passes more.
+    comes_out: Vec<Nanos>,
+    /// The pipeline of the packet at hand.
+    pipeline: usize,
     /// Packets dropped because too many waited for their pipeline.
     pub dropped: u64,
 }
@@ -37,6 +41,8 @@ impl Pipes {
             free_at: vec![0; queues],
             recirculation_picos_per_byte: (8e12 / config.recirculation_bps).round() as u64,
             recirculation_free_at: 0,
+            comes_out: Vec::new(),
+            pipeline: 0,
             dropped: 0,
         }
     }
@@ -55,19 +61,32 @@ impl Pipes {
         Some(start / PICOS + self.latency)
     }
 
-    /// A packet of `bytes` from `port` that would come out at `out` goes round `passes` times more:
-    /// each takes bandwidth, and the pipeline like a packet that comes in.
-    pub fn again(&mut self, out: Nanos, port: u16, bytes: usize, passes: u32) -> Nanos {
-        let pipeline = pipeline_of(port, self.free_at.len());
-        let mut out = out;
-        for _ in 0..passes {
-            let start = self.recirculation_free_at.max(out * PICOS);
-            self.recirculation_free_at = start + bytes as u64 * self.recirculation_picos_per_byte;
+    /// A packet from `port` comes out at `out`, unless it, or a copy of it, goes round.
+    pub fn begin(&mut self, out: Nanos, port: u16) {
+        self.pipeline = pipeline_of(port, self.free_at.len());
+        self.comes_out.clear();
+        self.comes_out.push(out);
+    }
+
+    /// A frame of `bytes` comes out after `passes` passes more: when. A pass is made once for all
+    /// frames that come of the packet: of a request that is split, each pass puts out one part and
+    /// takes the rest round.
+    pub fn again(&mut self, bytes: usize, passes: u32) -> Nanos {
+        let passes = passes as usize;
+        while self.comes_out.len() <= passes {
+            let out = self.comes_out[self.comes_out.len() - 1];
+            // It waits for what others have sent round by now, not for its own rounds before. Others
+            // that come before its next round must not wait for that one.
+            let own = (self.comes_out.len() - 1) as u64;
+            let cost = bytes as u64 * self.recirculation_picos_per_byte;
+            let first = self.comes_out[0] * PICOS;
+            let wait = self.recirculation_free_at.saturating_sub(first + own * cost);
+            self.recirculation_free_at = self.recirculation_free_at.max(first) + cost;
             // A place among packets that come now, as later ones are not known yet.
-            self.free_at[pipeline] += self.gap;
-            out = self.recirculation_free_at / PICOS + self.latency;
+            self.free_at[self.pipeline] += self.gap;
+            self.comes_out.push(out + (wait + cost) / PICOS + self.latency);
         }
-        out
+        self.comes_out[passes]
     }
 }
 
@@ -109,16 +128,43 @@ mod tests {
     #[test]
     fn what_goes_round_again_shares_the_bandwidth() {
         let mut pipes = pipes(1, true);
-        assert_eq!(pipes.again(500, 0, 100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
-        assert_eq!(pipes.again(500, 0, 100, 1), 1200, "behind the first");
-        assert_eq!(pipes.again(5_000, 0, 100, 2), 6_200);
+        pipes.begin(500, 0);
+        assert_eq!(pipes.again(100, 1), 1100, "100 ns for its bytes, 500 ns for the pass");
+        pipes.begin(500, 0);
+        assert_eq!(pipes.again(100, 1), 1200, "behind the first");
+        pipes.begin(5_000, 0);
+        assert_eq!(pipes.again(100, 2), 6_200);
+    }
+
+    #[test]
+    fn a_pass_that_puts_out_a_part_and_takes_the_rest_round_is_made_once() {
+        let mut pipes = pipes(1, true);
+        pipes.begin(500, 0);
+        let parts: Vec<_> = (0..4).map(|passes| pipes.again(100, passes)).collect();
+        assert_eq!(parts, [500, 1100, 1700, 2300]);
+        pipes.begin(500, 0);
+        assert_eq!(
+            pipes.again(100, 1),
+            1400,
+            "three packets of 100 bytes have gone round, not six"
+        );
+    }
+
+    #[test]
+    fn who_goes_round_often_does_not_keep_others_from_going_round_meanwhile() {
+        let mut pipes = pipes(1, true);
+        pipes.begin(500, 0);
+        assert_eq!(pipes.again(100, 10), 6500, "ten rounds of 600 ns");
+        pipes.begin(2500, 0);
+        assert_eq!(pipes.again(100, 1), 3100, "1 us of bytes has gone, and the port is free");
     }
 
     #[test]
     fn what_goes_round_again_takes_the_place_of_a_packet_that_comes_in() {
         let mut pipes = pipes(1, true);
         let out = pipes.enter(0, 0).unwrap();
-        pipes.again(out, 0, 100, 2);
+        pipes.begin(out, 0);
+        pipes.again(100, 2);
         assert_eq!(pipes.enter(0, 0), Some(503), "the third place behind the first");
     }
 }

@@ -99,25 +99,18 @@ impl Simulation {
         }
     }
 
-    /// Sends what the program put out for a frame from `port`, at `out`. Copies that went round
-    /// again went round together as far as they did: what goes on is one packet.
+    /// Sends what the program put out for a frame from `port`, at `out`.
     #[inline]
     fn after_engine(&mut self, switch: u16, port: u16, out: Nanos, engines: &mut Engines<'_>) {
         let mut output = std::mem::take(&mut self.output);
         let mut again = output.again().iter().peekable();
-        let from = port;
-        let mut round = (0, out);
+        self.switches.0[usize::from(switch)].pipes.begin(out, port);
         for (place, (port, bytes)) in output.frames().enumerate() {
             let passes = again.next_if(|(at, _)| *at == place).map_or(0, |(_, passes)| *passes);
             let node = &mut self.switches.0[usize::from(switch)];
             let at = match passes {
                 0 => out,
-                _ => {
-                    let (done, at) = if passes >= round.0 { round } else { (0, out) };
-                    let at = node.pipes.again(at, from, bytes.len(), passes - done);
-                    round = (passes, at);
-                    at
-                }
+                _ => node.pipes.again(bytes.len(), passes),
             };
             if port == CPU_PORT {
                 self.controls.packet_in(&mut self.queue, switch, at, bytes);

@@ -99,7 +99,7 @@ fn reply(request: u32, key: u32, value_size: u32) -> Vec<u8> {
 /// The number of the `n`-th write. In each cell of the switch's memory of writes two requests that
 /// are far apart take turns, so that every write is a new one however often they are sent.
 fn request_of(n: u32) -> u32 {
-    n % 1024 | (n / 1024 % 2) << 29
+    (n % 1024) | ((n / 1024 % 2) << 29)
 }
 
 impl Subject for FarReach {

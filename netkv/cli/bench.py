@@ -167,3 +167,43 @@ def redis(
         say(f"{row.path}  {row.program:<9} {row.pps:>10,.0f} a second")
     for name, ratio in found.ratios.items():
         stdout().print(f"{ratio:6.2f}  {name}", highlight=False)
+
+
+@app.command()
+def multigets(
+    servers: Annotated[
+        list[int] | None,
+        typer.Option(min=1, max=32, metavar="N", help="A row for N servers; repeatable."),
+    ] = None,
+    keys: Annotated[int, typer.Option(min=1, max=128, help="Keys of each request.")] = 16,
+    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests under way.")] = 64,
+    seconds: Annotated[
+        float, typer.Option(min=0.6, max=600, help="Of load for each figure.")
+    ] = 6.0,
+    backend: Annotated[
+        Literal["memory", "rocksdb", "redis"], typer.Option(help="As 'lab.backend'.")
+    ] = "memory",
+    json: Json = False,
+) -> None:
+    """Measure what a multiget costs its client live: NetMC against CliMC, in turns.
+
+    The client's time on a core for each request, the kernel's share included: NetMC sends one
+    frame, CliMC one for each group of keys.
+    """
+    from netkv.bench import multigets as measured
+    from netkv.cli.progress import steps
+
+    rows = tuple(servers or measured.Plan.servers)
+    plan = measured.Plan(rows, keys, outstanding, seconds, backend)
+    with steps() as progress:
+        found = measured.run(plan, progress)
+    if json:
+        print_json(found.model_dump(mode="json"))
+        return
+    say("servers  groups  NetMC us  CliMC us  CliMC / NetMC")
+    for row in found.rows:
+        stdout().print(
+            f"{row.servers:7}  {row.groups:6.1f}  {row.netmc_us:8.1f}  {row.climc_us:8.1f}  "
+            f"{row.climc_over_netmc:13.2f}",
+            highlight=False,
+        )

@@ -17,11 +17,11 @@ schemes: [nocache, netcache]
 lab: {servers: 3, cache_entries: 20, backend: redis}
 workload: {keys: 500, writes: 0.5, arrivals: {outstanding: 8}}
 deadline: 1
-warmup: 1
-duration: 5
+warmup: 0.3
+duration: 4
 events:
   - {at: 1, kill: redis-1}
-  - {at: 3, start: redis-1}
+  - {at: 2, start: redis-1}
 expect:
   - each.acked_writes_lost == 0
   - each.linearizable == 1
@@ -30,7 +30,7 @@ expect:
 
 
 def test_quickstart_on_redis(netkv: Netkv) -> None:
-    changes = ["workload.keys=2000", "lab.cache_entries=200", "warmup=1", "duration=3"]
+    changes = ["workload.keys=2000", "lab.cache_entries=200", "warmup=0.3", "duration=1"]
     sets = [word for change in changes for word in ("--set", change)]
     said = netkv("scenario", "run", "quickstart", "--json", *REDIS, *sets)
     document = said.document

@@ -10,7 +10,7 @@ SIZES = ["--set", "sweep={workload.multiget: [2, 12]}"]
 
 @pytest.mark.parametrize("mode", ["sim", "live"])
 def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mode: str) -> None:
-    seconds = {"sim": "0.3", "live": "1"}[mode]
+    seconds = {"sim": "0.3", "live": "0.5"}[mode]
     command = ["scenario", "run", "multiget-size-sweep", "--mode", mode, *SIZES]
     command += ["--set", f"duration={seconds}", "--set", "warmup=0.1", "--json"]
     said = netkv(*command)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from leftovers import processes_of
 
 from netkv.lab import state
 
@@ -20,30 +19,3 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     yield place
     assert state.names() == []
     assert processes_of(place) == []
-
-
-def processes_of(place: Path, patience: float = 3.0) -> list[int]:
-    """Pids of the nodes and supervisors that belong to a state directory and do not go away."""
-    deadline = time.monotonic() + patience
-    while (found := _look(place)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
-
-
-def _look(place: Path) -> list[int]:
-    wanted = f"NETKV_HOME={place}".encode()
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        try:
-            command = (entry / "cmdline").read_bytes()
-            environment = (entry / "environ").read_bytes()
-            here = (entry / "cwd").readlink()
-        except OSError:
-            continue
-        ours = b"netkv.lab" in command and wanted in environment.split(b"\0")
-        # A redis-server writes its title over its environment.
-        if ours or (b"redis-server" in command and here.is_relative_to(place.parent)):
-            found.append(int(entry.name))
-    return found

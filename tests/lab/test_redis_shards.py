@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import processes_of
+from leftovers import processes_of
 from racks import finish, load, spec, until
 
 from netkv.errors import NetkvError, UsageError

@@ -1,0 +1,34 @@
+"""Processes that a test of labs has left behind."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+
+def processes_of(place: Path, patience: float = 3.0) -> list[int]:
+    """Pids of the nodes and supervisors that belong to a state directory and do not go away."""
+    deadline = time.monotonic() + patience
+    while (found := _look(place)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return found
+
+
+def _look(place: Path) -> list[int]:
+    wanted = f"NETKV_HOME={place}".encode()
+    found = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit() or int(entry.name) == os.getpid():
+            continue
+        try:
+            command = (entry / "cmdline").read_bytes()
+            environment = (entry / "environ").read_bytes()
+            here = (entry / "cwd").readlink()
+        except OSError:
+            continue
+        ours = b"netkv.lab" in command and wanted in environment.split(b"\0")
+        # A redis-server writes its title over its environment.
+        if ours or (b"redis-server" in command and here.is_relative_to(place.parent)):
+            found.append(int(entry.name))
+    return found

@@ -170,6 +170,48 @@ def redis(
 
 
 @app.command()
+def rocksdb(
+    records: Annotated[
+        int, typer.Option(min=10_000, max=20_000_000, help="Records in the database.")
+    ] = 3_000_000,
+    value_size: Annotated[
+        int, typer.Option(min=1, max=1024, metavar="BYTES", help="Size of values.")
+    ] = 128,
+    block_cache_mib: Annotated[
+        int, typer.Option(min=4, max=65_536, metavar="MIB", help="Size of the block cache.")
+    ] = 1024,
+    memtable_mib: Annotated[
+        int, typer.Option(min=1, max=1024, metavar="MIB", help="Size of a memtable.")
+    ] = 64,
+    memtables: Annotated[
+        int, typer.Option(min=0, max=15, help="Full of recent writes in the last rows; 0: no rows.")
+    ] = 15,
+    json: Json = False,
+) -> None:
+    """Measure what reads and writes cost RocksDB: processor time by where the record is.
+
+    Hot records, records in the block cache and in the page cache only, and behind memtables full of
+    recent writes, with the options of FarReach's evaluation. What RocksDB's background threads do
+    (flushes, compactions) is not counted. The database is in a temporary directory (TMPDIR).
+    """
+    from netkv.bench import rocksdb_costs
+    from netkv.cli.progress import steps
+
+    plan = rocksdb_costs.Plan(records, value_size, block_cache_mib, memtable_mib, memtables)
+    with steps() as progress:
+        found = rocksdb_costs.run(plan, progress)
+    if json:
+        print_json(found.model_dump(mode="json"))
+        return
+    from netkv.report import rocksdb_costs as report
+
+    out = stdout()
+    out.print(report.table(found))
+    out.print(report.differences(found))
+    say(report.load(found))
+
+
+@app.command()
 def multigets(
     servers: Annotated[
         list[int] | None,

@@ -1,0 +1,91 @@
+"""`netkv bench rocksdb` as a user meets it. It is about form and sense, not about speed."""
+
+from __future__ import annotations
+
+import shutil
+from types import SimpleNamespace
+
+import pytest
+from commands import Netkv
+
+from netkv.bench import rocksdb_costs
+from netkv.errors import NetkvError
+
+SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
+
+pytestmark = pytest.mark.timeout(200)
+
+
+def test_document_has_reads_by_place_and_writes(netkv: Netkv) -> None:
+    said = netkv(*SMALL, "--memtables", "2", "--json")
+    assert said.status == 0, said.err
+    assert "loading 10,000 records" in said.err
+    document = said.document
+    assert set(document) == {"machine", "load_average", "options", "rows", "differences"}
+    assert document["options"]["records"] == 10_000
+    assert document["options"]["block_cache_mib"] == 1024
+    reads = ["hot", "block-cached", "not-block-cached"]
+    assert [
+        (row["operation"], row["record"], row["filled_memtables"]) for row in document["rows"]
+    ] == [
+        *(("read", record, 0) for record in reads),
+        *(("write", record, 0) for record in ("hot", "any")),
+        *(("read", record, 2) for record in (*reads, "in-memtable")),
+    ]
+    for row in document["rows"]:
+        assert row["operations"] > 0
+        assert 0 < row["p10_us"] <= row["median_us"]
+        # Every read that should miss the block cache does, no other.
+        blocks = 1 if row["record"] == "not-block-cached" else 0
+        assert row["blocks_cached"] == pytest.approx(blocks, abs=0.2)
+    for difference in document["differences"].values():
+        assert set(difference) == {"p10_us", "median_us"}
+    assert "read not block-cached - block-cached" in document["differences"]
+    assert "read hot, 2 full memtables - none" in document["differences"]
+
+
+def test_table_has_the_load_of_the_machine_beside(netkv: Netkv) -> None:
+    said = netkv(*SMALL, "--memtables", "0")
+    assert said.status == 0, said.err
+    assert "not in the block cache" in said.out
+    assert "read not block-cached - hot" in said.out
+    assert "newest memtable" not in said.out
+    assert "Load average" in said.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--records", "10000", "--value-size", "1"], "40 are needed"),
+        (["--records", "9"], "--records"),
+        (["--memtables", "16"], "--memtables"),
+    ],
+)
+def test_what_cannot_be_measured_is_a_sentence(
+    netkv: Netkv, arguments: list[str], sentence: str
+) -> None:
+    said = netkv("bench", "rocksdb", "--memtables", "0", *arguments)
+    assert said.status == 2, said.err
+    assert sentence in said.err
+    assert "Traceback" not in said.err
+
+
+def test_full_disk_is_told_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
+    steps: list[str] = []
+    with pytest.raises(NetkvError, match=r"has 5 MiB of free space.*TMPDIR names another"):
+        rocksdb_costs.run(rocksdb_costs.Plan(), lambda _at, _count, label: steps.append(label))
+    assert not steps
+
+
+def test_a_record_that_is_read_is_never_written() -> None:
+    """Otherwise it would be found in a memtable and not where the row says."""
+    plan = rocksdb_costs.Plan(records=10_000)
+    sample = rocksdb_costs._Sample(plan)
+    written = {key for _ in range(2000) for key in sample.any()} | set(sample.hot_writes)
+    assert len(written) > 3000
+    assert written.isdisjoint(sample.hot_reads)
+    assert written.isdisjoint(sample.cached_reads)
+    fresh = [key for _ in range(2 * rocksdb_costs.ROUNDS) for key in sample.fresh()]
+    assert written.isdisjoint(fresh)
+    assert len(set(fresh)) == len(fresh) == 2 * rocksdb_costs.ROUNDS * sample.batch

@@ -92,7 +92,6 @@ def rack_config(
                 "warm_get": store.warm_get.scaled(scale) if store.warm_get else None,
                 "warm_records": store.warm_records,
                 "put": store.put.scaled(scale),
-                "warm_put": store.warm_put.scaled(scale) if store.warm_put else None,
                 "delete": store.delete.scaled(scale),
             },
         },

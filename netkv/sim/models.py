@@ -69,8 +69,6 @@ class StoreModel(Spec):
     warm_records: Annotated[int, Field(ge=0, le=1 << 20)] = 0
     """How many records each server's store has at hand: those that were asked for last, about."""
     put: Time = Time()
-    warm_put: Time | None = None
-    """A write of such a record; None: it costs as much as any."""
     delete: Time = Time()
 
 

@@ -103,9 +103,6 @@ pub struct StoreModel {
     pub warm_records: usize,
     /// A write.
     pub put: Time,
-    /// A write of a record that the store has at hand; none: it costs as much as any.
-    #[serde(default)]
-    pub warm_put: Option<Time>,
     /// A delete.
     pub delete: Time,
 }
@@ -182,8 +179,8 @@ pub enum End {
     Coordinator,
 }
 
-/// Records that a store may have at hand: 16 bytes each, in each server.
-const MOST_WARM: usize = 1 << 20;
+/// Records that a store may have at hand: 4 bytes each, in each server.
+const MAX_WARM: usize = 1 << 20;
 
 impl RackConfig {
     /// Checks what the types do not.
@@ -214,15 +211,14 @@ impl RackConfig {
             ("warm_get", store.warm_get.unwrap_or(store.get)),
             ("next_get", store.next_get.unwrap_or(store.get)),
             ("put", store.put),
-            ("warm_put", store.warm_put.unwrap_or(store.put)),
             ("delete", store.delete),
         ];
         for (name, value) in times {
             drawn(&format!("servers.store.{name}"), value)?;
         }
-        if store.warm_records > MOST_WARM {
+        if store.warm_records > MAX_WARM {
             return Err(format!(
-                "'servers.store.warm_records' is {}; it must be at most {MOST_WARM}.",
+                "'servers.store.warm_records' is {}; it must be at most {MAX_WARM}.",
                 store.warm_records
             ));
         }

@@ -50,7 +50,6 @@ struct Times {
     next_get: Distribution,
     warm_get: Distribution,
     put: Distribution,
-    warm_put: Distribution,
     delete: Distribution,
     /// Nothing costs any time.
     ideal: bool,
@@ -60,23 +59,13 @@ impl Times {
     fn new(config: &ServersConfig) -> Self {
         let (host, store) = (&config.host, &config.store);
         let warm_get = store.warm_get.unwrap_or(store.get);
-        let warm_put = store.warm_put.unwrap_or(store.put);
         let next_get = store.next_get.unwrap_or(store.get);
-        let times = [store.get, next_get, warm_get, store.put, warm_put, store.delete]
+        let times = [store.get, next_get, warm_get, store.put, store.delete]
             .map(|time| time.distribution());
         let free = times.iter().all(|time| time.mean() == 0.0);
-        let [get, next_get, warm_get, put, warm_put, delete] = times;
+        let [get, next_get, warm_get, put, delete] = times;
         let host = Costs::new(host);
-        Self {
-            ideal: free && host.are_none(),
-            host,
-            get,
-            next_get,
-            warm_get,
-            put,
-            warm_put,
-            delete,
-        }
+        Self { ideal: free && host.are_none(), host, get, next_get, warm_get, put, delete }
     }
 
     /// Of a client's request, the one reply to it included; or else of taking a frame in, as an
@@ -101,7 +90,6 @@ impl Times {
         let store = match op {
             Op::Get if is_warm => &self.warm_get,
             Op::Get => &self.get,
-            Op::Put if is_warm => &self.warm_put,
             Op::Put => &self.put,
             _ => &self.delete,
         };

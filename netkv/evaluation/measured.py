@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -83,7 +84,7 @@ def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:
                 f"Experiment '{experiment.name}': the run of {run.scheme} with seed {run.seed} "
                 f"failed: {run.reason}"
             )
-        found = {name: thresholds.metric_of(run, name) for name in wanted[run.scheme]}
+        found = {name: _value(run, name) for name in wanted[run.scheme]}
         kept.append(
             MeasuredRun(
                 scheme=run.scheme,
@@ -106,10 +107,30 @@ def measure(experiment: Experiment, runs: Iterable[RunResult]) -> Measured:
 
 
 def needed(experiment: Experiment) -> dict[str, list[str]]:
-    """The metrics that the claims name, by scheme."""
+    """What the claims name, by scheme, as `MeasuredRun.metrics` calls it."""
     found: dict[str, set[str]] = {}
     for claim in experiment.claims:
         for text in claim.quantities:
             for scheme, metric in thresholds.compile_quantity(text).metrics():
-                found.setdefault(scheme, set()).add(metric)
+                found.setdefault(scheme, set()).add(key(metric, claim.between))
     return {scheme: sorted(names) for scheme, names in found.items()}
+
+
+def key(metric: str, between: tuple[float, float] | None) -> str:
+    """What `MeasuredRun.metrics` calls a metric: `hit_ratio`, or `hit_ratio@10-11` in between."""
+    return metric if between is None else f"{metric}@{between[0]:g}-{between[1]:g}"
+
+
+def _value(run: RunResult, name: str) -> float | None:
+    """A metric of the whole run, or the mean of its samples within some seconds."""
+    metric, _, seconds = name.partition("@")
+    if not seconds:
+        return thresholds.metric_of(run, metric)
+    start, end = map(float, seconds.split("-"))
+    # A sample is taken at the end of its interval, some nanoseconds late.
+    values = [
+        float(value)
+        for time, value in zip(run.series["time"], run.series.get(metric, ()), strict=False)
+        if start < round(time, 3) <= end and value is not None
+    ]
+    return fmean(values) if values else None

@@ -48,6 +48,8 @@ class Claim(_Model):
     """Values of other swept options."""
     over: Base | None = None
     """Divides by a quantity at another point."""
+    between: tuple[float, float] | None = None
+    """Seconds of the measured part: the quantity in them, of metrics that a run has over time."""
     mean: bool = False
     """Adds a row with the mean over the points of `along`."""
     digits: Annotated[int, Field(ge=0, le=6)] = 2

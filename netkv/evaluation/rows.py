@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from netkv.errors import NetkvError
-from netkv.evaluation.measured import Measured
+from netkv.evaluation.measured import Measured, key
 from netkv.evaluation.reference import MEAN, Claim, Experiment, Reported
 from netkv.scenarios import thresholds
 from netkv.scenarios.statistics import student_t
@@ -111,14 +111,16 @@ def _row(claim: Claim, point: Any, by_seed: Mapping[int, float]) -> Row:
 
 
 def _by_seed(claim: Claim, measured: Measured, at: Mapping[str, Any]) -> dict[int, float]:
-    values = _quantity(claim.quantity, measured, at)
+    values = _quantity(claim.quantity, claim, measured, at)
     if claim.over is None:
         return values
-    bases = _quantity(claim.over.quantity, measured, claim.over.at)
+    bases = _quantity(claim.over.quantity, claim, measured, claim.over.at)
     return {seed: value / bases[seed] for seed, value in values.items() if seed in bases}
 
 
-def _quantity(text: str, measured: Measured, at: Mapping[str, Any]) -> dict[int, float]:
+def _quantity(
+    text: str, claim: Claim, measured: Measured, at: Mapping[str, Any]
+) -> dict[int, float]:
     quantity = thresholds.compile_quantity(text)
     where = ", ".join(f"{path}={value}" for path, value in at.items()) or "no point"
     by_seed: dict[int, dict[str, Mapping[str, float]]] = {}
@@ -130,7 +132,16 @@ def _quantity(text: str, measured: Measured, at: Mapping[str, Any]) -> dict[int,
                     f"Experiment '{measured.experiment}': '{text}' at {where} is more than one "
                     f"point of the sweep. Name a value for each swept option."
                 )
-            schemes[run.scheme] = run.metrics
+            schemes[run.scheme] = {
+                metric: run.metrics[name]
+                for scheme, metric in quantity.metrics()
+                if scheme == run.scheme and (name := key(metric, claim.between)) in run.metrics
+            }
     if not by_seed:
         raise NetkvError(f"Experiment '{measured.experiment}': no run at {where}.")
-    return {seed: quantity.value(schemes) for seed, schemes in by_seed.items()}
+    try:
+        return {seed: quantity.value(schemes) for seed, schemes in by_seed.items()}
+    except KeyError as missing:
+        raise NetkvError(
+            f"Experiment '{measured.experiment}': {missing} of '{text}' at {where} has no value."
+        ) from missing

@@ -12,6 +12,7 @@ import typer
 from netkv.cli import (
     bench,
     calibrate,
+    evaluate,
     gateway,
     lab,
     node,
@@ -57,6 +58,7 @@ p4.app.command("fuzz")(p4_fuzz.fuzz)
 p4.app.command("record")(p4_fuzz.record)
 app.add_typer(p4.app, name="p4")
 app.add_typer(bench.app, name="bench")
+app.command("evaluate")(evaluate.evaluate)
 app.command("soak")(soak.soak)
 app.command("calibrate")(calibrate.calibrate)
 app.command("serve")(serve.serve)

@@ -104,6 +104,9 @@ class LabSpec(Spec):
     topology: TopologySpec = TopologySpec()
     profile: str = "this-machine"
     """Simulated only: what hosts, links and switches are like (`netkv.sim.profiles`)."""
+    profile_changes: dict[str, float] = Field(default_factory=dict)
+    """Simulated only: figures of the profile that are different here, by their path in it:
+    `server.get.mean` in microseconds, `control.rate` (`netkv.sim.models`)."""
     scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
     """Simulated only: everything but the controller takes this many times as long, so that a rack
     of billions of requests a second fits a machine. Rates in results are those of the slower rack.

@@ -260,7 +260,7 @@ def _sim_id(planned: PlannedRun, origin: Provenance) -> str:
         "scheme": planned.scheme,
         "seed": planned.seed,
         # By its figures: 'this-machine' and files are something else after each calibration.
-        "profile": profiles.get(planned.scenario.lab.profile).model_dump(mode="json"),
+        "profile": profiles.of(planned.scenario.lab).model_dump(mode="json"),
         "program": origin.program_hash,
         "source": [origin.netkv_version, origin.source_revision],
     }

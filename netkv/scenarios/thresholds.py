@@ -36,6 +36,7 @@ _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "latency_p99_us": lambda run: run.latency_us.p99,
     "latency_p999_us": lambda run: run.latency_us.p999,
     "load_imbalance": lambda run: imbalance(run.server_load),
+    "busiest_server_ops": lambda run: max(run.server_load, default=None),
     "keys_per_s": lambda run: run.keys_per_s,
     "groups_per_request": lambda run: run.groups_per_request,
     "coordinator_utilization": lambda run: run.coordinator_utilization,
@@ -58,7 +59,8 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
 }
 METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
 """What may stand behind `SCHEME.` of any scheme; `load_imbalance` is the busiest server's load over
-the mean, `recovery_time` the seconds of the longest recovery of a switch."""
+the mean, `busiest_server_ops` that load in operations per second, `recovery_time` the seconds of
+the longest recovery of a switch."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,
@@ -90,6 +92,44 @@ class Expression:
     right: ast.expr
 
 
+@dataclass(frozen=True)
+class Quantity:
+    """A checked expression without a comparison, over the metrics of one run for each scheme."""
+
+    text: str
+    tree: ast.expr
+
+    def metrics(self) -> set[tuple[str, str]]:
+        """The (scheme, metric) pairs that it names."""
+        return {
+            (node.value.id, node.attr)
+            for node in ast.walk(self.tree)
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+        }
+
+    def value(self, runs: Mapping[str, Mapping[str, float]]) -> float:
+        """Its value; raises `KeyError` for a scheme or a metric that is not there."""
+        return _value(self.tree, lambda scheme, metric: runs[scheme][metric])
+
+
+def compile_quantity(text: str) -> Quantity:
+    """Parses an expression such as `farreach.throughput_ops / nocache.throughput_ops`.
+
+    Raises `UsageError` that says what is wrong with it.
+    """
+    tree = _parse(text)
+    _check(tree, text, {_identifier(scheme.name) for scheme in all_schemes()})
+    return Quantity(text, tree)
+
+
+def metric_of(run: RunResult, metric: str) -> float | None:
+    """A metric of one run; None if the run does not have it."""
+    if metric == "linearizable":
+        return None if run.linearizable is None else float(run.linearizable)
+    of_run = _MEANS.get(metric) or _SUMS.get(metric)
+    return of_run(run) if of_run else recovery.seconds(run.recoveries, metric)
+
+
 def imbalance(load: Iterable[float]) -> float | None:
     """Load of the busiest server over the mean load: 1 is perfectly even; None without load."""
     values = list(load)
@@ -100,18 +140,22 @@ def imbalance(load: Iterable[float]) -> float | None:
 def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
     """Parses and checks an `expect` line; raises `UsageError` that says what is wrong with it."""
     names = {EACH, *map(_identifier, schemes)}
-    if len(text) > _MAX_LENGTH:
-        raise UsageError(f"an 'expect' line has at most {_MAX_LENGTH} characters.")
-    try:
-        tree = ast.parse(text.strip(), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise UsageError(_not_understood(text)) from None
+    tree = _parse(text)
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in _COMPARE:
         raise UsageError(f"'{text}' is not one comparison with <, <=, >, >=, == or !=.")
     right = tree.comparators[0]
     for side in (tree.left, right):
         _check(side, text, names)
     return Expression(text, tree.left, type(tree.ops[0]), right)
+
+
+def _parse(text: str) -> ast.expr:
+    if len(text) > _MAX_LENGTH:
+        raise UsageError(f"an 'expect' line has at most {_MAX_LENGTH} characters.")
+    try:
+        return ast.parse(text.strip(), mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise UsageError(_not_understood(text)) from None
 
 
 def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> list[Threshold]:
@@ -181,10 +225,13 @@ def _over_points(
 
 
 def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where: str) -> Threshold:
+    def look_up(scheme: str, metric: str) -> float:
+        return _metric(scheme, metric, runs.get(scheme, []))
+
     left: float | None = None
     try:
-        left = _value(expression.left, runs)
-        right = _value(expression.right, runs)
+        left = _value(expression.left, look_up)
+        right = _value(expression.right, look_up)
     except _UnknownError as unknown:
         detail = f"{unknown}{where}"
         return Threshold(expr=expression.text, ok=False, value=left, detail=detail)
@@ -194,21 +241,21 @@ def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where
     return Threshold(expr=expression.text, ok=ok, value=left, detail=detail)
 
 
-def _value(node: ast.expr, runs: Mapping[str, list[RunResult]]) -> float:
+def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:
     match node:
         case ast.Constant(value=int() | float() as number):
             return float(number)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_value(operand, runs)
+            return -_value(operand, look_up)
         case ast.BinOp(left=left, op=op, right=right):
             try:
-                return _BINARY[type(op)](_value(left, runs), _value(right, runs))
+                return _BINARY[type(op)](_value(left, look_up), _value(right, look_up))
             except ZeroDivisionError:
                 raise _UnknownError(f"'{ast.unparse(right)}' is 0") from None
         case ast.Call(func=ast.Name(id=name), args=args):
-            return float(_FUNCTIONS[name](*(_value(arg, runs) for arg in args)))
+            return float(_FUNCTIONS[name](*(_value(arg, look_up) for arg in args)))
         case ast.Attribute(value=ast.Name(id=scheme), attr=metric):
-            return _metric(scheme, metric, runs.get(scheme, []))
+            return look_up(scheme, metric)
         case _:
             raise AssertionError(f"{ast.dump(node)} passed the check")
 

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pydantic import ValidationError
 
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import state
+from netkv.lab.spec import LabSpec
 from netkv.sim.models import (
     ControlModel,
     HostModel,
@@ -193,6 +196,43 @@ def get(name: str) -> Profile:
             f"There is no profile '{name}'.\n  {suggest(name, names(), label='Profiles')}\n"
             f"  The name of a file ends in '.json' ('netkv calibrate --out')."
         ) from None
+
+
+def of(lab: LabSpec) -> Profile:
+    """The profile of a lab, with the figures that the lab changes.
+
+    Raises `UsageError` for a profile that does not exist, and for a figure that it does not have.
+    """
+    profile = get(lab.profile)
+    if not lab.profile_changes:
+        return profile
+    data = profile.model_dump(mode="json")
+    figures = dict(_figures(data))
+    for path, value in lab.profile_changes.items():
+        if path not in figures:
+            raise UsageError(
+                f"'{path}' in 'lab.profile_changes' is no figure of the profile '{lab.profile}'.\n"
+                f"  {suggest(path, figures, label='Figures')}"
+            )
+        figures[path][path.rpartition(".")[2]] = value
+    try:
+        return Profile.model_validate(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        where = ".".join(map(str, first["loc"]))
+        raise UsageError(
+            f"'lab.profile_changes' makes '{where}' of the profile '{lab.profile}' impossible: "
+            f"{first['msg']}."
+        ) from error
+
+
+def _figures(data: dict[str, Any], prefix: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Paths of all numbers, each with the dictionary that holds it."""
+    for name, value in data.items():
+        if isinstance(value, dict):
+            yield from _figures(value, f"{prefix}{name}.")
+        elif isinstance(value, int | float) and not isinstance(value, bool):
+            yield f"{prefix}{name}", data
 
 
 def is_measured() -> bool:

@@ -68,14 +68,14 @@ class SimRack:
         on_event: Callable[[RackEvent], None] = lambda _: None,
         on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None,
     ) -> None:
-        """`profile`: what the rack is like; None takes the one that `spec.lab.profile` names.
+        """`profile`: what the rack is like; None takes that of `spec.lab`.
         `scheme`: None takes the one that `spec.scheme` names. `on_write` hears of every table write
         when a switch is done with it: the switch, the write, and why it was refused (or nothing).
 
         Raises `UsageError` for a scheme, profile or topology that cannot be.
         """
         self.spec = spec
-        self.profile = profile or profiles.get(spec.lab.profile)
+        self.profile = profile or profiles.of(spec.lab)
         self._scheme = scheme or schemes.of(spec)
         self.network: Network = config.lay_out(spec, coordinator=self._scheme.coordinated)
         self.events: list[RackEvent] = []

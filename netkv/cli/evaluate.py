@@ -1,0 +1,166 @@
+"""`netkv evaluate`: a paper's evaluation over several seeds, beside the paper's figures."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from netkv.evaluation import Experiment, Measured, Row
+
+
+def evaluate(
+    paper: Annotated[
+        str | None, typer.Argument(metavar="PAPER", help="An evaluation; without one, list them.")
+    ] = None,
+    experiment: Annotated[
+        list[str] | None, typer.Argument(metavar="EXPERIMENT...", help="Only these. [all]")
+    ] = None,
+    seeds: Annotated[
+        int, typer.Option(min=1, max=1000, help="Runs of each scheme at each point.")
+    ] = 5,
+    seed: Annotated[int, typer.Option(min=0, help="The first seed; the others follow it.")] = 1,
+    source: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="DIR", help="Run nothing: take what --save left there."),
+    ] = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep all figures in files there."),
+    ] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the tables into this Markdown document."),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Run the experiments of a paper's evaluation and set them beside the paper's figures.
+
+    Every experiment runs with several seeds. A row shows the mean and where one further seed is
+    expected with a probability of 99%, also where the paper has no figure or another one.
+    """
+    from netkv import evaluation
+
+    if paper is None:
+        _list(json)
+        return
+    known = evaluation.load(paper)
+    chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
+    found: list[tuple[Experiment, list[Row]]] = []
+    for each in chosen:
+        measured = _measured(each, seed, seeds, source, json)
+        if measured is None:
+            continue
+        if save is not None:
+            say(f"{each.name}: figures in {measured.save(save)}")
+        rows = evaluation.rows(each, measured)
+        found.append((each, rows))
+        if not json:
+            from netkv.report import evaluation as report
+
+            stdout().print(report.table(each, rows))
+    if write is not None:
+        _write(write, paper, found)
+    if json:
+        print_json({"paper": known.paper, "experiments": [_document(*each) for each in found]})
+
+
+def _measured(
+    experiment: Experiment, seed: int, seeds: int, source: Path | None, json: bool
+) -> Measured | None:
+    from netkv.evaluation import Measured
+
+    if source is None:
+        return _run(experiment, seed, seeds)
+    measured = Measured.read(source, experiment.name)
+    if measured is None and not json:
+        say(f"{experiment.name}: no figures in {source}.")
+    return measured
+
+
+def _run(experiment: Experiment, seed: int, seeds: int) -> Measured:
+    from netkv.cli.progress import progress
+    from netkv.evaluation.measured import measure, needed
+    from netkv.runs import Store, StoreSink
+    from netkv.scenarios import loader
+    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.runner import run_scenario
+
+    asked = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
+    scenario = loader.load(loader.find(experiment.scenario), asked)
+    wanted = needed(experiment)
+    scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
+    with Store() as store, StoreSink(store) as sink, progress(experiment.title) as told:
+        result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=told))
+    return measure(experiment, result.runs)
+
+
+def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) -> None:
+    from netkv.errors import UsageError
+    from netkv.evaluation import document
+
+    tables = {
+        each.name: document.markdown(rows, f"netkv evaluate {paper} {each.name}")
+        for each, rows in found
+    }
+    try:
+        text = file.read_text(encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
+    for name in tables.keys() - document.bodies(text).keys():
+        say(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
+    file.write_text(document.replaced(text, tables), encoding="utf-8")
+
+
+def _list(json: bool) -> None:
+    from netkv import evaluation
+
+    known = {name: evaluation.load(name) for name in evaluation.names()}
+    if json:
+        print_json(
+            {
+                "evaluations": [
+                    {"name": name, "paper": each.paper, "experiments": _names(each.experiments)}
+                    for name, each in known.items()
+                ]
+            }
+        )
+        return
+    out = stdout()
+    for name, each in known.items():
+        out.print(f"{name}: {each.paper}", highlight=False, soft_wrap=True)
+        for experiment in each.experiments:
+            text = f"  {experiment.name:<28} {experiment.title} ({experiment.source})"
+            out.print(text, highlight=False, soft_wrap=True)
+
+
+def _names(experiments: list[Experiment]) -> list[str]:
+    return [each.name for each in experiments]
+
+
+def _document(experiment: Experiment, rows: list[Row]) -> dict[str, Any]:
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "source": experiment.source,
+        "rows": [
+            {
+                "quantity": row.claim.name,
+                "expression": row.claim.quantity,
+                "at": row.point,
+                "paper": row.reported,
+                "artefact": row.listed,
+                "mean": row.measured.mean,
+                "low": row.measured.low,
+                "high": row.measured.high,
+                "seeds": row.measured.seeds,
+                "difference": row.difference,
+            }
+            for row in rows
+        ],
+    }

@@ -1,0 +1,156 @@
+"""What a paper reports, as data: `netkv/data/papers/NAME.yaml`.
+
+An evaluation is a list of experiments. Each names a scenario that ships, and the quantities that
+the paper reports for it: `SCHEME.METRIC` expressions as in `expect` lines, with the paper's value
+at each point of the sweep. A point without a value of the paper is kept: it is shown without one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from netkv import resources
+from netkv.errors import UsageError, suggest
+from netkv.scenarios import thresholds
+
+Reported = float | tuple[float, float] | str
+"""A number, a range, or the paper's words ("about equal")."""
+MEAN = "mean"
+"""The point that stands for the mean over all points of a sweep."""
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Base(_Model):
+    """A quantity at one fixed point, by which a claim is divided."""
+
+    quantity: str
+    at: dict[str, Any] = Field(default_factory=dict)
+
+
+class Claim(_Model):
+    """One quantity, along a sweep or at one point."""
+
+    name: str
+    """What a reader calls it: `FarReach over NoCache`."""
+    quantity: str
+    """An expression over one point's runs: `farreach.throughput_ops / nocache.throughput_ops`."""
+    along: str | None = None
+    """Path of the swept option that gives a row for each of its values; None: one row."""
+    at: dict[str, Any] = Field(default_factory=dict)
+    """Values of other swept options."""
+    over: Base | None = None
+    """Divides by a quantity at another point."""
+    between: tuple[float, float] | None = None
+    """Seconds of the measured part: the quantity in them, of metrics that a run has over time."""
+    mean: bool = False
+    """Adds a row with the mean over the points of `along`."""
+    digits: Annotated[int, Field(ge=0, le=6)] = 2
+    """After the decimal point."""
+    paper: Reported | dict[Any, Reported] | None = None
+    """What the paper's text says, by value of `along` (and `mean`)."""
+    artefact: float | dict[Any, float] | None = None
+    """Mean over the rounds that the published artefact lists, by value of `along`."""
+
+    @property
+    def quantities(self) -> tuple[str, ...]:
+        """All expressions that it names."""
+        return (self.quantity,) if self.over is None else (self.quantity, self.over.quantity)
+
+    def reported(self, point: Any) -> Reported | None:
+        """The paper's value at a point of `along`."""
+        return self.paper.get(point) if isinstance(self.paper, dict) else self.paper
+
+    def listed(self, point: Any) -> float | None:
+        """The artefact's value at a point of `along`."""
+        return self.artefact.get(point) if isinstance(self.artefact, dict) else self.artefact
+
+
+class Experiment(_Model):
+    """One experiment of a paper and the scenario that repeats it."""
+
+    name: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+    """Of its data and its table."""
+    title: str
+    source: str
+    """Section, experiment and figure of the paper."""
+    scenario: str
+    changes: list[str] = Field(default_factory=list)
+    """As `--set` takes them."""
+    claims: Annotated[list[Claim], Field(min_length=1)]
+
+
+class Evaluation(_Model):
+    """The evaluation of one paper."""
+
+    paper: str
+    document: str
+    """Name of the document in `docs/` that has its tables."""
+    experiments: Annotated[list[Experiment], Field(min_length=1)]
+
+    def experiment(self, name: str) -> Experiment:
+        """Raises `UsageError` that names those there are."""
+        for each in self.experiments:
+            if each.name == name:
+                return each
+        known = [each.name for each in self.experiments]
+        raise UsageError(
+            f"There is no experiment '{name}'.\n  {suggest(name, known, label='Experiments')}"
+        )
+
+
+def names() -> list[str]:
+    """Evaluations that ship."""
+    return sorted(file.stem for file in resources.path("papers").glob("*.yaml"))
+
+
+def load(name: str) -> Evaluation:
+    """An evaluation that ships by name, or one of the user's by the path of its YAML file.
+
+    Raises `UsageError` that says what is wrong with either.
+    """
+    as_path = Path(name)
+    if as_path.suffix not in (".yaml", ".yml"):
+        if name not in names():
+            raise UsageError(
+                f"There is no evaluation '{name}'.\n"
+                f"  {suggest(name, names(), label='Evaluations')} A path to a .yaml file works too."
+            )
+        as_path = resources.path("papers") / f"{name}.yaml"
+    try:
+        data = YAML(typ="safe").load(as_path.read_text(encoding="utf-8"))
+        found = Evaluation.model_validate(data)
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{as_path}: cannot be read: {error}.") from error
+    except YAMLError as error:
+        raise UsageError(f"{as_path}: is no YAML: {error}") from error
+    except ValidationError as error:
+        raise UsageError(f"{as_path}: {_wrong(error)}") from error
+    _check(found, as_path)
+    return found
+
+
+def _check(evaluation: Evaluation, file: Path) -> None:
+    """Raises `UsageError` for a quantity that is none, before anything runs for it."""
+    for experiment in evaluation.experiments:
+        for claim in experiment.claims:
+            for text in claim.quantities:
+                try:
+                    thresholds.compile_quantity(text)
+                except UsageError as error:
+                    raise UsageError(f"{file}: experiment '{experiment.name}': {error}") from error
+
+
+def _wrong(error: ValidationError) -> str:
+    lines = [
+        f"'{'.'.join(map(str, each['loc']))}': {each['msg'].lower()}"
+        for each in error.errors(include_url=False)
+    ]
+    return "; ".join(lines) + "."

@@ -1,0 +1,68 @@
+"""`netkv evaluate` as a user meets it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commands import Netkv
+
+EVALUATION = """\
+paper: A paper of mine
+document: none.md
+experiments:
+  - name: mine
+    title: Gain over servers
+    source: section 1
+    scenario: {scenario}
+    claims:
+      - name: NetCache over NoCache
+        quantity: netcache.throughput_ops / nocache.throughput_ops
+        along: lab.servers
+        paper: {{2: 1.5}}
+"""
+
+
+@pytest.fixture
+def mine(tmp_path: Path, short_scenario: Path) -> Path:
+    text = short_scenario.read_text(encoding="utf-8")
+    short_scenario.write_text(
+        f"{text}mode: sim\nsweep: {{lab.servers: [2, 4]}}\n", encoding="utf-8"
+    )
+    file = tmp_path / "mine.yaml"
+    file.write_text(EVALUATION.format(scenario=short_scenario), encoding="utf-8")
+    return file
+
+
+def test_a_paper_of_ones_own_is_run_saved_and_written(
+    netkv: Netkv, mine: Path, tmp_path: Path
+) -> None:
+    said = netkv("evaluate", str(mine), "--seeds", "3", "--save", str(tmp_path / "data"), "--json")
+    assert said.status == 0, said.err
+    rows = said.document["experiments"][0]["rows"]
+    assert [row["at"] for row in rows] == [2, 4]
+    for row in rows:
+        assert row["seeds"] == 3
+        assert row["low"] < row["mean"] < row["high"]
+    assert rows[0]["difference"] == pytest.approx(rows[0]["mean"] / 1.5 - 1)
+    assert rows[1]["difference"] is None
+
+    file = tmp_path / "doc.md"
+    file.write_text("<!-- evaluation: mine -->\n<!-- end -->\n", encoding="utf-8")
+    kept = ["--from", str(tmp_path / "data"), "--write", str(file)]
+    again = netkv("evaluate", str(mine), *kept, "--json")
+    assert again.document == said.document
+    assert f"{rows[0]['mean']:.2f}" in file.read_text(encoding="utf-8")
+
+
+def test_what_does_not_exist_is_a_sentence(netkv: Netkv) -> None:
+    assert netkv("evaluate", "farreech").status == 2
+    said = netkv("evaluate", "netcache", "figure-10")
+    assert said.status == 2
+    assert "netcache-skew" in said.err
+
+
+def test_without_a_name_the_evaluations_are_listed(netkv: Netkv) -> None:
+    said = netkv("evaluate", "--json")
+    names = {each["name"]: each["experiments"] for each in said.document["evaluations"]}
+    assert "netcache-skew" in names["netcache"]

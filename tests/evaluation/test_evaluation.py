@@ -1,0 +1,174 @@
+"""A paper's figures beside netkv's: what is computed, and what the documents say of it."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from netkv import evaluation
+from netkv.errors import NetkvError, UsageError
+from netkv.evaluation import Measured, document
+from netkv.evaluation.measured import MeasuredRun, needed
+from netkv.evaluation.reference import MEAN, Experiment
+from netkv.scenarios import loader
+
+ROOT = Path(__file__).parents[2]
+DATA = ROOT / "docs" / "evaluation"
+
+EXPERIMENT = Experiment.model_validate(
+    {
+        "name": "tiny",
+        "title": "Tiny",
+        "source": "none",
+        "scenario": "quickstart",
+        "claims": [
+            {
+                "name": "gain",
+                "quantity": "netcache.throughput_ops / nocache.throughput_ops",
+                "along": "workload.zipf",
+                "mean": True,
+                "paper": {0.9: 2.0, MEAN: 3.0},
+                "artefact": {0.99: 5.0},
+            },
+            {
+                "name": "of uniform",
+                "quantity": "nocache.throughput_ops",
+                "along": "workload.zipf",
+                "over": {"quantity": "nocache.throughput_ops", "at": {"workload.zipf": 0.9}},
+            },
+        ],
+    }
+)
+
+
+def measured(gains: dict[float, list[float]]) -> Measured:
+    """Runs of NoCache at 100 operations/s and of NetCache at `gain` times that, by Zipf."""
+    runs = [
+        MeasuredRun(
+            scheme=scheme,
+            params={"workload.zipf": zipf},
+            seed=seed,
+            metrics={"throughput_ops": 100.0 * (gain if scheme == "netcache" else 1)},
+        )
+        for zipf, by_seed in gains.items()
+        for seed, gain in enumerate(by_seed)
+        for scheme in ("nocache", "netcache")
+    ]
+    return Measured(experiment="tiny", scenario="quickstart", changes=[], seeds=[0, 1], runs=runs)
+
+
+def test_a_row_has_the_mean_over_seeds_and_its_difference() -> None:
+    found = evaluation.rows(EXPERIMENT, measured({0.9: [2.0, 2.4], 0.99: [4.0, 4.0]}))
+    at = {(row.claim.name, row.point): row for row in found}
+    assert at["gain", 0.9].measured.mean == pytest.approx(math.sqrt(2.0 * 2.4))
+    assert at["gain", 0.9].difference == pytest.approx(math.sqrt(2.0 * 2.4) / 2.0 - 1)
+    assert at["gain", 0.99].difference == pytest.approx(4 / 5 - 1), "against the artefact"
+    assert at["gain", MEAN].measured.mean == pytest.approx(math.sqrt(3.0 * 3.2))
+    assert at["of uniform", 0.99].measured.mean == pytest.approx(1)
+    assert at["of uniform", 0.99].difference is None
+
+
+def test_the_spread_is_where_one_more_seed_is_expected() -> None:
+    spread = evaluation.spread([1.0, 1.1, 1.2])
+    # By hand: logarithms 0, 0.09531, 0.18232; s = 0.09120; t(0.995, 2) = 9.9248.
+    assert spread.mean == pytest.approx(math.exp(0.092543), rel=1e-5)
+    assert spread.high is not None
+    assert math.log(spread.high / spread.mean) == pytest.approx(
+        9.9248 * 0.091198 * math.sqrt(4 / 3), rel=1e-3
+    )
+    assert spread.low == pytest.approx(spread.mean**2 / spread.high)
+
+
+def test_one_seed_has_no_spread() -> None:
+    assert evaluation.spread([1.0]).high is None
+    assert evaluation.spread([0.0, 1.0]).high is None
+
+
+def test_a_claim_that_leaves_the_point_open_is_refused() -> None:
+    claim = EXPERIMENT.claims[0].model_copy(update={"along": None})
+    experiment = EXPERIMENT.model_copy(update={"claims": [claim]})
+    with pytest.raises(NetkvError, match="more than one"):
+        evaluation.rows(experiment, measured({0.9: [2.0], 0.99: [4.0]}))
+
+
+def test_what_was_measured_is_read_back_from_its_file(tmp_path: Path) -> None:
+    kept = measured({0.9: [2.0, 2.4]})
+    kept.save(tmp_path)
+    assert Measured.read(tmp_path, "tiny") == kept
+    assert Measured.read(tmp_path, "other") is None
+    (tmp_path / "tiny.json").write_text("{", encoding="utf-8")
+    with pytest.raises(NetkvError, match=r"tiny\.json"):
+        Measured.read(tmp_path, "tiny")
+
+
+def test_tables_go_between_their_markers_only() -> None:
+    one = "<!-- evaluation: one -->\nold\n<!-- end -->"
+    two = "<!-- evaluation: two -->\n<!-- end -->"
+    text = f"a\n{one}\nb\n{two}\n"
+    changed = document.replaced(text, {"one": "new\n"})
+    assert changed == text.replace("old", "new")
+
+
+@pytest.mark.parametrize("name", evaluation.names())
+def test_the_points_of_a_paper_are_points_of_its_scenario(name: str) -> None:
+    for experiment in evaluation.load(name).experiments:
+        scenario = loader.load(loader.find(experiment.scenario), experiment.changes)
+        assert set(needed(experiment)) <= set(scenario.schemes)
+        for claim in experiment.claims:
+            fixed = {*claim.at, *([claim.along] if claim.along else [])}
+            assert fixed == set(scenario.sweep), f"{experiment.name}: {claim.name}"
+            if claim.along is None:
+                continue
+            swept = scenario.sweep[claim.along]
+            for values in (claim.paper, claim.artefact):
+                named = values if isinstance(values, dict) else {}
+                assert set(named) <= {*swept, MEAN}, f"{experiment.name}: {claim.name}"
+
+
+TABLES = [
+    (name, experiment.name)
+    for name in evaluation.names()
+    for experiment in evaluation.load(name).experiments
+]
+
+
+@pytest.mark.parametrize(("paper", "name"), TABLES)
+def test_a_document_has_the_table_that_its_data_gives(paper: str, name: str) -> None:
+    known = evaluation.load(paper)
+    experiment = known.experiment(name)
+    kept = Measured.read(DATA, name)
+    assert kept is not None, f"'netkv evaluate {paper} {name} --save docs/evaluation' writes it"
+    assert kept.changes == experiment.changes
+    assert len(kept.seeds) >= 5
+    table = document.markdown(evaluation.rows(experiment, kept), f"netkv evaluate {paper} {name}")
+    text = (ROOT / "docs" / known.document).read_text(encoding="utf-8")
+    assert document.bodies(text)[name] == table
+
+
+@pytest.mark.parametrize(("paper", "name"), TABLES)
+def test_the_data_has_every_point_with_every_seed(paper: str, name: str) -> None:
+    experiment = evaluation.load(paper).experiment(name)
+    scenario = loader.load(loader.find(experiment.scenario), experiment.changes)
+    kept = Measured.read(DATA, name)
+    assert kept is not None
+    points = [
+        dict(zip(scenario.sweep, at, strict=True)) for at in product(*scenario.sweep.values())
+    ]
+    for scheme, point, seed in product(needed(experiment), points, kept.seeds):
+        there = [
+            run for run in kept.runs if (run.scheme, run.params, run.seed) == (scheme, point, seed)
+        ]
+        assert len(there) == 1, f"{scheme} at {point} with seed {seed}"
+
+
+def test_an_evaluation_that_is_wrong_is_named_with_its_file(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="There is no evaluation 'farreech'"):
+        evaluation.load("farreech")
+    file = tmp_path / "mine.yaml"
+    file.write_text("paper: Mine\ndocument: x.md\n", encoding="utf-8")
+    with pytest.raises(UsageError, match=re.escape(f"{file}: 'experiments'")):
+        evaluation.load(str(file))

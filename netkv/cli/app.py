@@ -14,6 +14,7 @@ from netkv.cli import (
     calibrate,
     gateway,
     lab,
+    logs,
     node,
     p4,
     p4_fuzz,
@@ -64,6 +65,6 @@ app.command("gateway")(gateway.gateway)
 app.command("up")(lab.up)
 app.command("down")(lab.down)
 app.command("status")(lab.status)
-app.command("logs")(lab.logs)
+app.command("logs")(logs.logs)
 app.add_typer(node.app, name="node")
 app.command("doctor")(lab.doctor)

@@ -1,10 +1,7 @@
-"""`netkv up`, `down`, `status`, `logs` and `doctor`: labs that outlive a command."""
+"""`netkv up`, `down`, `status` and `doctor`: labs that outlive a command."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -19,7 +16,6 @@ if TYPE_CHECKING:
 Lab = Annotated[str | None, typer.Argument(metavar="[LAB]", help="Name of the lab.")]
 
 _STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"}
-_FOLLOW_SECONDS = 0.2
 
 
 def up(
@@ -87,33 +83,6 @@ def status(lab: Lab = None, json: Json = False) -> None:
         raise typer.Exit(1)
 
 
-def logs(
-    lab: Lab = None,
-    node: Annotated[
-        str | None, typer.Option(help="Only of this node, e.g. switch or servers-0.")
-    ] = None,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Last lines of each.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
-) -> None:
-    """Show what the nodes of a lab log."""
-    from netkv.errors import UsageError, suggest
-    from netkv.lab import daemon
-
-    files = daemon.logs(lab or daemon.DEFAULT_LAB)
-    if node is not None:
-        if node not in files:
-            raise UsageError(
-                f"There is no log of '{node}'.\n  {suggest(node, files, label='Nodes')}"
-            )
-        files = {node: files[node]}
-    width = max(map(len, files), default=0)
-    offsets = {name: _print_tail(name, file, lines, width) for name, file in files.items()}
-    while follow:
-        time.sleep(_FOLLOW_SECONDS)
-        for name, file in files.items():
-            offsets[name] = _print_from(name, file, offsets[name], width)
-
-
 def doctor(json: Json = False) -> None:
     """Check whether this machine is fit to run netkv. Exit status 1 if it is not."""
     from netkv.lab import doctor as checks
@@ -179,30 +148,3 @@ def _print_status(lab: LabStatus) -> None:
         out.print(Text(f"  {lab.text}"), soft_wrap=True)
     if lab.nodes:
         out.print(table)
-
-
-def _print_tail(name: str, file: Path, lines: int, width: int) -> int:
-    with file.open("rb") as log:
-        last = deque(log, maxlen=lines)
-        offset = log.tell()
-    for line in last:
-        _print_line(name, line, width)
-    return offset
-
-
-def _print_from(name: str, file: Path, offset: int, width: int) -> int:
-    try:
-        with file.open("rb") as log:
-            log.seek(offset)
-            for line in log:
-                if not line.endswith(b"\n"):
-                    break
-                _print_line(name, line, width)
-                offset += len(line)
-    except FileNotFoundError:
-        raise typer.Exit(0) from None
-    return offset
-
-
-def _print_line(name: str, line: bytes, width: int) -> None:
-    print(f"{name:<{width}} | {line.decode(errors='replace').rstrip()}", flush=True)

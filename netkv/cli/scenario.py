@@ -61,7 +61,7 @@ def list_scenarios(json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
-    """Show a scenario as it would run, every default included."""
+    """Show a scenario as it would run: every default, but of events and plots only what is set."""
     from netkv.scenarios import loader
 
     file = loader.find(name)
@@ -77,7 +77,9 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     text = io.StringIO()
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
-    yaml.dump(scenario.model_dump(mode="json"), text)
+    # An event or a plot is about one thing: most options that it might have mean nothing to it.
+    given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
+    yaml.dump({**scenario.model_dump(mode="json"), **given}, text)
     out = stdout()
     out.print(f"# {file}", style="dim", markup=False, highlight=False, soft_wrap=True)
     out.print(Syntax(text.getvalue(), "yaml", background_color="default", word_wrap=True))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv import schemes
 from netkv.cli.output import Json, print_json, say, stderr
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ _EVERY_S = 10.0
 def soak(
     scheme: Annotated[
         str | None,
-        typer.Argument(help="What to search: a scheme ('nocache', 'netcache', 'farreach')."),
+        typer.Argument(
+            help=f"What to search: a scheme ({', '.join(it.name for it in schemes.all_schemes())})."
+        ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Number of seeds (default: 100, or --seconds).")
@@ -221,7 +224,6 @@ def _case(
 
 def _check(scheme: str, program: Path | None) -> None:
     """Raises `UsageError` for a scheme or program that is not there."""
-    from netkv import schemes
     from netkv.errors import UsageError
 
     schemes.get(scheme)

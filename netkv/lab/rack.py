@@ -59,14 +59,8 @@ class Rack:
     ) -> None:
         """`directory` takes logs and data. `on_processes` hears when nodes were started or ended.
 
-        Raises `UsageError` for a scheme that does not exist or cannot run in this lab, or a target
-        that is not built in.
+        Raises `UsageError` for a scheme that does not exist or cannot run in this lab.
         """
-        if spec.lab.target != "engine":
-            raise UsageError(
-                f"The target '{spec.lab.target}' cannot be used for a lab yet: "
-                f"this version of netkv runs labs on its own engine ('target: engine')."
-            )
         self.spec = spec
         self.scheme = schemes.of(spec)
         self.directory = directory

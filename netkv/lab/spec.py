@@ -18,7 +18,8 @@ DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
 Backend = Literal["memory", "rocksdb", "redis"]
-Target = Literal["engine", "bmv2"]
+Target = Literal["engine"]
+"""What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]

@@ -248,7 +248,8 @@ def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
                 f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
             )
     try:
-        possible.check_schemes([scheme] if scheme else [], "client-crash" in names)
+        crash = ("faults",) if "client-crash" in names else None
+        possible.check_schemes([scheme] if scheme else [], crash)
     except ValueError as wrong:
         raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)

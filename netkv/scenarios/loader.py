@@ -18,7 +18,7 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources
-from netkv.errors import UsageError, suggest
+from netkv.errors import FieldError, UsageError, suggest
 from netkv.scenarios import paths, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
@@ -140,8 +140,6 @@ def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
 def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
     try:
         return Scenario.model_validate(data)
-    except UsageError as error:
-        raise UsageError(f"{locate(('schemes',))}: {error}") from error
     except ValidationError as error:
         wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
         raise UsageError("\n".join(wrong)) from error
@@ -154,11 +152,11 @@ def _check_sweep(scenario: Scenario, locate: Locate) -> None:
             raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
         if (error := paths.check(paths.parse(path))) is not None:
             raise UsageError(f"{locate(at)}: {error}")
-        for value in values:
+        for index, value in enumerate(values):
             try:
                 apply(scenario, {path: value})
             except UsageError as wrong:
-                raise UsageError(f"{locate(at)}: {wrong}") from wrong
+                raise UsageError(f"{locate((*at, index))}: {wrong}") from wrong
 
 
 def _check_expectations(scenario: Scenario, locate: Locate) -> None:
@@ -187,7 +185,10 @@ def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
     found: list[tuple[Path, str]] = []
     for prefix, group in _by_alternative(error, data).items():
         for item in group:
-            loc = (*prefix, *item["rest"])
+            # A check of several fields says itself which of them is wrong.
+            cause = item.get("ctx", {}).get("error")
+            further = cause.path if isinstance(cause, FieldError) else ()
+            loc = (*prefix, *item["rest"], *further)
             found.append((loc, _sentence(loc, item)))
     return found
 
@@ -240,7 +241,10 @@ def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     if item["type"] == "missing":
         return f"'{name}' is missing."
     if item["type"] == "value_error":
-        return f"{text}." if not path else f"'{name}': {text}."
+        # A whole sentence says itself what it is about.
+        if text.endswith("."):
+            return text
+        return f"'{name}': {text}." if path else f"{text}."
     shown = item.get("input")
     text = text.replace("Input should be", "it should be")
     text = text.replace("String should", "it should")

@@ -88,6 +88,8 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["p4", "check", "/does/not/exist.p4"],
         ["p4", "trace", "p4/nocache.p4", "nonsense"],
         ["p4", "trace", "p4/nocache.p4", "ffff"],
+        ["p4", "trace", "p4/nocache.p4", "ff" * 60, "--setup", "no-such.stf"],
+        ["p4", "stf", "p4/nocache.p4", "tests/p4programs/nocache.stf", "--trace", "some"],
         ["p4", "check", "p4/nocache.p4", "--define", "1=2"],
         ["p4", "bench", "nocash"],
         ["p4", "bench", "--path", "read-hti"],

@@ -50,7 +50,8 @@ fn a_wrong_byte_is_found_and_shown() {
 fn a_missing_frame_is_laid_to_the_packet_before_it() {
     let text = golden() + "\nexpect 9 00 $\n";
     let report = stf::run(&mut switch(), &text, "missing.stf").unwrap();
-    let last = text.lines().rposition(|line| line.starts_with("packet ")).unwrap() + 1;
+    let packets = (1..).zip(text.lines()).filter(|(_, line)| line.starts_with("packet "));
+    let last = packets.last().unwrap().0;
     assert_eq!(report.mismatches.len(), 1, "{report}");
     assert_eq!(report.mismatches[0].packet, Some(last));
     let report = stf::run(&mut switch(), "expect 9 00 $", "alone.stf").unwrap();

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -10,6 +10,8 @@ from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from netkv.lab.daemon import LabStatus
     from netkv.lab.spec import RackSpec
 
@@ -139,6 +141,8 @@ def _print_status(lab: LabStatus) -> None:
         runs = node["running"]
         word = Text("running", style="green") if runs else Text("gone", style="bold red")
         table.add_row(name, str(node["pid"]), word)
+    if lab.nodes:
+        table.add_row(*_controller_row(lab))
     head = Text(f"{lab.name}  ", style="bold")
     head.append(lab.state, style=_STYLES.get(lab.state, "bold red"))
     head.append(f"  scheme {lab.scheme}, in {lab.directory}", style="dim")
@@ -148,3 +152,31 @@ def _print_status(lab: LabStatus) -> None:
         out.print(Text(f"  {lab.text}"), soft_wrap=True)
     if lab.nodes:
         out.print(table)
+    if (controller := lab.controller) is not None:
+        out.print(Text(f"P4Runtime  {_p4runtime(controller)}", style="dim"), soft_wrap=True)
+
+
+def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
+    """The row of the controller, which runs in the supervisor's process."""
+    from rich.text import Text
+
+    controller = lab.controller
+    if controller is None:
+        known = lab.state in ("ready", "failed")
+        return "controller", "", Text("gone" if known else "unknown", style="bold red")
+    if controller["primary"]:
+        return "controller", str(controller["pid"]), Text("running, primary", style="green")
+    if controller["state"] == "backup":
+        text = "waiting: another client is primary"
+        return "controller", str(controller["pid"]), Text(text, style="yellow")
+    return "controller", str(controller["pid"]), Text("connecting", style="cyan")
+
+
+def _p4runtime(controller: dict[str, Any]) -> str:
+    """Where the switch takes P4Runtime clients, and which of them is primary."""
+    text = f"{controller['p4runtime']}, device {controller['device_id']}"
+    if controller["primary"]:
+        return f"{text}, election id {controller['election_id']} (the lab's controller)"
+    if controller["other_election_id"] is not None:
+        return f"{text}, election id {controller['other_election_id']} (another client)"
+    return text

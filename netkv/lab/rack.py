@@ -282,6 +282,15 @@ class Rack:
         assert self._cabling is not None, "addresses are chosen when the rack is started"
         return cabling.guest_configs(self.spec, self._cabling, self.scheme.client_role)
 
+    def standing(self) -> dict[str, Any] | None:
+        """How the controller stands among the P4Runtime clients (`Candidate.to_json`).
+
+        None while there is none.
+        """
+        if self._controller is None or not self._controller.running:
+            return None
+        return self._controller.candidate.to_json()
+
     def _clients_present(self) -> list[int]:
         return [] if self._controller is None else self._controller.clients_present()
 

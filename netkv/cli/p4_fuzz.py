@@ -88,6 +88,13 @@ def fuzz(
             while (now := fuzzer.progress())["running"]:
                 show(now, time.monotonic() - started)
                 time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        fuzzer.stop()
+        done = fuzzer.progress()
+        for finding in done["findings"]:
+            say(finding["report"])
+        say(f"Interrupted. {_summary(done, time.monotonic() - started)}")
+        raise
     finally:
         fuzzer.stop()
     done = fuzzer.progress()

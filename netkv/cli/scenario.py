@@ -12,9 +12,10 @@ from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 
 if TYPE_CHECKING:
-    from netkv.runs import RunRecord
+    from netkv.runs import RunRecord, StoreSink
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
+    from netkv.scenarios.runner import Progress
 
 app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
 
@@ -115,7 +116,7 @@ def run(
 ) -> None:
     """Run a scenario, store its runs, and compare the schemes.
 
-    Exit status 1 if a run failed or a threshold was missed.
+    Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
     asked = executor_change(changes, executor)
     scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
@@ -155,13 +156,38 @@ def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
     from netkv.runs import Store, StoreSink
     from netkv.scenarios.runner import run_scenario
 
-    with (
-        Store() as store,
-        StoreSink(store, group=group) as sink,
-        progress(scenario.title or scenario.name) as told,
-    ):
-        result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=told))
+    planned = 0
+
+    with Store() as store:
+        sink = StoreSink(store, group=group)
+        try:
+            with sink, progress(scenario.title or scenario.name) as told:
+
+                def on_progress(now: Progress) -> None:
+                    nonlocal planned
+                    planned = now.count
+                    told(now)
+
+                result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
+        except KeyboardInterrupt:
+            say(_interrupted(sink, planned))
+            raise
     return result, sink.group
+
+
+def _interrupted(sink: StoreSink, planned: int) -> str:
+    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
+    if not sink.stopped and not sink.finished:
+        return "Interrupted before a run began: nothing is stored."
+    lines = ["Interrupted."]
+    lines += [f"Run {each} was stopped; it is stored as failed." for each in sink.stopped]
+    if sink.finished:
+        lines.append(f"{len(sink.finished)} of {planned} runs had ended before and are stored.")
+    left = planned - len(sink.finished) - len(sink.stopped)
+    if left > 0:
+        lines.append(f"{left} of {planned} runs did not begin.")
+    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows what there is.")
+    return "\n".join(lines)
 
 
 def _report(result: ScenarioResult, group: str) -> None:

@@ -96,10 +96,21 @@ def soak(
 
 
 def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:
-    from netkv.soak.campaign import search
+    from netkv.soak.campaign import Tally, search
 
-    with _progress(wanted) as show:
-        tally, found = search(pool, wanted, show)
+    so_far = Tally(following=wanted.first)
+
+    def on_progress(now: Tally) -> None:
+        nonlocal so_far
+        so_far = now
+        show(now)
+
+    try:
+        with _progress(wanted) as show:
+            tally, found = search(pool, wanted, on_progress)
+    except KeyboardInterrupt:
+        say(_interrupted(wanted, so_far))
+        raise
     document: dict[str, Any] = {
         "scheme": wanted.scheme,
         "seeds": tally.seeds,
@@ -276,6 +287,18 @@ def _tally(tally: Tally) -> str:
 def _summary(tally: Tally, found: int) -> str:
     outcome = f"{found} with a violation" if found else "no violation"
     return f"{_tally(tally)}: {outcome}."
+
+
+def _interrupted(wanted: Search, tally: Tally) -> str:
+    """What to say of a search that was stopped."""
+    text = f"Interrupted after {_tally(tally)}; nothing is stored."
+    if tally.violations:
+        seed = min(tally.violations)
+        return (
+            f"{text}\nSeed {seed} shows a violation: 'netkv soak {wanted.scheme} --replay {seed}'."
+        )
+    onward = f"netkv soak {wanted.scheme} --from {tally.following}"
+    return f"{text}\nNo violation so far; '{onward}' goes on."
 
 
 @contextmanager

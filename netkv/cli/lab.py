@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 
@@ -15,7 +16,10 @@ if TYPE_CHECKING:
     from netkv.lab.daemon import LabStatus
     from netkv.lab.spec import RackSpec
 
-Lab = Annotated[str | None, typer.Argument(metavar="[LAB]", help="Name of the lab.")]
+Lab = Annotated[
+    str | None,
+    typer.Argument(metavar="[LAB]", help="Name of the lab.", autocompletion=completion.labs),
+]
 
 _STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"}
 
@@ -23,13 +27,26 @@ _STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"
 def up(
     lab: Lab = None,
     scheme: Annotated[
-        str | None, typer.Option(help="What the rack runs (default: the scenario's, or netcache).")
+        str | None,
+        typer.Option(
+            help="What the rack runs (default: the scenario's, or netcache).",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     scenario: Annotated[
-        str | None, typer.Option(help="Take lab and workload from this scenario.")
+        str | None,
+        typer.Option(
+            help="Take lab and workload from this scenario.", autocompletion=completion.scenarios
+        ),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change an option.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change an option.",
+            autocompletion=completion.changes,
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     executor: Executor = None,

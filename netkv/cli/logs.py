@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json
 
 _FOLLOW_SECONDS = 0.2
@@ -49,9 +50,15 @@ class _Line:
 
 
 def logs(
-    lab: Annotated[str | None, typer.Argument(metavar="[LAB]", help="Name of the lab.")] = None,
+    lab: Annotated[
+        str | None,
+        typer.Argument(metavar="[LAB]", help="Name of the lab.", autocompletion=completion.labs),
+    ] = None,
     node: Annotated[
-        str | None, typer.Option(help="Only of this node, e.g. switch or servers-0.")
+        str | None,
+        typer.Option(
+            help="Only of this node, e.g. switch or servers-0.", autocompletion=completion.logs
+        ),
     ] = None,
     lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Last lines of each.")] = 40,
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from netkv.cli import p4_bench, p4_budget, p4_steps
+from netkv.cli import completion, p4_bench, p4_budget, p4_steps
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, print_json, say, stdout
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
 
-Program = Annotated[Path, typer.Argument(metavar="PROGRAM.p4", help="P4_16 for v1model.")]
+Program = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PROGRAM.p4", help="P4_16 for v1model.", autocompletion=completion.p4_files
+    ),
+]
 Includes = Annotated[
     list[Path] | None,
     typer.Option("--include", "-I", metavar="DIR", help="Where #include looks too; repeatable."),
@@ -34,7 +39,12 @@ _MAX_FRAME = 2048
 
 @app.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="P4_16 for v1model.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="P4_16 for v1model.", autocompletion=completion.p4_files
+        ),
+    ],
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
@@ -114,6 +124,7 @@ def trace(
             metavar="FILE.stf",
             help="Before, do what this packet test does: fill tables, registers, groups and "
             "sessions, send its packets.",
+            autocompletion=completion.stf_files,
         ),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 0,
@@ -146,7 +157,14 @@ def trace(
 @app.command()
 def stf(
     program: Program,
-    test: Annotated[Path, typer.Argument(metavar="FILE.stf", help="Packets in, packets out.")],
+    test: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.stf",
+            help="Packets in, packets out.",
+            autocompletion=completion.stf_files,
+        ),
+    ],
     trace: Annotated[
         Literal["failed", "all"] | None,
         typer.Option(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
@@ -20,12 +21,20 @@ if TYPE_CHECKING:
 app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Name of a scenario that ships, or a .yaml file.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Name of a scenario that ships, or a .yaml file.",
+        autocompletion=completion.scenarios,
+    ),
 ]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="PATH=VALUE", help="Change an option, e.g. workload.zipf=0.9; repeatable."
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change an option, e.g. workload.zipf=0.9; repeatable.",
+        autocompletion=completion.changes,
     ),
 ]
 
@@ -91,7 +100,10 @@ def run(
     name: Name,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(help="Run only this scheme; repeatable. The first is the baseline."),
+        typer.Option(
+            help="Run only this scheme; repeatable. The first is the baseline.",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     changes: Changes = None,
     seed: Annotated[
@@ -102,10 +114,17 @@ def run(
     ] = None,
     mode: Annotated[
         str | None,
-        typer.Option(help="How time passes: live, or sim (default: the scenario's)."),
+        typer.Option(
+            help="How time passes: live, or sim (default: the scenario's).",
+            autocompletion=completion.option("mode"),
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="What executes the P4 programs (default: engine).")
+        str | None,
+        typer.Option(
+            help="What executes the P4 programs: engine, netkv's own.",
+            autocompletion=completion.option("lab.target"),
+        ),
     ] = None,
     executor: Executor = None,
     plot: Plots = None,

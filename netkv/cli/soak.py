@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv import schemes
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stderr
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from netkv.soak.case import Case
     from netkv.soak.pool import Pool
 
+_SCHEMES = ", ".join(scheme.name for scheme in schemes.all_schemes())
 _SEEDS = 100
 """How many, when nobody says."""
 _EVERY_S = 10.0
@@ -30,7 +32,8 @@ def soak(
     scheme: Annotated[
         str | None,
         typer.Argument(
-            help=f"What to search: a scheme ({', '.join(it.name for it in schemes.all_schemes())})."
+            help=f"What to search: a scheme ({_SCHEMES}).",
+            autocompletion=completion.schemes,
         ),
     ] = None,
     seeds: Annotated[
@@ -43,7 +46,8 @@ def soak(
     faults: Annotated[
         str,
         typer.Option(
-            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'."
+            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'.",
+            autocompletion=completion.fault_kinds,
         ),
     ] = "all",
     replay: Annotated[
@@ -56,7 +60,12 @@ def soak(
         bool, typer.Option("--all", help="With --replay: from the rack's first moment on.")
     ] = False,
     program: Annotated[
-        Path | None, typer.Option(metavar="FILE.p4", help="In place of the scheme's P4 program.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.p4",
+            help="In place of the scheme's P4 program.",
+            autocompletion=completion.p4_files,
+        ),
     ] = None,
     out: Annotated[
         Path | None,

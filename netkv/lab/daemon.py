@@ -25,7 +25,7 @@ from netkv.lab import state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
 
-DEFAULT_LAB = "lab"
+DEFAULT_LAB = state.DEFAULT_LAB
 UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0

@@ -165,7 +165,7 @@ def _prepared(
 
     given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
-    scenario = loader.load(loader.find(name), [*changes, *asked])
+    scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True)
     return only_schemes(scenario, schemes) if schemes else scenario
 
 

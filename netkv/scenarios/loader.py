@@ -23,6 +23,7 @@ from netkv.scenarios import paths, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
 from netkv.scenarios.plot import misfit
+from netkv.scenarios.timeline import not_live
 
 Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
@@ -49,19 +50,20 @@ def find(name: str) -> FilePath:
     return files[name]
 
 
-def load(file: FilePath, overrides: Iterable[str] = ()) -> Scenario:
+def load(file: FilePath, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
-    Raises `UsageError` that lists everything that is wrong with it.
+    `to_run`: it shall be possible in its mode, too. Raises `UsageError` that lists everything that
+    is wrong with it.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}.") from error
-    return loads(text, str(file), overrides)
+    return loads(text, str(file), overrides, to_run=to_run)
 
 
-def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
+def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
     """`load` for text; `name` is what errors call it."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
@@ -74,7 +76,7 @@ def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
     def locate(path: Path) -> str:
         return f"{name}:{_line(tree, path)}"
 
-    return _checked(data, locate, overrides)
+    return _checked(data, locate, overrides, to_run=to_run)
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -94,7 +96,9 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
     return _validated(data, lambda _: f"sweep point {where}")
 
 
-def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> Scenario:
+def _checked(
+    data: dict[str, Any], locate: Locate, overrides: Iterable[str], *, to_run: bool = False
+) -> Scenario:
     _names_exist(data, locate)
     set_by: dict[Path, str] = {}
     for item in overrides:
@@ -112,6 +116,8 @@ def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> 
 
     _names_exist(data, locate_all)
     scenario = _validated(data, locate_all)
+    if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
+        raise UsageError(f"{locate_all(objection.path)}: {objection}")
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
     if any(path[0] == "sweep" for path in set_by):

@@ -230,6 +230,34 @@ def test_impossible_random_fault_names_its_line(lines: list[str], line: int, fie
     assert text.startswith(f"scenarios/mine.yaml:{line}: 'random_faults.{field}': "), text
 
 
+@pytest.mark.parametrize(
+    ("lines", "line", "part"),
+    [
+        (["events:", "- at: 1", "  kill: controller", "  after_actions: 3"], 13, "two of its"),
+        (
+            [
+                *("events:", "- {at: 1, kill: servers-0}", "- at: 2", "  start: servers-0"),
+                "  storage: kept",
+            ],
+            14,
+            "a store in memory",
+        ),
+    ],
+)
+def test_what_only_the_simulator_can_do_names_its_line(
+    lines: list[str], line: int, part: str
+) -> None:
+    text = GOOD + "\n".join(lines) + "\n"
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "scenarios/mine.yaml", to_run=True)
+    assert str(caught.value).startswith(f"scenarios/mine.yaml:{line}: The event at ")
+    assert part in str(caught.value)
+    loader.loads(text, "scenarios/mine.yaml", ["mode=sim"], to_run=True)
+    loader.loads(text, "scenarios/mine.yaml")
+    with pytest.raises(UsageError, match=r"^--set lab.topology.kind=racks: The topology 'racks'"):
+        loader.loads(GOOD, "scenarios/mine.yaml", ["lab.topology.kind=racks"], to_run=True)
+
+
 def test_scheme_that_is_wrong_names_its_own_line() -> None:
     block = "schemes:\n  - nocache\n  - {}\n"
     head = "name: mine\n"

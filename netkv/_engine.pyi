@@ -70,6 +70,23 @@ class StfResult(TypedDict):
     """Packets that the test expected."""
     mismatches: list[str]
     """A sentence for each difference; empty when the test passed."""
+    mismatched_packets: list[int]
+    """Lines (from 1) of the packets that caused them, in order."""
+
+@type_check_only
+class TracedPacket(TypedDict):
+    """What one packet of a packet test did."""
+
+    line: int
+    """Its line, from 1."""
+    port: int
+    frame: bytes
+    out: list[tuple[int, bytes]]
+    """Port and frame of each one that left."""
+    trace: dict[str, Any]
+    """Every step, as a document of events."""
+    text: str
+    """Every step, as text for people."""
 
 @type_check_only
 class TableEntry(TypedDict):
@@ -392,6 +409,13 @@ class Switch:
 
     def trace(self, port: int, frame: bytes) -> tuple[list[tuple[int, bytes]], dict[str, Any], str]:
         """`process`, with every step: as a document of events, and as text for people."""
+
+    def trace_stf(self, text: str, name: str, lines: set[int] | None) -> list[TracedPacket]:
+        """Do the set-up and the packets of a packet test (STF), tracing the packets of these lines.
+
+        `lines` count from 1; None is all. Expectations are skipped. `name` is what errors call the
+        text. ValueError for a line that is no command or that the switch refuses.
+        """
 
     # Tables
 

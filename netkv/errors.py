@@ -23,6 +23,21 @@ class UsageError(NetkvError):
     exit_code: ClassVar[int] = 2
 
 
+class FieldError(ValueError):
+    """A value that does not go with others, for validators of models.
+
+    `path` leads from the model that refuses it to the value: field names and list indices.
+    """
+
+    def __init__(self, text: str, *path: str | int) -> None:
+        super().__init__(text)
+        self.path = path
+
+    def below(self, *path: str | int) -> FieldError:
+        """The same error as a model sees it that holds the other at `path`."""
+        return FieldError(str(self), *path, *self.path)
+
+
 def suggest(word: str, options: Iterable[str], *, label: str = "Options") -> str:
     """The second sentence of an error about a wrong name: the nearest right one, and all of them.
 

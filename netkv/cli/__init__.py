@@ -16,10 +16,12 @@ __all__ = ["main"]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line (by default the process's own); returns the exit status."""
-    from netkv.cli import faults
+    from netkv.cli import completion, faults
     from netkv.cli.app import app
     from netkv.errors import NetkvError
 
+    if completion.asked():
+        return completion.answer(lambda: app(prog_name="netkv"))
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         # A script's `netkv … &` starts like this. Every way to stop a run in order (SIGTERM, the
         # dashboard's button) ends in an interrupt, so it must not be ignored.

@@ -15,6 +15,7 @@ from netkv.cli import (
     evaluate,
     gateway,
     lab,
+    logs,
     node,
     p4,
     p4_fuzz,
@@ -66,6 +67,6 @@ app.command("gateway")(gateway.gateway)
 app.command("up")(lab.up)
 app.command("down")(lab.down)
 app.command("status")(lab.status)
-app.command("logs")(lab.logs)
+app.command("logs")(logs.logs)
 app.add_typer(node.app, name="node")
 app.command("doctor")(lab.doctor)

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
@@ -75,7 +76,10 @@ def sim(
         float, typer.Option(min=0.01, max=600, help="Of wall time for each rack.")
     ] = 2.0,
     scheme: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this one; repeatable.")
+        list[str] | None,
+        typer.Option(
+            metavar="NAME", help="Only this one; repeatable.", autocompletion=completion.schemes
+        ),
     ] = None,
     servers: Annotated[
         list[int] | None,
@@ -116,7 +120,10 @@ def sim(
 def gateway(
     lab: Annotated[
         str | None,
-        typer.Option(help="Name or directory of the lab [default: the one that is up]."),
+        typer.Option(
+            help="Name or directory of the lab [default: the one that is up].",
+            autocompletion=completion.labs,
+        ),
     ] = None,
     seconds: Annotated[float, typer.Option(min=0.1, max=600, help="Load for each row.")] = 3.0,
     entries: Annotated[int, typer.Option(min=1, max=1_000_000, help="Keys.")] = 1_000,

@@ -6,12 +6,15 @@ from typing import Annotated
 
 import typer
 
+from netkv.cli import completion
+
 Executor = Annotated[
     str | None,
     typer.Option(
         "--executor",
         metavar="compiled|interpreter",
         help="How the engine runs P4 programs (default: compiled).",
+        autocompletion=completion.option("lab.executor"),
     ),
 ]
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say
 
 if TYPE_CHECKING:
@@ -14,7 +15,11 @@ if TYPE_CHECKING:
 
 def gateway(
     lab: Annotated[
-        str | None, typer.Option(help="Name or directory of the lab [default: the one that is up].")
+        str | None,
+        typer.Option(
+            help="Name or directory of the lab [default: the one that is up].",
+            autocompletion=completion.labs,
+        ),
     ] = None,
     host: Annotated[str, typer.Option(help="Address of this machine to listen at.")] = "127.0.0.1",
     port: Annotated[

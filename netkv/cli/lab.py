@@ -1,37 +1,52 @@
-"""`netkv up`, `down`, `status`, `logs` and `doctor`: labs that outlive a command."""
+"""`netkv up`, `down`, `status` and `doctor`: labs that outlive a command."""
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from netkv.lab.daemon import LabStatus
     from netkv.lab.spec import RackSpec
 
-Lab = Annotated[str | None, typer.Argument(metavar="[LAB]", help="Name of the lab.")]
+Lab = Annotated[
+    str | None,
+    typer.Argument(metavar="[LAB]", help="Name of the lab.", autocompletion=completion.labs),
+]
 
 _STYLES = {"ready": "green", "ok": "green", "starting": "cyan", "warn": "yellow"}
-_FOLLOW_SECONDS = 0.2
 
 
 def up(
     lab: Lab = None,
     scheme: Annotated[
-        str | None, typer.Option(help="What the rack runs (default: the scenario's, or netcache).")
+        str | None,
+        typer.Option(
+            help="What the rack runs (default: the scenario's, or netcache).",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     scenario: Annotated[
-        str | None, typer.Option(help="Take lab and workload from this scenario.")
+        str | None,
+        typer.Option(
+            help="Take lab and workload from this scenario.", autocompletion=completion.scenarios
+        ),
     ] = None,
     changes: Annotated[
-        list[str] | None, typer.Option("--set", metavar="PATH=VALUE", help="Change an option.")
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="PATH=VALUE",
+            help="Change an option.",
+            autocompletion=completion.changes,
+        ),
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     executor: Executor = None,
@@ -85,33 +100,6 @@ def status(lab: Lab = None, json: Json = False) -> None:
             _print_status(each)
     if any(each.state not in ("ready", "starting") for each in labs):
         raise typer.Exit(1)
-
-
-def logs(
-    lab: Lab = None,
-    node: Annotated[
-        str | None, typer.Option(help="Only of this node, e.g. switch or servers-0.")
-    ] = None,
-    lines: Annotated[int, typer.Option("--lines", "-n", min=0, help="Last lines of each.")] = 40,
-    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on until Ctrl-C.")] = False,
-) -> None:
-    """Show what the nodes of a lab log."""
-    from netkv.errors import UsageError, suggest
-    from netkv.lab import daemon
-
-    files = daemon.logs(lab or daemon.DEFAULT_LAB)
-    if node is not None:
-        if node not in files:
-            raise UsageError(
-                f"There is no log of '{node}'.\n  {suggest(node, files, label='Nodes')}"
-            )
-        files = {node: files[node]}
-    width = max(map(len, files), default=0)
-    offsets = {name: _print_tail(name, file, lines, width) for name, file in files.items()}
-    while follow:
-        time.sleep(_FOLLOW_SECONDS)
-        for name, file in files.items():
-            offsets[name] = _print_from(name, file, offsets[name], width)
 
 
 def doctor(json: Json = False) -> None:
@@ -170,6 +158,8 @@ def _print_status(lab: LabStatus) -> None:
         runs = node["running"]
         word = Text("running", style="green") if runs else Text("gone", style="bold red")
         table.add_row(name, str(node["pid"]), word)
+    if lab.nodes:
+        table.add_row(*_controller_row(lab))
     head = Text(f"{lab.name}  ", style="bold")
     head.append(lab.state, style=_STYLES.get(lab.state, "bold red"))
     head.append(f"  scheme {lab.scheme}, in {lab.directory}", style="dim")
@@ -179,30 +169,31 @@ def _print_status(lab: LabStatus) -> None:
         out.print(Text(f"  {lab.text}"), soft_wrap=True)
     if lab.nodes:
         out.print(table)
+    if (controller := lab.controller) is not None:
+        out.print(Text(f"P4Runtime  {_p4runtime(controller)}", style="dim"), soft_wrap=True)
 
 
-def _print_tail(name: str, file: Path, lines: int, width: int) -> int:
-    with file.open("rb") as log:
-        last = deque(log, maxlen=lines)
-        offset = log.tell()
-    for line in last:
-        _print_line(name, line, width)
-    return offset
+def _controller_row(lab: LabStatus) -> tuple[str, str, Text]:
+    """The row of the controller, which runs in the supervisor's process."""
+    from rich.text import Text
+
+    controller = lab.controller
+    if controller is None:
+        known = lab.state in ("ready", "failed")
+        return "controller", "", Text("gone" if known else "unknown", style="bold red")
+    if controller["primary"]:
+        return "controller", str(controller["pid"]), Text("running, primary", style="green")
+    if controller["state"] == "backup":
+        text = "waiting: another client is primary"
+        return "controller", str(controller["pid"]), Text(text, style="yellow")
+    return "controller", str(controller["pid"]), Text("connecting", style="cyan")
 
 
-def _print_from(name: str, file: Path, offset: int, width: int) -> int:
-    try:
-        with file.open("rb") as log:
-            log.seek(offset)
-            for line in log:
-                if not line.endswith(b"\n"):
-                    break
-                _print_line(name, line, width)
-                offset += len(line)
-    except FileNotFoundError:
-        raise typer.Exit(0) from None
-    return offset
-
-
-def _print_line(name: str, line: bytes, width: int) -> None:
-    print(f"{name:<{width}} | {line.decode(errors='replace').rstrip()}", flush=True)
+def _p4runtime(controller: dict[str, Any]) -> str:
+    """Where the switch takes P4Runtime clients, and which of them is primary."""
+    text = f"{controller['p4runtime']}, device {controller['device_id']}"
+    if controller["primary"]:
+        return f"{text}, election id {controller['election_id']} (the lab's controller)"
+    if controller["other_election_id"] is not None:
+        return f"{text}, election id {controller['other_election_id']} (another client)"
+    return text

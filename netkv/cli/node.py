@@ -6,14 +6,19 @@ from typing import Annotated
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say
 
 app = typer.Typer(help="Stop, kill and start nodes of a lab that is up.", no_args_is_help=True)
 
 Node = Annotated[
-    str, typer.Argument(help="switch, servers-0, ..., client, controller, redis-0, ...")
+    str,
+    typer.Argument(
+        help="switch, servers-0, ..., client, controller, redis-0, ...",
+        autocompletion=completion.nodes,
+    ),
 ]
-Lab = Annotated[str | None, typer.Option(help="Name of the lab.")]
+Lab = Annotated[str | None, typer.Option(help="Name of the lab.", autocompletion=completion.labs)]
 
 
 @app.command()

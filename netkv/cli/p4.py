@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from netkv.cli import p4_bench, p4_budget
+from netkv.cli import completion, p4_bench, p4_budget, p4_steps
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, print_json, say, stdout
 
@@ -18,7 +18,12 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
 
-Program = Annotated[Path, typer.Argument(metavar="PROGRAM.p4", help="P4_16 for v1model.")]
+Program = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PROGRAM.p4", help="P4_16 for v1model.", autocompletion=completion.p4_files
+    ),
+]
 Includes = Annotated[
     list[Path] | None,
     typer.Option("--include", "-I", metavar="DIR", help="Where #include looks too; repeatable."),
@@ -34,7 +39,12 @@ _MAX_FRAME = 2048
 
 @app.command()
 def check(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="P4_16 for v1model.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILE...", help="P4_16 for v1model.", autocompletion=completion.p4_files
+        ),
+    ],
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
@@ -108,39 +118,59 @@ def trace(
         str, typer.Argument(metavar="HEX|FILE", help="The frame in hex, or a file that holds it.")
     ],
     port: Annotated[int, typer.Option(min=0, max=511, help="Port at which it comes in.")] = 1,
+    setup: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.stf",
+            help="Before, do what this packet test does: fill tables, registers, groups and "
+            "sessions, send its packets.",
+            autocompletion=completion.stf_files,
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of random().")] = 0,
     pipelines: Annotated[int, typer.Option(help="Pipelines of the switch: 1, 2 or 4.")] = 1,
     include: Includes = None,
     define: Defines = None,
     json: Json = False,
 ) -> None:
-    """Send one frame through a program with empty tables, and show every step."""
+    """Send one frame through a program, and show every step. Tables are empty without --setup."""
     from netkv import _engine
     from netkv.errors import UsageError
 
     data = _frame(frame)
     bundle = compiled(program, include, define)
+    before = "" if setup is None else read_text(setup)
+    script = f"{before.rstrip()}\npacket {port} {data.hex()}"
     try:
         # Only the interpreter sees every step.
         switch = _engine.Switch(bundle, seed, "interpreter", pipelines)
+        last = script.count("\n") + 1
+        (it,) = switch.trace_stf(script, str(setup or "the frame"), {last})
     except ValueError as error:
         raise UsageError(str(error)) from error
-    leaving, steps, readable = switch.trace(port, data)
     if json:
-        out = [{"port": number, "frame": sent.hex()} for number, sent in leaving]
-        print_json({"in": {"port": port, "frame": data.hex()}, "out": out, "trace": steps})
-        return
-    print(readable.rstrip())
-    for number, sent in leaving:
-        print(f"leaves at port {number}: {sent.hex()}")
-    if not leaving:
-        print("nothing leaves the switch")
+        print_json(p4_steps.document(it))
+    else:
+        p4_steps.show(it)
 
 
 @app.command()
 def stf(
     program: Program,
-    test: Annotated[Path, typer.Argument(metavar="FILE.stf", help="Packets in, packets out.")],
+    test: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE.stf",
+            help="Packets in, packets out.",
+            autocompletion=completion.stf_files,
+        ),
+    ],
+    trace: Annotated[
+        Literal["failed", "all"] | None,
+        typer.Option(
+            help="Show every step of the packets that are not answered as expected, or of all."
+        ),
+    ] = None,
     executor: Executor = None,
     include: Includes = None,
     define: Defines = None,
@@ -154,12 +184,25 @@ def stf(
     try:
         text = read_text(test)
         result = _engine.run_stf(bundle, text, str(test), executor or "compiled")
+        steps: list[_engine.TracedPacket] = []
+        if trace is not None:
+            # A second time, on a switch of the interpreter: only it sees every step.
+            wanted = set(result["mismatched_packets"]) if trace == "failed" else None
+            steps = _engine.Switch(bundle, executor="interpreter").trace_stf(
+                text, str(test), wanted
+            )
     except ValueError as error:
         raise UsageError(str(error)) from error
     mismatches = result["mismatches"]
     if json:
-        print_json({"ok": not mismatches, **result})
+        traces = [{"line": it["line"], **p4_steps.document(it)} for it in steps]
+        traced = {} if trace is None else {"traces": traces}
+        print_json({"ok": not mismatches, **result, **traced})
     else:
+        for it in steps:
+            print(f"{test}:{it['line']}:")
+            p4_steps.show(it)
+            print()
         for mismatch in mismatches:
             print(mismatch)
         outcome = f"{len(mismatches)} not as expected" if mismatches else "all as expected"

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
@@ -18,7 +19,11 @@ Sweeps = Literal["entries", "value-size", "key-width", "all", "none"]
 def bench(
     programs: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[PROGRAM...]", help="Names or files; default: all that ship."),
+        typer.Argument(
+            metavar="[PROGRAM...]",
+            help="Names or files; default: all that ship.",
+            autocompletion=completion.benchmarked,
+        ),
     ] = None,
     path: Annotated[str | None, typer.Option(help="Only this path, e.g. read-hit.")] = None,
     seconds: Annotated[

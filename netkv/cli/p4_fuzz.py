@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stderr
 from netkv.cli.p4 import Defines, Includes, Program, compiled, hex_bytes, read_text
 
@@ -34,6 +35,7 @@ def fuzz(
         typer.Argument(
             metavar="[PROGRAM.p4]...",
             help="Programs; without: all that netkv ships, and generated ones.",
+            autocompletion=completion.p4_files,
         ),
     ] = None,
     seeds: Annotated[
@@ -88,6 +90,13 @@ def fuzz(
             while (now := fuzzer.progress())["running"]:
                 show(now, time.monotonic() - started)
                 time.sleep(_POLL_S)
+    except KeyboardInterrupt:
+        fuzzer.stop()
+        done = fuzzer.progress()
+        for finding in done["findings"]:
+            say(finding["report"])
+        say(f"Interrupted. {_summary(done, time.monotonic() - started)}")
+        raise
     finally:
         fuzzer.stop()
     done = fuzzer.progress()
@@ -114,7 +123,11 @@ def record(
     ] = None,
     setup: Annotated[
         Path | None,
-        typer.Option(metavar="FILE.stf", help="Tables, registers, groups before the packets."),
+        typer.Option(
+            metavar="FILE.stf",
+            help="Tables, registers, groups before the packets.",
+            autocompletion=completion.stf_files,
+        ),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(metavar="FILE.stf", help="Default: standard output.")

@@ -50,7 +50,29 @@ def progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[int, int, str], None]]:
-    """Progress of a benchmark, to be told the step (from 0), how many there are, and what it is."""
+    """Progress of a benchmark, to be told the step (from 0), how many there are, and what it is.
+
+    Says how far it came if it is interrupted.
+    """
+    reached = ""
+
+    def remember(at: int, count: int, label: str) -> None:
+        nonlocal reached
+        if at < count:
+            reached = f" at step {at + 1} of {count} ({label})"
+        show(at, count, label)
+
+    try:
+        with _shown_steps() as show:
+            yield remember
+    except KeyboardInterrupt:
+        say(f"Interrupted{reached}: there is no result, and nothing is stored.")
+        raise
+
+
+@contextmanager
+def _shown_steps() -> Iterator[Callable[[int, int, str], None]]:
+    """A bar on a terminal, a line for each step elsewhere."""
     if not sys.stderr.isatty():
         yield lambda at, count, label: say(f"[{at + 1}/{count}] {label}") if at < count else None
         return

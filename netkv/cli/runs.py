@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stdout
 
 if TYPE_CHECKING:
@@ -21,13 +22,20 @@ app = typer.Typer(
 
 Ids = Annotated[
     list[str],
-    typer.Argument(metavar="ID...", help="Ids of runs or groups; their beginning is enough."),
+    typer.Argument(
+        metavar="ID...",
+        help="Ids of runs or groups; their beginning is enough.",
+        autocompletion=completion.runs,
+    ),
 ]
 
 
 @app.command("list")
 def list_runs(
-    scenario: Annotated[str | None, typer.Option(help="Only of this scenario.")] = None,
+    scenario: Annotated[
+        str | None,
+        typer.Option(help="Only of this scenario.", autocompletion=completion.scenarios),
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="Newest runs to show.")] = 30,
     json: Json = False,
 ) -> None:
@@ -48,7 +56,14 @@ def list_runs(
 
 @app.command()
 def show(
-    run: Annotated[str, typer.Argument(metavar="ID", help="Id of a run; its beginning is enough.")],
+    run: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID",
+            help="Id of a run; its beginning is enough.",
+            autocompletion=completion.runs,
+        ),
+    ],
     json: Json = False,
 ) -> None:
     """Show one run: figures, events, verdicts, and where it came from."""

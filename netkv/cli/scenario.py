@@ -7,24 +7,34 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 
 if TYPE_CHECKING:
-    from netkv.runs import RunRecord
+    from netkv.runs import RunRecord, StoreSink
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
+    from netkv.scenarios.runner import Progress
 
 app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
 
 Name = Annotated[
-    str, typer.Argument(metavar="NAME", help="Name of a scenario that ships, or a .yaml file.")
+    str,
+    typer.Argument(
+        metavar="NAME",
+        help="Name of a scenario that ships, or a .yaml file.",
+        autocompletion=completion.scenarios,
+    ),
 ]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="PATH=VALUE", help="Change an option, e.g. workload.zipf=0.9; repeatable."
+        "--set",
+        metavar="PATH=VALUE",
+        help="Change an option, e.g. workload.zipf=0.9; repeatable.",
+        autocompletion=completion.changes,
     ),
 ]
 
@@ -61,7 +71,7 @@ def list_scenarios(json: Json = False) -> None:
 
 @app.command()
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
-    """Show a scenario as it would run, every default included."""
+    """Show a scenario as it would run: every default, but of events and plots only what is set."""
     from netkv.scenarios import loader
 
     file = loader.find(name)
@@ -77,7 +87,9 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     text = io.StringIO()
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
-    yaml.dump(scenario.model_dump(mode="json"), text)
+    # An event or a plot is about one thing: most options that it might have mean nothing to it.
+    given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
+    yaml.dump({**scenario.model_dump(mode="json"), **given}, text)
     out = stdout()
     out.print(f"# {file}", style="dim", markup=False, highlight=False, soft_wrap=True)
     out.print(Syntax(text.getvalue(), "yaml", background_color="default", word_wrap=True))
@@ -88,7 +100,10 @@ def run(
     name: Name,
     scheme: Annotated[
         list[str] | None,
-        typer.Option(help="Run only this scheme; repeatable. The first is the baseline."),
+        typer.Option(
+            help="Run only this scheme; repeatable. The first is the baseline.",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     changes: Changes = None,
     seed: Annotated[
@@ -99,10 +114,17 @@ def run(
     ] = None,
     mode: Annotated[
         str | None,
-        typer.Option(help="How time passes: live, or sim (default: the scenario's)."),
+        typer.Option(
+            help="How time passes: live, or sim (default: the scenario's).",
+            autocompletion=completion.option("mode"),
+        ),
     ] = None,
     target: Annotated[
-        str | None, typer.Option(help="What executes the P4 programs (default: engine).")
+        str | None,
+        typer.Option(
+            help="What executes the P4 programs: engine, netkv's own.",
+            autocompletion=completion.option("lab.target"),
+        ),
     ] = None,
     executor: Executor = None,
     plot: Plots = None,
@@ -113,7 +135,7 @@ def run(
 ) -> None:
     """Run a scenario, store its runs, and compare the schemes.
 
-    Exit status 1 if a run failed or a threshold was missed.
+    Exit status 1 if a run failed or a threshold was missed, 130 if it was interrupted.
     """
     asked = executor_change(changes, executor)
     scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
@@ -143,7 +165,7 @@ def _prepared(
 
     given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
-    scenario = loader.load(loader.find(name), [*changes, *asked])
+    scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True)
     return only_schemes(scenario, schemes) if schemes else scenario
 
 
@@ -153,13 +175,38 @@ def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
     from netkv.runs import Store, StoreSink
     from netkv.scenarios.runner import run_scenario
 
-    with (
-        Store() as store,
-        StoreSink(store, group=group) as sink,
-        progress(scenario.title or scenario.name) as told,
-    ):
-        result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=told))
+    planned = 0
+
+    with Store() as store:
+        sink = StoreSink(store, group=group)
+        try:
+            with sink, progress(scenario.title or scenario.name) as told:
+
+                def on_progress(now: Progress) -> None:
+                    nonlocal planned
+                    planned = now.count
+                    told(now)
+
+                result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
+        except KeyboardInterrupt:
+            say(_interrupted(sink, planned))
+            raise
     return result, sink.group
+
+
+def _interrupted(sink: StoreSink, planned: int) -> str:
+    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
+    if not sink.stopped and not sink.finished:
+        return "Interrupted before a run began: nothing is stored."
+    lines = ["Interrupted."]
+    lines += [f"Run {each} was stopped; it is stored as failed." for each in sink.stopped]
+    if sink.finished:
+        lines.append(f"{len(sink.finished)} of {planned} runs had ended before and are stored.")
+    left = planned - len(sink.finished) - len(sink.stopped)
+    if left > 0:
+        lines.append(f"{left} of {planned} runs did not begin.")
+    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows what there is.")
+    return "\n".join(lines)
 
 
 def _report(result: ScenarioResult, group: str) -> None:

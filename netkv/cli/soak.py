@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from netkv import schemes
+from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stderr
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from netkv.soak.case import Case
     from netkv.soak.pool import Pool
 
+_SCHEMES = ", ".join(scheme.name for scheme in schemes.all_schemes())
 _SEEDS = 100
 """How many, when nobody says."""
 _EVERY_S = 10.0
@@ -28,7 +31,10 @@ _EVERY_S = 10.0
 def soak(
     scheme: Annotated[
         str | None,
-        typer.Argument(help="What to search: a scheme ('nocache', 'netcache', 'farreach')."),
+        typer.Argument(
+            help=f"What to search: a scheme ({_SCHEMES}).",
+            autocompletion=completion.schemes,
+        ),
     ] = None,
     seeds: Annotated[
         int | None, typer.Option(min=1, help="Number of seeds (default: 100, or --seconds).")
@@ -40,7 +46,8 @@ def soak(
     faults: Annotated[
         str,
         typer.Option(
-            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'."
+            help="'all' (but 'client-crash'), 'none', or kinds of faults: 'kill,loss,partition'.",
+            autocompletion=completion.fault_kinds,
         ),
     ] = "all",
     replay: Annotated[
@@ -53,7 +60,12 @@ def soak(
         bool, typer.Option("--all", help="With --replay: from the rack's first moment on.")
     ] = False,
     program: Annotated[
-        Path | None, typer.Option(metavar="FILE.p4", help="In place of the scheme's P4 program.")
+        Path | None,
+        typer.Option(
+            metavar="FILE.p4",
+            help="In place of the scheme's P4 program.",
+            autocompletion=completion.p4_files,
+        ),
     ] = None,
     out: Annotated[
         Path | None,
@@ -93,10 +105,21 @@ def soak(
 
 
 def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, json: bool) -> None:
-    from netkv.soak.campaign import search
+    from netkv.soak.campaign import Tally, search
 
-    with _progress(wanted) as show:
-        tally, found = search(pool, wanted, show)
+    so_far = Tally(following=wanted.first)
+
+    def on_progress(now: Tally) -> None:
+        nonlocal so_far
+        so_far = now
+        show(now)
+
+    try:
+        with _progress(wanted) as show:
+            tally, found = search(pool, wanted, on_progress)
+    except KeyboardInterrupt:
+        say(_interrupted(wanted, so_far))
+        raise
     document: dict[str, Any] = {
         "scheme": wanted.scheme,
         "seeds": tally.seeds,
@@ -221,7 +244,6 @@ def _case(
 
 def _check(scheme: str, program: Path | None) -> None:
     """Raises `UsageError` for a scheme or program that is not there."""
-    from netkv import schemes
     from netkv.errors import UsageError
 
     schemes.get(scheme)
@@ -246,7 +268,8 @@ def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
                 f"'{name}' is no kind of fault.\n  {suggest(name, known, label='Kinds')}"
             )
     try:
-        possible.check_schemes([scheme] if scheme else [], "client-crash" in names)
+        crash = ("faults",) if "client-crash" in names else None
+        possible.check_schemes([scheme] if scheme else [], crash)
     except ValueError as wrong:
         raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)
@@ -273,6 +296,18 @@ def _tally(tally: Tally) -> str:
 def _summary(tally: Tally, found: int) -> str:
     outcome = f"{found} with a violation" if found else "no violation"
     return f"{_tally(tally)}: {outcome}."
+
+
+def _interrupted(wanted: Search, tally: Tally) -> str:
+    """What to say of a search that was stopped."""
+    text = f"Interrupted after {_tally(tally)}; nothing is stored."
+    if tally.violations:
+        seed = min(tally.violations)
+        return (
+            f"{text}\nSeed {seed} shows a violation: 'netkv soak {wanted.scheme} --replay {seed}'."
+        )
+    onward = f"netkv soak {wanted.scheme} --from {tally.following}"
+    return f"{text}\nNo violation so far; '{onward}' goes on."
 
 
 @contextmanager

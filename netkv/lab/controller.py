@@ -11,7 +11,8 @@ Rules
    one begins as the first did, with `Started`: it loads the program, which empties the switch, and
    preloads nothing. Why it is emptied: docs/architecture.md, "When a controller dies".
 5. What a cut of the control channel does stands in `channel`.
-6. Saves belong to the controller, not to a life of the switch: one that is under way when the
+6. Another P4Runtime client may become primary: `candidate`. A life ends with that, too.
+7. Saves belong to the controller, not to a life of the switch: one that is under way when the
    switch stops is carried out, and answered in the next life.
 """
 
@@ -27,6 +28,7 @@ from netkv.control import base
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
+from netkv.lab.candidate import DEVICE_ID, ONLY_BACKUP, Candidate
 from netkv.lab.channel import ControlChannel
 from netkv.lab.life import Life
 from netkv.lab.saving import SaveFile, Saver
@@ -68,6 +70,7 @@ class Controller:
         self.control_plane = scheme.control_plane(spec, topology)
         self.bytes = 0
         """Between controller and switch so far, both directions: P4Runtime messages."""
+        self.candidate = Candidate(cabling.p4runtime, self._tell)
         self._address = cabling.p4runtime
         self._bundle = bundle
         self._channel = channel
@@ -159,9 +162,10 @@ class Controller:
     async def _live(self, saved: bytes | None) -> None:
         """One life: from connecting to the end of the stream."""
         await self._channel.whole()
-        client = P4RuntimeClient(self._address)
+        client = P4RuntimeClient(self._address, device_id=DEVICE_ID, election_id=ONLY_BACKUP)
         try:
-            await client.connect(CONNECT_TIMEOUT)
+            await client.connect(CONNECT_TIMEOUT, self.candidate.backup)
+            self.candidate.primary(client.election_id)
             await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
             life = Life(
                 client, self._channel, self.control_plane, self._note_bytes, self._carry_out
@@ -170,8 +174,7 @@ class Controller:
             await self._channel.whole()
         except ControllerError as error:
             await client.close()
-            if not error.disconnected:
-                raise
+            self._ended(error)
             await asyncio.sleep(_RECONNECT_PAUSE)
             return
         self._lives += 1
@@ -185,15 +188,24 @@ class Controller:
         try:
             await life.run(events)
         except ControllerError as error:
-            if not error.disconnected:
-                raise
-            self._tell(f"The connection to the switch was lost: {error}")
+            self._ended(error)
+            if error.disconnected:
+                self._tell(f"The connection to the switch was lost: {error}")
         finally:
             self._life = None
             for save in life.saves_left():
                 self._saver.save(save)
             self._answers += life.answers_left()
             await client.close()
+
+    def _ended(self, error: ControllerError) -> None:
+        """A life, or the attempt to begin one, has ended; raises what ends the controller."""
+        if error.not_primary:
+            self.candidate.backup(error)
+        elif error.disconnected:
+            self.candidate.connecting()
+        else:
+            raise error
 
     def _saved(self, answer: base.Saved) -> None:
         if self._life is None:

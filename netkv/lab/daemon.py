@@ -25,7 +25,7 @@ from netkv.lab import state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
 
-DEFAULT_LAB = "lab"
+DEFAULT_LAB = state.DEFAULT_LAB
 UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0
@@ -47,6 +47,11 @@ class LabStatus:
     """Seconds since the epoch."""
     directory: str
     events: list[dict[str, Any]]
+    controller: dict[str, Any] | None = None
+    """The controller, if one runs: `pid` (the supervisor's, in which it runs), and as
+    `netkv.lab.candidate` has it `state` (`primary`, `backup`, `connecting`), `p4runtime`
+    (host:port), `device_id`, `election_id` (None unless primary), `primary`, `other_election_id`
+    (of the client that is primary instead)."""
     already: bool = False
     """`up` found it up."""
 
@@ -126,6 +131,7 @@ def status(name: str) -> LabStatus:
         created=lab.created,
         directory=str(lab.directory),
         events=live.get("events", []),
+        controller=live.get("controller"),
     )
 
 
@@ -141,7 +147,7 @@ def all_labs() -> list[LabStatus]:
 def request(name: str, message: dict[str, Any]) -> dict[str, Any]:
     """Asks the supervisor of a lab; raises `NetkvError` if it does not answer or refuses.
 
-    - `{"do": "status"}` → `events`, `running`
+    - `{"do": "status"}` → `events`, `running`, `controller`
     - `{"do": "sample"}` → a `RackSample` as JSON
     - `{"do": "client", "command": {...}}` → the load generator's reply (`ClientNode.command`)
     - `{"do": "start" | "stop-node" | "kill", "node": NAME}`

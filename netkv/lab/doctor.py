@@ -12,7 +12,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 from netkv import schemes
@@ -57,7 +56,6 @@ def run() -> list[Check]:
         _state,
         _disk,
         _chromium,
-        _bmv2,
     ]
     return [_guarded(check) for check in checks]
 
@@ -88,19 +86,24 @@ def _engine() -> Check:
     except ImportError as error:
         hint = "Run 'make setup' in the checkout, or install the wheel again."
         return Check("engine", "fail", f"the engine does not load: {error}", hint)
-    return Check("engine", "ok", f"loaded from {engine.__file__}")
+    return Check("engine", "ok", f"loaded from {engine.__file__}; labs can use it as target")
 
 
 def _programs() -> Check:
-    names = []
-    for scheme in schemes.all_schemes():
+    lab = LabSpec()
+    # Several schemes may share a program, and one program may be compiled in several ways.
+    variants = {
+        (scheme.program, *sorted(scheme.defines(lab).items())): scheme
+        for scheme in schemes.all_schemes()
+    }
+    for scheme in variants.values():
         try:
-            scheme.compile(LabSpec())
+            scheme.compile(lab)
         except Exception as error:
             first = str(error).splitlines()[0]
             hint = f"'netkv p4 check {scheme.program_path}' has the details."
             return Check("programs", "fail", f"{scheme.program} does not compile: {first}", hint)
-        names.append(scheme.program)
+    names = dict.fromkeys(scheme.program for scheme in variants.values())
     return Check("programs", "ok", f"{', '.join(names)} compile")
 
 
@@ -211,11 +214,3 @@ def _chromium() -> Check:
         hint = "Only the tests of the dashboard need one: 'apt install chromium'."
         return Check("chromium", "warn", "no Chromium on PATH", hint)
     return Check("chromium", "ok", found)
-
-
-def _bmv2() -> Check:
-    found = shutil.which("simple_switch_grpc")
-    if found is None:
-        hint = "Not needed: the engine is built in. The target 'bmv2' would need it."
-        return Check("bmv2", "warn", "no simple_switch_grpc on PATH", hint)
-    return Check("bmv2", "ok", str(Path(found)))

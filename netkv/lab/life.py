@@ -170,7 +170,7 @@ class Life:
         try:
             await self._client.write(messages)
         except ControllerError as refused:
-            if refused.disconnected:
+            if refused.disconnected or refused.not_primary:
                 raise
             failed = {index: str(each) for index, each in refused.failed.items()}
             if not failed:

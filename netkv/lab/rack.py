@@ -59,14 +59,8 @@ class Rack:
     ) -> None:
         """`directory` takes logs and data. `on_processes` hears when nodes were started or ended.
 
-        Raises `UsageError` for a scheme that does not exist or cannot run in this lab, or a target
-        that is not built in.
+        Raises `UsageError` for a scheme that does not exist or cannot run in this lab.
         """
-        if spec.lab.target != "engine":
-            raise UsageError(
-                f"The target '{spec.lab.target}' cannot be used for a lab yet: "
-                f"this version of netkv runs labs on its own engine ('target: engine')."
-            )
         self.spec = spec
         self.scheme = schemes.of(spec)
         self.directory = directory
@@ -287,6 +281,15 @@ class Rack:
         """What programs are told that use the rack (`netkv.client`), one for each place."""
         assert self._cabling is not None, "addresses are chosen when the rack is started"
         return cabling.guest_configs(self.spec, self._cabling, self.scheme.client_role)
+
+    def standing(self) -> dict[str, Any] | None:
+        """How the controller stands among the P4Runtime clients (`Candidate.to_json`).
+
+        None while there is none.
+        """
+        if self._controller is None or not self._controller.running:
+            return None
+        return self._controller.candidate.to_json()
 
     def _clients_present(self) -> list[int]:
         return [] if self._controller is None else self._controller.clients_present()

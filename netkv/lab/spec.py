@@ -6,9 +6,11 @@ option must never be silently ignored.
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from netkv.errors import FieldError
 
 MOST_STORED_KEYS = 100_000_000
 """Keys of a store that has to be loaded."""
@@ -18,7 +20,8 @@ DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
 Backend = Literal["memory", "rocksdb", "redis"]
-Target = Literal["engine", "bmv2"]
+Target = Literal["engine"]
+"""What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
@@ -60,7 +63,8 @@ class RedisSpec(Spec):
     @model_validator(mode="after")
     def _somewhere(self) -> RedisSpec:
         if self.cluster and not self.addresses:
-            raise ValueError("'cluster' needs the 'addresses' of a server of it, or of several")
+            text = "a cluster needs the 'addresses' of a server of it, or of several"
+            raise FieldError(text, "cluster")
         return self
 
 
@@ -157,7 +161,7 @@ class UniformSize(Spec):
     @model_validator(mode="after")
     def _ordered(self) -> UniformSize:
         if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is larger than max ({self.max})")
+            raise FieldError(f"min ({self.min}) is larger than max ({self.max})", "min")
         return self
 
 
@@ -177,7 +181,7 @@ class MultigetSize(Spec):
     @model_validator(mode="after")
     def _ordered(self) -> MultigetSize:
         if self.min > self.max:
-            raise ValueError(f"min ({self.min}) is larger than max ({self.max})")
+            raise FieldError(f"min ({self.min}) is larger than max ({self.max})", "min")
         return self
 
 
@@ -190,6 +194,44 @@ class Shift(Spec):
     top: Annotated[int, Field(ge=1)] = 10_000
     """`random` replaces keys among these most popular ones."""
     every: Annotated[float, Field(gt=0)] = 10.0
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_many_as_move(cls, data: Any) -> Any:
+        """Kinds that do not use `top` may move any number of keys without it."""
+        if not isinstance(data, dict) or "top" in data or data.get("kind") == "random":
+            return data
+        keys = data.get("keys")
+        usual = cls.model_fields["top"].default
+        return {**data, "top": keys} if isinstance(keys, int) and keys > usual else data
+
+    @model_validator(mode="after")
+    def _no_more_than_there_are(self) -> Shift:
+        if self.keys > self.top:
+            raise FieldError(
+                f"a shift cannot move {self.keys:,} keys ('keys') of the {self.top:,} most popular "
+                f"ones ('top'); 'keys' is at most 'top'",
+                "keys" if "keys" in self.model_fields_set else "top",
+            )
+        return self
+
+
+def check_shift(shift: Shift, workload: WorkloadSpec) -> None:
+    """Raises `FieldError`, seen from the shift, if the load cannot have it."""
+    if workload.mix == "ycsb-d":
+        raise FieldError(
+            "popularity cannot shift with 'mix: ycsb-d', where the newest keys are the most popular"
+        )
+    if shift.kind == "random" and shift.keys > workload.keys - shift.top:
+        raise FieldError(
+            f"a random shift replaces {shift.keys:,} of the {shift.top:,} most popular keys by "
+            f"others, so 'workload.keys' is at least {shift.keys + shift.top:,}, not "
+            f"{workload.keys:,}",
+            "top",
+        )
+    if shift.keys > workload.keys:
+        text = f"a shift cannot move {shift.keys:,} keys: 'workload.keys' is {workload.keys:,}"
+        raise FieldError(text, "keys")
 
 
 class WorkloadSpec(Spec):
@@ -216,9 +258,19 @@ class WorkloadSpec(Spec):
     @model_validator(mode="after")
     def _shares(self) -> WorkloadSpec:
         if self.mix is not None and (self.writes or self.deletes):
-            raise ValueError("'mix' sets the share of writes; leave out 'writes' and 'deletes'")
+            text = "'mix' sets the share of writes; leave out 'writes' and 'deletes'"
+            raise FieldError(text, "mix")
         if self.writes + self.deletes > 1:
-            raise ValueError("'writes' and 'deletes' together are more than 1")
+            raise FieldError("'writes' and 'deletes' together are more than 1", "deletes")
+        return self
+
+    @model_validator(mode="after")
+    def _can_shift(self) -> WorkloadSpec:
+        if self.shift is not None:
+            try:
+                check_shift(self.shift, self)
+            except FieldError as error:
+                raise error.below("shift") from None
         return self
 
 
@@ -235,20 +287,27 @@ class RackSpec(Spec):
     """First retry time-out; doubles up to eight times that."""
 
     @model_validator(mode="after")
-    def _sees_loss(self) -> RackSpec:
-        arrivals = self.workload.arrivals
-        if isinstance(arrivals, Saturate) and arrivals.every <= self.deadline:
-            raise ValueError(
-                f"'arrivals.every' is {arrivals.every:g} s; it must be longer than the deadline of "
-                f"{self.deadline:g} s, or no loss would be seen in time"
-            )
+    def _fits(self) -> RackSpec:
+        check_load(self.lab, self.workload, self.deadline)
         return self
 
-    @model_validator(mode="after")
-    def _loadable(self) -> RackSpec:
-        if self.lab.backend != "memory" and self.workload.keys > MOST_STORED_KEYS:
-            raise ValueError(
-                f"{self.workload.keys:,} keys would all be written into {self.lab.backend} first; "
-                f"it takes up to {MOST_STORED_KEYS:,}"
-            )
-        return self
+
+def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
+    """Raises `FieldError`, seen from whoever has `lab` and `workload`, for a load that the lab
+    cannot have.
+
+    `deadline`: seconds after which a request without a reply is lost.
+    """
+    arrivals = workload.arrivals
+    if isinstance(arrivals, Saturate) and arrivals.every <= deadline:
+        raise FieldError(
+            f"'arrivals.every' is {arrivals.every:g} s; it must be longer than the deadline of "
+            f"{deadline:g} s, or no loss would be seen in time",
+            *("workload", "arrivals", "every"),
+        )
+    if lab.backend != "memory" and workload.keys > MOST_STORED_KEYS:
+        raise FieldError(
+            f"{workload.keys:,} keys would all be written into {lab.backend} first; it takes up to "
+            f"{MOST_STORED_KEYS:,}",
+            *("workload", "keys"),
+        )

@@ -23,6 +23,8 @@ from typing import Any
 
 from netkv.errors import NetkvError, UsageError
 
+DEFAULT_LAB = "lab"
+"""The lab that commands are about unless they name another."""
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,39}")
 _GONE_TIMEOUT = 3.0
 

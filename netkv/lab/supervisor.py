@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import os
 import signal
 import sys
 import traceback
@@ -108,7 +109,9 @@ class Supervisor:
         match message:
             case {"do": "status"}:
                 events = [asdict(event) for event in self._rack.events]
-                return {"events": events, "running": self._rack.running}
+                standing = self._rack.standing()
+                controller = None if standing is None else {"pid": os.getpid(), **standing}
+                return {"events": events, "running": self._rack.running, "controller": controller}
             case {"do": "sample"}:
                 return asdict(await self._rack.sample())
             case {"do": "client", "command": dict(command)}:

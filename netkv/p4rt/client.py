@@ -1,7 +1,8 @@
 """The P4Runtime client of netkv's own control plane: one switch, one stream.
 
 It speaks to the engine's server or to any other target. Every failure is a `ControllerError` with
-a sentence; after one that says `disconnected`, make a new client and connect again.
+a sentence; after one that says `disconnected` or `not_primary`, make a new client and connect
+again. A client that is not primary any more does nothing further.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -31,6 +32,7 @@ BATCH = 200
 QUEUE_LIMIT = 65_536
 """Packet-ins and digest lists that wait to be taken; further ones are dropped and counted."""
 
+MAX_ELECTION_ID = 2**128 - 1
 MESSAGE_LIMIT = 256 << 20
 METADATA_LIMIT = 1 << 20
 
@@ -54,6 +56,24 @@ class ControllerError(RpcError):
     def disconnected(self) -> bool:
         """Whether the switch is gone, so that only a new connection can help."""
         return self.code in (Code.UNAVAILABLE, Code.CANCELLED, Code.ABORTED)
+
+    @property
+    def not_primary(self) -> bool:
+        """Whether the switch refused it because another controller may write, and this one not."""
+        return self.code is Code.PERMISSION_DENIED and not self.failed
+
+
+class NotPrimaryError(ControllerError):
+    """Another controller is primary (ALREADY_EXISTS), or none is (NOT_FOUND)."""
+
+    def __init__(self, code: grpc.StatusCode, message: str, highest: int) -> None:
+        super().__init__(code, message)
+        self.highest = highest
+        """The highest election id that the switch has seen."""
+
+    @property
+    def not_primary(self) -> bool:
+        return True
 
 
 _BROKEN_WRITE = "Internal error from Core"
@@ -84,7 +104,9 @@ class P4RuntimeClient:
         ) = None
         self._sending = asyncio.Lock()
         self._reader: asyncio.Task[None] | None = None
-        self._primary: asyncio.Future[None] | None = None
+        self._primary = False
+        self._verdicts: Mailbox[NotPrimaryError | None] = Mailbox(QUEUE_LIMIT)
+        """What the switch says to a claim, until it is None: primary."""
         self._failure: ControllerError | None = None
 
     async def __aenter__(self) -> Self:
@@ -112,11 +134,15 @@ class P4RuntimeClient:
             )
         return self._names
 
-    async def connect(self, timeout_s: float = 10.0) -> None:
+    async def connect(
+        self, timeout_s: float = 10.0, on_backup: Callable[[NotPrimaryError], None] | None = None
+    ) -> None:
         """Open the stream and become primary.
 
         Raises `ControllerError`: UNAVAILABLE if nobody listens within `timeout_s`,
-        ALREADY_EXISTS if a controller with a higher election id is primary.
+        ALREADY_EXISTS if a controller with a higher election id is primary. With `on_backup` that
+        is told there, and this waits, however long, until there is no primary; then it claims an
+        election id above all that were used (`election_id`).
         """
         self._channel = aio.insecure_channel(
             self.address,
@@ -131,14 +157,25 @@ class P4RuntimeClient:
         try:
             async with asyncio.timeout(timeout_s):
                 await self._channel.channel_ready()
-                await self._arbitrate()
+                self._stream = self._stub.StreamChannel()
+                self._reader = asyncio.create_task(self._read_stream(self._stream))
+                await self._claim()
+                refusal = await self._verdicts.get()
+            while refusal is not None:
+                if on_backup is None:
+                    raise refusal
+                on_backup(refusal)
+                if refusal.code is Code.NOT_FOUND:
+                    self.election_id = min(refusal.highest + 1, MAX_ELECTION_ID)
+                    await self._claim()
+                refusal = await self._verdicts.get()
         except TimeoutError:
             await self.close()
             raise ControllerError(
                 Code.UNAVAILABLE,
                 f"no P4Runtime server answers at {self.address} within {timeout_s:g} s",
             ) from None
-        except ControllerError:
+        except BaseException:
             await self.close()
             raise
 
@@ -263,17 +300,13 @@ class P4RuntimeClient:
             raise ControllerError(Code.UNAVAILABLE, f"not connected to {self.address}")
         return p4r_grpc.P4RuntimeStub(self._channel)
 
-    async def _arbitrate(self) -> None:
-        self._stream = self._stub.StreamChannel()
-        self._primary = asyncio.get_running_loop().create_future()
-        self._reader = asyncio.create_task(self._read_stream(self._stream))
+    async def _claim(self) -> None:
         update = p4r.MasterArbitrationUpdate(
             device_id=self.device_id, election_id=U128.encode(self.election_id)
         )
         if self.role:
             update.role.name = self.role
         await self._send(p4r.StreamMessageRequest(arbitration=update))
-        await self._primary
 
     async def _send(self, request: p4r.StreamMessageRequest) -> None:
         if self._failure is not None:
@@ -337,25 +370,27 @@ class P4RuntimeClient:
 
     def _on_arbitration(self, update: p4r.MasterArbitrationUpdate) -> None:
         if update.status.code == 0:
-            if self._primary is not None and not self._primary.done():
-                self._primary.set_result(None)
+            self._primary = True
+            self._verdicts.put(None)
             return
-        primary = U128.decode(update.election_id)
-        error = ControllerError(
+        highest = U128.decode(update.election_id)
+        error = NotPrimaryError(
             code_of(update.status.code),
             f"this controller (election id {self.election_id}) is not primary at {self.address}: "
-            f"the highest election id there is {primary}",
+            f"the highest election id there is {highest}",
+            highest,
         )
-        self._end(error)
+        if self._primary:
+            self._end(error)
+        else:
+            self._verdicts.put(error)
 
     def _end(self, failure: ControllerError | None) -> None:
         """No more packets; who waits hears why."""
         self._failure = self._failure or failure
-        if self._primary is not None and not self._primary.done():
-            if failure is not None:
-                self._primary.set_exception(failure)
-            else:
-                self._primary.cancel()
+        self._verdicts.close(
+            failure or ControllerError(Code.CANCELLED, f"the client of {self.address} was closed")
+        )
         self._packets.close(failure)
         self._digests.close(failure)
 

@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING, Self
 from netkv.errors import UsageError
 from netkv.runs.owner import Owner
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
-from netkv.scenarios.results import RunEvent, RunResult, RunSample, RunStart, Threshold
+from netkv.scenarios.results import (
+    INTERRUPTED,
+    RunEvent,
+    RunResult,
+    RunSample,
+    RunStart,
+    Threshold,
+)
 
 if TYPE_CHECKING:
     from sqlalchemy.orm import Session
@@ -72,6 +79,10 @@ class StoreSink:
         self.group = group or new_group_id()
         """Id of the group that the runs belong to; in the store from the first run on."""
         self._command = list(sys.argv if command is None else command)
+        self.finished: list[str] = []
+        """Ids of the runs that came to their end, done or failed."""
+        self.stopped: list[str] = []
+        """Ids of the runs that were interrupted; they are stored as failed, with that reason."""
         self._open: set[str] = set()
         self._has_group = False
 
@@ -128,6 +139,7 @@ class StoreSink:
             row.latency_histogram = result.latency_histogram
             row.figures = {name: fields[name] for name in FIGURES}
         self._open.discard(result.id)
+        (self.stopped if result.reason == INTERRUPTED else self.finished).append(result.id)
 
     def verdict(self, run_ids: list[str], thresholds: list[Threshold]) -> None:  # noqa: ARG002
         """Store the verdicts on the group (`run_ids` are the runs of this sink)."""
@@ -149,6 +161,7 @@ class StoreSink:
         if not self._open:
             return
         self._store.fail(self._open, _reason(error))
+        self.stopped += sorted(self._open)
         self._open.clear()
 
 

@@ -10,6 +10,7 @@ from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, model_validator
 
+from netkv.errors import FieldError
 from netkv.lab import shards
 from netkv.lab.spec import LabSpec, Shift, Spec
 
@@ -150,13 +151,16 @@ class TimelineEvent(Spec):
         given = [name for name in self.ACTIONS if getattr(self, name) is not None]
         if len(given) != 1:
             found = " and ".join(given) if given else "none"
-            raise ValueError(
-                f"an event has exactly one of {', '.join(self.ACTIONS)}; this one has {found}"
+            raise FieldError(
+                f"an event has exactly one of {', '.join(self.ACTIONS)}; this one has {found}",
+                *given[1:2],
             )
         if self.storage is not None and not (self.start or "").startswith("servers-"):
-            raise ValueError("'storage' belongs to the start of servers ('start: servers-0')")
+            text = "'storage' belongs to the start of servers ('start: servers-0')"
+            raise FieldError(text, "storage")
         if self.after_actions is not None and self.kill != "controller":
-            raise ValueError("'after_actions' belongs to the death of one ('kill: controller')")
+            text = "'after_actions' belongs to the death of one ('kill: controller')"
+            raise FieldError(text, "after_actions")
         return self
 
     @property

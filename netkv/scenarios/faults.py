@@ -16,6 +16,7 @@ import random
 from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
+from netkv.errors import FieldError
 from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
     COORDINATOR,
@@ -130,14 +131,17 @@ def check(
     *,
     coordinator: bool = False,
 ) -> None:
-    """Raises ValueError if a node does not exist or a kind can hit none of them."""
-    if nodes is not None:
-        known = node_names(lab, coordinator=coordinator)
-        check_names(nodes, known, "'nodes' of random faults")
-    for kind in kinds or ():
+    """Raises `FieldError`, seen from the random faults, if a node does not exist or a kind can hit
+    none of them.
+    """
+    known = node_names(lab, coordinator=coordinator)
+    for index, node in enumerate(nodes or ()):
+        check_names([node], known, "'nodes' of random faults", "nodes", index)
+    for index, kind in enumerate(kinds or ()):
         if not _targets(kind, lab, nodes, storage):
             why = " (only servers with a 'lab.service_rate' can)" if kind == "slow" else ""
-            raise ValueError(f"no node of the random faults can be hit by '{kind}'{why}")
+            text = f"no node of the random faults can be hit by '{kind}'{why}"
+            raise FieldError(text, "kinds", index)
 
 
 def _targets(

@@ -18,11 +18,12 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources
-from netkv.errors import UsageError, suggest
+from netkv.errors import FieldError, UsageError, suggest
 from netkv.scenarios import paths, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
 from netkv.scenarios.plot import misfit
+from netkv.scenarios.timeline import not_live
 
 Locate = Callable[[Path], str]
 """Where an option was written: `scenarios/mine.yaml:7` or `--set workload.zipf=2`."""
@@ -49,19 +50,20 @@ def find(name: str) -> FilePath:
     return files[name]
 
 
-def load(file: FilePath, overrides: Iterable[str] = ()) -> Scenario:
+def load(file: FilePath, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
-    Raises `UsageError` that lists everything that is wrong with it.
+    `to_run`: it shall be possible in its mode, too. Raises `UsageError` that lists everything that
+    is wrong with it.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}.") from error
-    return loads(text, str(file), overrides)
+    return loads(text, str(file), overrides, to_run=to_run)
 
 
-def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
+def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
     """`load` for text; `name` is what errors call it."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
@@ -74,7 +76,7 @@ def loads(text: str, name: str, overrides: Iterable[str] = ()) -> Scenario:
     def locate(path: Path) -> str:
         return f"{name}:{_line(tree, path)}"
 
-    return _checked(data, locate, overrides)
+    return _checked(data, locate, overrides, to_run=to_run)
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -94,7 +96,9 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
     return _validated(data, lambda _: f"sweep point {where}")
 
 
-def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> Scenario:
+def _checked(
+    data: dict[str, Any], locate: Locate, overrides: Iterable[str], *, to_run: bool = False
+) -> Scenario:
     _names_exist(data, locate)
     set_by: dict[Path, str] = {}
     for item in overrides:
@@ -112,6 +116,8 @@ def _checked(data: dict[str, Any], locate: Locate, overrides: Iterable[str]) -> 
 
     _names_exist(data, locate_all)
     scenario = _validated(data, locate_all)
+    if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
+        raise UsageError(f"{locate_all(objection.path)}: {objection}")
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
     if any(path[0] == "sweep" for path in set_by):
@@ -140,8 +146,6 @@ def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
 def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
     try:
         return Scenario.model_validate(data)
-    except UsageError as error:
-        raise UsageError(f"{locate(('schemes',))}: {error}") from error
     except ValidationError as error:
         wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
         raise UsageError("\n".join(wrong)) from error
@@ -154,11 +158,11 @@ def _check_sweep(scenario: Scenario, locate: Locate) -> None:
             raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
         if (error := paths.check(paths.parse(path))) is not None:
             raise UsageError(f"{locate(at)}: {error}")
-        for value in values:
+        for index, value in enumerate(values):
             try:
                 apply(scenario, {path: value})
             except UsageError as wrong:
-                raise UsageError(f"{locate(at)}: {wrong}") from wrong
+                raise UsageError(f"{locate((*at, index))}: {wrong}") from wrong
 
 
 def _check_expectations(scenario: Scenario, locate: Locate) -> None:
@@ -187,7 +191,10 @@ def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
     found: list[tuple[Path, str]] = []
     for prefix, group in _by_alternative(error, data).items():
         for item in group:
-            loc = (*prefix, *item["rest"])
+            # A check of several fields says itself which of them is wrong.
+            cause = item.get("ctx", {}).get("error")
+            further = cause.path if isinstance(cause, FieldError) else ()
+            loc = (*prefix, *item["rest"], *further)
             found.append((loc, _sentence(loc, item)))
     return found
 
@@ -240,7 +247,10 @@ def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     if item["type"] == "missing":
         return f"'{name}' is missing."
     if item["type"] == "value_error":
-        return f"{text}." if not path else f"'{name}': {text}."
+        # A whole sentence says itself what it is about.
+        if text.endswith("."):
+            return text
+        return f"'{name}': {text}." if path else f"{text}."
     shown = item.get("input")
     text = text.replace("Input should be", "it should be")
     text = text.replace("String should", "it should")

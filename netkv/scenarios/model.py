@@ -5,11 +5,13 @@ Times are seconds from the start of the measured part, rates operations per seco
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from netkv import schemes
+from netkv.errors import FieldError, UsageError
 from netkv.lab.spec import (
     HeavyTail,
     LabSpec,
@@ -18,6 +20,7 @@ from netkv.lab.spec import (
     Shift,
     Spec,
     WorkloadSpec,
+    check_load,
 )
 from netkv.scenarios import faults, possible
 from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
@@ -59,20 +62,36 @@ class Scenario(Spec):
 
     @model_validator(mode="after")
     def _known_schemes(self) -> Scenario:
-        for name in self.schemes:
-            schemes.get(name)
-        if len(set(self.schemes)) != len(self.schemes):
-            raise ValueError("'schemes' names a scheme twice")
+        for index, name in enumerate(self.schemes):
+            try:
+                schemes.get(name)
+            except UsageError as error:
+                raise FieldError(str(error), "schemes", index) from None
+            if name in self.schemes[:index]:
+                raise FieldError(f"'{name}' is there twice", "schemes", index)
+        return self
+
+    @model_validator(mode="after")
+    def _possible_load(self) -> Scenario:
+        check_load(self.lab, self.workload, self.deadline)
         return self
 
     @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
         coordinator = any(schemes.get(name).coordinated for name in self.schemes)
-        possible.check(self.timeline(), self.lab, self.duration, coordinator=coordinator)
+        try:
+            possible.check(
+                self.events, self.lab, self.workload, self.duration, coordinator=coordinator
+            )
+        except FieldError as error:
+            raise error.below("events") from None
         if (drawn := self.random_faults) is not None:
-            faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
-        possible.check_schemes(self.schemes, self.crashes)
-        possible.check_coordinator(self.schemes, self.needs_coordinator)
+            try:
+                faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
+            except FieldError as error:
+                raise error.below("random_faults") from None
+        possible.check_schemes(self.schemes, self.crash)
+        possible.check_coordinator(self.schemes, self.about_coordinator)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -80,17 +99,26 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crashes(self) -> bool:
-        """Whether the client is to crash."""
+    def crash(self) -> possible.Place | None:
+        """Where the client is first told to crash; None if nowhere."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
-        return any(event.crash for event in self.events) or "client-crash" in (drawn or ())
+        places: list[possible.Place] = [
+            *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
+            *_places("kinds", drawn, "client-crash"),
+        ]
+        return next(iter(places), None)
 
     @property
-    def needs_coordinator(self) -> bool:
-        """Whether something is to happen to the coordinator."""
-        drawn = (self.random_faults.nodes or ()) if self.random_faults is not None else ()
-        links = {event.link.node for event in self.events if event.link is not None}
-        return COORDINATOR in {*(event.node for event in self.events), *links, *drawn}
+    def about_coordinator(self) -> possible.Place | None:
+        """Where something is first to happen to the coordinator; None if nowhere."""
+        drawn = self.random_faults.nodes if self.random_faults is not None else None
+        places: list[possible.Place] = []
+        for index, event in enumerate(self.events):
+            if event.node == COORDINATOR:
+                places.append(("events", index, event.action))
+            if event.link is not None and event.link.node == COORDINATOR:
+                places.append(("events", index, "link", "node"))
+        return next(iter([*places, *_places("nodes", drawn, COORDINATOR)]), None)
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """What the lab has to bring up for one run."""
@@ -102,6 +130,15 @@ class Scenario(Spec):
             deadline=self.deadline,
             retry=self.retry,
         )
+
+
+def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[possible.Place]:
+    """Where a value stands in a list of the random faults."""
+    return [
+        ("random_faults", option, index)
+        for index, value in enumerate(values or ())
+        if value == wanted
+    ]
 
 
 NOUNS: dict[type[Spec], str] = {

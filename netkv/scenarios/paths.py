@@ -5,9 +5,13 @@ The models are the only source of what exists; nothing here knows an option by n
 
 from __future__ import annotations
 
+import json
 import types
-from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Union, get_args, get_origin
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic_core import PydanticUndefined
 
 from netkv.errors import suggest
 from netkv.lab.spec import Spec
@@ -82,6 +86,46 @@ def misnamed(annotation: Any, data: Any, path: Path = ()) -> Iterator[tuple[Path
     elif isinstance(data, list):
         for index, value in enumerate(data):
             yield from misnamed(children(annotation, index), value, (*path, index))
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """An option that has no options of its own, or may do without."""
+
+    name: str
+    """Its path, with dots."""
+    values: tuple[str, ...]
+    """As YAML: all that there are if they are few, else the default."""
+
+
+def leaves(candidates: Sequence[type[Spec]] = (Scenario,), parent: Path = ()) -> Iterator[Leaf]:
+    """The options of a scenario that can be set alone, each once, in the order of the models."""
+    seen: set[str] = set()
+    for model in candidates:
+        for name, field in model.model_fields.items():
+            if name in seen:
+                continue
+            seen.add(name)
+            path = (*parent, name)
+            below = models(field.annotation)
+            plain = [it for it in branches(field.annotation) if it not in below]
+            if plain or not below:
+                yield Leaf(
+                    dotted(path), _values(plain, field.get_default(call_default_factory=True))
+                )
+            yield from leaves(below, path)
+
+
+def _values(plain: Sequence[Any], default: Any) -> tuple[str, ...]:
+    found: list[Any] = []
+    for branch in plain:
+        if get_origin(branch) is Literal:
+            found += get_args(branch)
+        elif branch is bool:
+            found += (True, False)
+    if not found and default is not PydanticUndefined and not isinstance(default, Spec):
+        found = [default]
+    return tuple(value if isinstance(value, str) else json.dumps(value) for value in found)
 
 
 def parse(text: str) -> Path:

@@ -66,8 +66,8 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
-        possible.check_schemes(chosen, scenario.crashes)
-        possible.check_coordinator(chosen, scenario.needs_coordinator)
+        possible.check_schemes(chosen, scenario.crash)
+        possible.check_coordinator(chosen, scenario.about_coordinator)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

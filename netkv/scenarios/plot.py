@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from netkv.errors import suggest
+from netkv.errors import FieldError, suggest
 from netkv.lab.spec import Spec
 
 Metric = Literal[
@@ -52,7 +52,7 @@ class Baseline(Spec):
     @model_validator(mode="after")
     def _something(self) -> Baseline:
         if self.scheme is None and not self.point:
-            raise ValueError("a baseline has a 'scheme', a 'point' of the sweep, or both")
+            raise FieldError("a baseline has a 'scheme', a 'point' of the sweep, or both")
         return self
 
 
@@ -75,36 +75,41 @@ class Plot(Spec):
     @model_validator(mode="after")
     def _possible(self) -> Plot:
         if (objection := _contradiction(self)) is not None:
-            raise ValueError(objection)
+            option, text = objection
+            raise FieldError(text, option)
         return self
 
 
-def _contradiction(plot: Plot) -> str | None:
-    """What of a plot does not go together, as a sentence without its full stop."""
+def _contradiction(plot: Plot) -> tuple[str, str] | None:
+    """What of a plot does not go together: an option, and a sentence without its full stop."""
     y, x, kind = plot.y, plot.x, plot.kind
     if (kind == "stacked") != (y in STACKED) and kind is not None:
-        return f"'served_by' and 'recovery_time' go with kind 'stacked'; this is '{y}' as '{kind}'"
+        return "kind", (
+            f"'served_by' and 'recovery_time' go with kind 'stacked'; this is '{y}' as '{kind}'"
+        )
     if kind == "distribution" and y != "latency_us":
-        return f"a distribution is one of 'latency_us', not of '{y}'"
+        return "kind", f"a distribution is one of 'latency_us', not of '{y}'"
     if y in ("latency_us", "server_load") and x != "scheme":
         instead = "latency_p99_us" if y == "latency_us" else "load_imbalance"
-        return f"'{y}' is many values for each run, so x is 'scheme'; over '{x}' take '{instead}'"
+        return "x", (
+            f"'{y}' is many values for each run, so x is 'scheme'; over '{x}' take '{instead}'"
+        )
     if y in ("latency_us", "server_load") and kind == "lines":
-        return f"'{y}' is drawn as bars, not as lines"
+        return "kind", f"'{y}' is drawn as bars, not as lines"
     if y in (*STACKED, "predicted_hit_ratio") and x == "time":
-        return f"'{y}' is known of whole runs only, not over time"
+        return "x", f"'{y}' is known of whole runs only, not over time"
     if (x, kind) == ("time", "bars"):
-        return "over time there are lines, not bars"
+        return "kind", "over time there are lines, not bars"
     if (x, kind) == ("scheme", "lines"):
-        return "schemes have no order, so there are bars over them, not lines"
+        return "kind", "schemes have no order, so there are bars over them, not lines"
     if kind == "distribution" and plot.relative_to is not None:
-        return "a distribution cannot be relative to another"
+        return "relative_to", "a distribution cannot be relative to another"
     if plot.log and "x" in plot.log and (x == "time" or kind in ("bars", "stacked")):
-        return "a logarithmic x axis needs lines over the numbers of a sweep"
+        return "log", "a logarithmic x axis needs lines over the numbers of a sweep"
     if plot.log and "x" in plot.log and x == "scheme" and kind != "distribution":
-        return "a logarithmic x axis needs lines over the numbers of a sweep"
+        return "log", "a logarithmic x axis needs lines over the numbers of a sweep"
     if plot.log and "y" in plot.log and y in STACKED:
-        return "the parts of a stacked bar mean nothing on a logarithmic axis"
+        return "log", "the parts of a stacked bar mean nothing on a logarithmic axis"
     return None
 
 

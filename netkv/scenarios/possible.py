@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeAlias
 
 from netkv import schemes
-from netkv.errors import suggest
-from netkv.lab.spec import LabSpec
+from netkv.errors import FieldError, suggest
+from netkv.lab.spec import LabSpec, WorkloadSpec, check_shift
 from netkv.scenarios.events import (
     LinkFault,
     SlowFault,
@@ -15,139 +16,172 @@ from netkv.scenarios.events import (
     server_names,
 )
 
+Place: TypeAlias = tuple[str | int, ...]
+"""A path of field names and list indices."""
+
 
 def check(
-    events: Iterable[TimelineEvent], lab: LabSpec, duration: float, *, coordinator: bool = False
+    events: Sequence[TimelineEvent],
+    lab: LabSpec,
+    workload: WorkloadSpec,
+    duration: float,
+    *,
+    coordinator: bool = False,
 ) -> None:
-    """Walks through events in the order of their times; raises ValueError with a sentence.
+    """Walks through events in the order of their times; raises `FieldError` with a sentence.
 
-    `coordinator`: whether there may be one.
+    Its path is that of the field from the list of events. `coordinator`: whether there may be one.
     """
-    course = _Course(lab, coordinator)
-    for event in events:
-        if event.at >= duration:
-            raise ValueError(
-                f"the event '{event.describe()}' at {event.at:g} s is after the end of the run "
-                f"(duration {duration:g} s)"
-            )
-        course.take(event)
+    course = _Course(lab, workload, coordinator)
+    for index, event in sorted(enumerate(events), key=lambda item: item[1].at):
+        try:
+            if event.at >= duration:
+                raise FieldError(
+                    f"the event '{event.describe()}' at {event.at:g} s is after the end of the run "
+                    f"(duration {duration:g} s)",
+                    "at",
+                )
+            course.take(index, event)
+        except FieldError as error:
+            raise error.below(index) from None
     course.end()
 
 
-def check_schemes(names: Iterable[str], crashes: bool) -> None:
-    """Raises ValueError if clients are to lose what they keep, but those of a scheme keep nothing.
+def check_schemes(names: Iterable[str], crash: Place | None) -> None:
+    """Raises `FieldError` if clients are to lose what they keep, but those of a scheme keep
+    nothing.
 
-    `crashes`: whether an event or a random fault is a crash of the client.
+    `crash`: where an event or a random fault is a crash of the client; None if nowhere.
     """
-    if not crashes:
+    if crash is None:
         return
     for name in names:
         if not schemes.get(name).client_keeps:
             keep = [scheme.name for scheme in schemes.all_schemes() if scheme.client_keeps]
             right = f"schemes whose clients do: {', '.join(keep)}" if keep else "no scheme does"
-            raise ValueError(
+            raise FieldError(
                 f"a crash of the client loses what it keeps, but clients of '{name}' keep nothing "
-                f"({right}); 'kill: client' stops the whole load generator"
+                f"({right}); 'kill: client' stops the whole load generator",
+                *crash,
             )
 
 
-def check_coordinator(names: Iterable[str], needed: bool) -> None:
-    """Raises ValueError if something is to happen to the coordinator, but a scheme has none."""
-    without = [name for name in names if needed and not schemes.get(name).coordinated]
+def check_coordinator(names: Iterable[str], needed: Place | None) -> None:
+    """Raises `FieldError` if something is to happen to the coordinator, but a scheme has none.
+
+    `needed`: where that stands; None if nowhere.
+    """
+    if needed is None:
+        return
+    without = [name for name in names if not schemes.get(name).coordinated]
     if without:
         able = [scheme.name for scheme in schemes.all_schemes() if scheme.coordinated]
-        raise ValueError(
+        raise FieldError(
             f"an event is about the coordinator, but '{without[0]}' has none "
-            f"(schemes that do: {', '.join(able)})"
+            f"(schemes that do: {', '.join(able)})",
+            *needed,
         )
 
 
-def check_names(found: Iterable[str], known: Sequence[str], what: str) -> None:
-    """Raises ValueError for the first name that is not known; `what` is where it stands."""
+def check_names(found: Iterable[str], known: Sequence[str], what: str, *path: str | int) -> None:
+    """Raises `FieldError` for the first name that is not known; `what` is where it stands."""
     for name in found:
         if name not in known:
             near = suggest(name, known, label="Its nodes").rstrip(".")
-            raise ValueError(f"there is no node '{name}' in this lab ({what}). {near}")
+            raise FieldError(f"there is no node '{name}' in this lab ({what}). {near}", *path)
 
 
 class _Course:
     """What is down, cut or partitioned at a point of the timeline."""
 
-    def __init__(self, lab: LabSpec, coordinator: bool) -> None:
+    def __init__(self, lab: LabSpec, workload: WorkloadSpec, coordinator: bool) -> None:
         self._lab = lab
+        self._workload = workload
         self._nodes = node_names(lab, coordinator=coordinator)
-        self._down: set[str] = set()
-        self._cut: set[tuple[str, str]] = set()
-        """Link and direction that lose every frame."""
+        self._down: dict[str, int] = {}
+        """By the index of the event that took it down."""
+        self._cut: dict[tuple[str, str], int] = {}
+        """Link and direction that lose every frame, by the index of the event that cut it."""
         self._partitioned = False
 
-    def take(self, event: TimelineEvent) -> None:
-        """The next event."""
+    def take(self, index: int, event: TimelineEvent) -> None:
+        """The next event; raises `FieldError`, seen from it."""
         where = f"the event at {event.at:g} s"
         if event.node is not None:
-            check_names([event.node], self._nodes, where)
-            self._up_or_down(event.node, event, where)
+            check_names([event.node], self._nodes, where, event.action)
+            self._up_or_down(event.node, index, event, where)
         elif event.crash is not None:
             if event.crash in self._down:
-                raise ValueError(f"{where} is about '{event.crash}', which is down by then")
+                text = f"{where} is about '{event.crash}', which is down by then"
+                raise FieldError(text, "crash")
         elif event.link is not None:
-            self._link(event.link, where)
+            self._link(event.link, index, where)
         elif event.slow is not None:
             self._slow(event.slow, where)
         elif event.partition is not None:
             if self._partitioned:
-                raise ValueError(f"{where} cuts the control channel, which is cut by then")
+                text = f"{where} cuts the control channel, which is cut by then"
+                raise FieldError(text, "partition")
             self._partitioned = True
         elif event.heal is not None:
             if not self._partitioned:
-                raise ValueError(
-                    f"{where} heals the control channel, which no earlier event has cut"
-                )
+                text = f"{where} heals the control channel, which no earlier event has cut"
+                raise FieldError(text, "heal")
             self._partitioned = False
+        elif event.shift is not None:
+            try:
+                check_shift(event.shift, self._workload)
+            except FieldError as error:
+                raise error.below("shift") from None
 
     def end(self) -> None:
-        """The end of the run."""
+        """The end of the run; raises `FieldError`, seen from the list of events."""
         if "client" in self._down:
-            raise ValueError("the client is down at the end, so nothing could be verified")
-        for node, direction in sorted(self._cut):
-            raise ValueError(
+            text = "the client is down at the end, so nothing could be verified"
+            raise FieldError(text, self._down["client"])
+        for (node, direction), index in sorted(self._cut.items()):
+            raise FieldError(
                 f"the link {direction} '{node}' loses every frame at the end, so nothing could be "
-                f"verified; heal it with a 'link' event without losses"
+                f"verified; heal it with a 'link' event without losses",
+                *(index, "link"),
             )
 
-    def _up_or_down(self, node: str, event: TimelineEvent, where: str) -> None:
+    def _up_or_down(self, node: str, index: int, event: TimelineEvent, where: str) -> None:
         if event.action == "start":
             if node not in self._down:
-                raise ValueError(f"{where} starts '{node}', which no earlier event stopped")
-            self._down.discard(node)
+                text = f"{where} starts '{node}', which no earlier event stopped"
+                raise FieldError(text, "start")
+            del self._down[node]
         elif node in self._down:
-            raise ValueError(f"{where} is about '{node}', which is down by then")
+            raise FieldError(f"{where} is about '{node}', which is down by then", event.action)
         else:
-            self._down.add(node)
+            self._down[node] = index
 
-    def _link(self, link: LinkFault, where: str) -> None:
+    def _link(self, link: LinkFault, index: int, where: str) -> None:
         if link.node in ("switch", "controller"):
             other = (
                 "; the control channel is cut by 'partition: controller'"
                 if link.node == "controller"
                 else ""
             )
-            raise ValueError(
+            raise FieldError(
                 f"{where} is about the link of '{link.node}'; a link is named by the node at its "
-                f"other end: client or {server_names(self._lab)[0]}{other}"
+                f"other end: client or {server_names(self._lab)[0]}{other}",
+                *("link", "node"),
             )
         ends = [name for name in self._nodes if name not in ("switch", "controller")]
-        check_names([link.node], ends, where)
+        check_names([link.node], ends, where, "link", "node")
         for direction in link.directions:
             if link.loss >= 1:
-                self._cut.add((link.node, direction))
+                self._cut[link.node, direction] = index
             else:
-                self._cut.discard((link.node, direction))
+                self._cut.pop((link.node, direction), None)
 
     def _slow(self, slow: SlowFault, where: str) -> None:
-        check_names([slow.node], server_names(self._lab), where)
+        check_names([slow.node], server_names(self._lab), where, "slow", "node")
         if self._lab.service_rate is None:
-            raise ValueError(
+            raise FieldError(
                 f"{where} slows '{slow.node}' down, but only servers of limited rate can be "
-                f"slowed down: set 'lab.service_rate'"
+                f"slowed down: set 'lab.service_rate'",
+                "slow",
             )

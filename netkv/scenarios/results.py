@@ -12,6 +12,8 @@ from pydantic import BaseModel, ConfigDict
 MIB = 2**20
 Status = Literal["done", "failed"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
+INTERRUPTED = "It was interrupted."
+"""The reason of a run that was stopped before its end."""
 
 
 class Result(BaseModel):

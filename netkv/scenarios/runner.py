@@ -26,6 +26,7 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
+    INTERRUPTED,
     Phase,
     Provenance,
     RunResult,
@@ -147,7 +148,7 @@ class _Run:
             on_sample=self._sample,
             on_phase=self._enter,
         )
-        reason: str | None = "It was interrupted."
+        reason: str | None = INTERRUPTED
         try:
             await self._attempt(driven)
             reason = None

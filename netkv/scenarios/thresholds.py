@@ -78,6 +78,8 @@ _BINARY: dict[type[ast.operator], Callable[[float, float], float]] = {
 }
 _FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": max}
 _MAX_LENGTH = 500
+_MAX_MISSES_TOLD = 5
+"""Places beside the first at which a line does not hold that its verdict names."""
 EACH = "each"
 """Stands for every scheme in turn."""
 
@@ -159,7 +161,10 @@ def _parse(text: str) -> ast.expr:
 
 
 def evaluate(expressions: Iterable[Expression], runs: Iterable[RunResult]) -> list[Threshold]:
-    """The verdict on every line; over a sweep at each point, told about the first that misses."""
+    """The verdict on every line; it must hold at each sweep point, and `each` for each scheme.
+
+    `value` is that of the first miss; of a line that holds everywhere, of the first comparison.
+    """
     points: dict[str, dict[str, list[RunResult]]] = {}
     for run in runs:
         point = ", ".join(f"{path}={value}" for path, value in run.params.items())
@@ -205,26 +210,44 @@ class _UnknownError(Exception):
     """A value that the runs do not give."""
 
 
+@dataclass(frozen=True)
+class _Case:
+    """One comparison of a line: for one scheme, if it is about each, and at one sweep point."""
+
+    scheme: str
+    """Empty if the line is not about each scheme."""
+    point: str
+    """Empty without a sweep."""
+    ok: bool
+    value: float | None
+    finding: str
+    """The figures, or why there are none."""
+
+    @property
+    def where(self) -> str:
+        """`netcache at workload.zipf=0.9`, or what there is of it."""
+        return " at ".join(part for part in (self.scheme, self.point) if part)
+
+
 def _over_points(
     expression: Expression, points: Mapping[str, Mapping[str, list[RunResult]]]
 ) -> Threshold:
-    if not points:
-        return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
-    verdict: Threshold | None = None
     everyone = EACH in _names(expression)
-    for point, runs in points.items():
-        where = f" at {point}" if point else ""
-        for scheme, own in runs.items() if everyone else [("", [])]:
-            whose = f" for {scheme}" if everyone else ""
-            result = _at_point(expression, {**runs, EACH: own}, whose + where)
-            if not result.ok:
-                return result
-            verdict = verdict or result
-    assert verdict is not None
-    return verdict
+    cases = [
+        _case(expression, {**runs, EACH: own}, scheme, point)
+        for point, runs in points.items()
+        for scheme, own in (runs.items() if everyone else [("", [])])
+    ]
+    if not cases:
+        return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
+    told = next((case for case in cases if not case.ok), cases[0])
+    detail = _all_met(cases) if told.ok else _missed(cases, told)
+    return Threshold(expr=expression.text, ok=told.ok, value=told.value, detail=detail)
 
 
-def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where: str) -> Threshold:
+def _case(
+    expression: Expression, runs: Mapping[str, list[RunResult]], scheme: str, point: str
+) -> _Case:
     def look_up(scheme: str, metric: str) -> float:
         return _metric(scheme, metric, runs.get(scheme, []))
 
@@ -233,12 +256,40 @@ def _at_point(expression: Expression, runs: Mapping[str, list[RunResult]], where
         left = _value(expression.left, look_up)
         right = _value(expression.right, look_up)
     except _UnknownError as unknown:
-        detail = f"{unknown}{where}"
-        return Threshold(expr=expression.text, ok=False, value=left, detail=detail)
+        return _Case(scheme, point, False, left, str(unknown))
     ok = _COMPARE[expression.compare](left, right)
-    relation = "" if ok else "not "
-    detail = f"{left:.6g} against {right:.6g}: {relation}met{where}"
-    return Threshold(expr=expression.text, ok=ok, value=left, detail=detail)
+    return _Case(scheme, point, ok, left, f"{left:.6g} against {right:.6g}")
+
+
+def _all_met(cases: list[_Case]) -> str:
+    """What to say of a line that holds everywhere."""
+    points = len({case.point for case in cases})
+    everywhere = f" at all {points} sweep points" if points > 1 else ""
+    schemes = list(dict.fromkeys(case.scheme for case in cases))
+    if schemes == [""]:
+        at = f" at {cases[0].point}" if cases[0].point and not everywhere else ""
+        return f"met{everywhere}" if everywhere else f"{cases[0].finding}: met{at}"
+    if everywhere:
+        return f"met for each scheme ({', '.join(schemes)}){everywhere}"
+    at = f" at {cases[0].point}" if cases[0].point else ""
+    figures = ", ".join(f"{case.scheme} {case.finding}" for case in cases)
+    return f"met for each scheme{at}: {figures}"
+
+
+def _missed(cases: list[_Case], first: _Case) -> str:
+    """What to say of a line that does not hold: where it first does not, where else, and for which
+    schemes it does."""
+    of = f" for {first.where}" if first.scheme else f" at {first.point}" if first.point else ""
+    detail = f"{first.finding}: not met{of}"
+    others = [case.where for case in cases if not case.ok and case is not first]
+    if others:
+        rest = len(others) - _MAX_MISSES_TOLD
+        more = f" and {rest} more" if rest > 0 else ""
+        detail += f"; nor {'for' if first.scheme else 'at'} "
+        detail += f"{', '.join(others[:_MAX_MISSES_TOLD])}{more}"
+    missed = {case.scheme for case in cases if not case.ok}
+    met = [name for name in dict.fromkeys(case.scheme for case in cases) if name not in missed]
+    return detail + (f"; met for {', '.join(met)}" if met else "")
 
 
 def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, Protocol
 
-from netkv.errors import UsageError
+from netkv.errors import FieldError, UsageError
 from netkv.scenarios.events import Storage, TimelineEvent
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import Phase
@@ -29,22 +29,32 @@ class Rack(Protocol):
 
 def check_live(scenario: Scenario) -> None:
     """Raises `UsageError` for what only the simulator can do."""
+    if (objection := not_live(scenario)) is not None:
+        raise UsageError(str(objection))
+
+
+def not_live(scenario: Scenario) -> FieldError | None:
+    """What of a scenario only the simulator can do; None if nothing."""
     if scenario.lab.topology.kind != "rack":
-        raise UsageError(
-            f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim')."
+        return FieldError(
+            f"The topology '{scenario.lab.topology.kind}' is one for the simulator ('--mode sim').",
+            *("lab", "topology", "kind"),
         )
-    for event in scenario.timeline():
+    for index, event in enumerate(scenario.events):
         if event.after_actions is not None:
-            raise UsageError(
+            return FieldError(
                 f"The event at {event.at:g} s kills the controller between two of its actions "
-                f"('after_actions'). Only the simulator can do that ('--mode sim')."
+                f"('after_actions'). Only the simulator can do that ('--mode sim').",
+                *("events", index, "after_actions"),
             )
         if event.storage == "kept" and scenario.lab.backend == "memory":
-            raise UsageError(
+            return FieldError(
                 f"The event at {event.at:g} s starts '{event.start}' with 'storage: kept', but a "
                 f"store in memory is gone with its process. Take 'lab.backend: rocksdb' "
-                f"or 'redis', or 'storage: lost', or the simulator."
+                f"or 'redis', or 'storage: lost', or the simulator.",
+                *("events", index, "storage"),
             )
+    return None
 
 
 async def carry_out(event: TimelineEvent, rack: Rack) -> None:

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 MOST_SERVERS = 32
 """Fields for servers in the header of a multiget."""
 PLAIN_KEY_SIZE = 16
+INSERTING = ("ycsb-d", "insert")
+"""Mixes that add keys."""
 _ID_BYTES = 8
 """Of a key shorter than 16 bytes that tell it from others, at most."""
 
@@ -26,10 +28,14 @@ def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
         )
     size = workload.key_size
     most = 256 ** min(size, _ID_BYTES)
-    if size < PLAIN_KEY_SIZE and workload.keys > most:
+    # As many again are kept for what is inserted (engine/workload).
+    inserts = workload.mix in INSERTING
+    needed = 2 * workload.keys if inserts else workload.keys
+    if size < PLAIN_KEY_SIZE and needed > most:
+        why = f", twice over for the inserts of 'mix: {workload.mix}'" if inserts else ""
         raise UsageError(
             f"There are {most:,} keys of {size} bytes, fewer than 'workload.keys' "
-            f"({workload.keys:,}): make 'workload.key_size' larger."
+            f"({workload.keys:,}{why}): make 'workload.key_size' larger."
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from netkv.scenarios.events import FaultKind
@@ -40,6 +40,10 @@ class Tally:
     faults: int = 0
     elapsed: float = 0.0
     """Seconds of the wall clock."""
+    violations: list[int] = field(default_factory=list)
+    """Seeds that have shown one."""
+    following: int = 0
+    """The lowest seed that has not ended."""
 
     @property
     def rate(self) -> float:
@@ -63,7 +67,9 @@ def search(
     After the first violation no further seed begins. Those that are under way end, so the lowest
     seed with a violation is the same however many cores there are.
     """
-    tally = Tally()
+    tally = Tally(following=wanted.first)
+    ended: set[int] = set()
+    """Seeds above `tally.following`."""
     found: list[Found] = []
     started = time.monotonic()
 
@@ -78,9 +84,14 @@ def search(
         tally.operations += outcome.operations
         tally.unchecked += outcome.unchecked
         tally.faults += outcome.faults
+        ended.add(case.seed)
+        while tally.following in ended:
+            ended.remove(tally.following)
+            tally.following += 1
         tally.elapsed = time.monotonic() - started
         if outcome.violations:
             found.append(Found(case, outcome))
+            tally.violations.append(case.seed)
         on_progress(tally)
     return tally, sorted(found, key=lambda each: each.case.seed)
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,8 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["p4", "check", "/does/not/exist.p4"],
         ["p4", "trace", "p4/nocache.p4", "nonsense"],
         ["p4", "trace", "p4/nocache.p4", "ffff"],
+        ["p4", "trace", "p4/nocache.p4", "ff" * 60, "--setup", "no-such.stf"],
+        ["p4", "stf", "p4/nocache.p4", "tests/p4programs/nocache.stf", "--trace", "some"],
         ["p4", "check", "p4/nocache.p4", "--define", "1=2"],
         ["p4", "bench", "nocash"],
         ["p4", "bench", "--path", "read-hti"],
@@ -274,6 +277,23 @@ def test_trace_tells_every_step(netkv: Netkv, tmp_path: Path) -> None:
     assert netkv("p4", "trace", "p4/nocache.p4", str(frame), "--port", "1").out == said.out
 
 
+def _check_times_of_logs(netkv: Netkv, created: float) -> None:
+    """People read local time, programs the number."""
+    only = ("logs", "trial", "--node", "supervisor")
+    lines = netkv(*only, TZ="Asia/Tokyo").out.splitlines()
+    told = [line.split(" | ", 1)[1] for line in lines]
+    times = [datetime.fromisoformat(line.split(" ", 1)[0]) for line in told]
+    assert all(time.utcoffset() == timedelta(hours=9) for time in times)
+    document = netkv(*only, "--json").document
+    assert document["lab"] == "trial"
+    found = document["lines"]
+    assert {line["node"] for line in found} == {"supervisor"}
+    assert [line["time"] for line in found] == [time.timestamp() for time in times]
+    assert [line["text"] for line in found] == [line.split(" ", 1)[1] for line in told]
+    assert all(created - 1 <= line["time"] <= time.time() for line in found)
+    assert netkv("logs", "trial", "--json", "--follow").status == 2
+
+
 def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) -> None:
     sets = ["--set", "lab.servers=2", "--set", "workload.keys=1000"]
     up = netkv("up", "trial", *sets, "--json")
@@ -290,6 +310,7 @@ def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) 
     logs = netkv("logs", "trial", "-n", "5")
     assert "supervisor" in logs.out
     assert netkv("logs", "trial", "--node", "swich").status == 2
+    _check_times_of_logs(netkv, up.document["created"])
     pids = [node["pid"] for node in up.document["nodes"].values()]
     assert netkv("down", "trial").status == 0
     for _ in range(50):

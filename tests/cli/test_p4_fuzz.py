@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from commands import NETKV, ROOT, Netkv
 
+from netkv.cli import main, p4_fuzz
+
 TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
 REPLICATE = str(ROOT / "tests" / "golden" / "replicate.p4")
 
@@ -50,6 +52,20 @@ def test_an_interrupt_ends_a_long_run_at_once() -> None:
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20)
     assert process.returncode == 130, said
+
+
+def test_an_interrupted_run_says_what_it_has_done(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(p4_fuzz.time, "sleep", interrupt)
+    assert main(["p4", "fuzz", TABLES, "--seconds", "300", "--packets", "10", "--json"]) == 130
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "Interrupted. " in said.err
+    assert "no difference" in said.err
 
 
 def without_comments(text: str) -> list[str]:

@@ -117,6 +117,10 @@ def test_run_that_is_interrupted_or_killed_is_kept_as_failed_and_leaves_no_proce
     assert "Traceback" not in err
     with Store() as store:
         head = store.head(run_id)
+    if status == 130:
+        assert f"Interrupted.\nRun {run_id} was stopped; it is stored as failed.\n" in err
+        assert "1 of 2 runs did not begin.\n" in err
+        assert f"Stored as {head.group}: 'netkv runs compare {head.group}'" in err
     assert head.status == "failed"
     assert reason in (head.reason or "")
     deadline = time.monotonic() + 10

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -168,9 +169,12 @@ def test_an_interrupt_ends_a_search_at_once_and_leaves_nothing_running(home: Pat
     process = searching(home, "--seeds", "100000")
     running = players(process.pid)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=30)
+    out, said = process.communicate(timeout=30)
     assert process.returncode == 130, said
     assert "Traceback" not in said
+    assert out == ""
+    assert "Interrupted after" in said
+    assert re.search(r"No violation so far; 'netkv soak netcache --from \d+' goes on", said)
     assert not any(is_running(player) for player in running)
 
 

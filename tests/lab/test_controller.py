@@ -20,7 +20,7 @@ from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
 from netkv.lab.spec import LabSpec, RackSpec
-from netkv.p4rt.client import ControllerError
+from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
 from netkv.schemes import Scheme
 
@@ -55,6 +55,16 @@ class Switch:
         self.log: list[str] = []
         self.clients: list[Client] = []
         self.down = False
+        self.highest = 0
+        """Election id."""
+        self.taken = False
+        """Another controller is primary."""
+
+    def take_over(self, *, noticed: bool) -> None:
+        """By another controller; `noticed`: ours is told at once, else by a refused write."""
+        self.highest, self.taken = self.highest + 10, True
+        for client in self.clients if noticed else ():
+            client.inbox.put_nowait(None)
 
     def break_streams(self) -> None:
         for client in self.clients:
@@ -66,14 +76,20 @@ class Client:
 
     switch: ClassVar[Switch]
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, *, device_id: int, election_id: int) -> None:
         self.names = Names()
+        self.election_id = election_id
         self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
         self.switch.clients.append(self)
 
-    async def connect(self, timeout_s: float) -> None:
+    async def connect(self, timeout_s: float, on_backup: Callable[[NotPrimaryError], None]) -> None:
         if self.switch.down:
             raise ControllerError(Code.UNAVAILABLE, "nobody listens")
+        if self.switch.taken:
+            on_backup(NotPrimaryError(Code.ALREADY_EXISTS, "another is", self.switch.highest))
+            await until(lambda: not self.switch.taken, "the other leaves")
+        on_backup(NotPrimaryError(Code.NOT_FOUND, "nobody is", self.switch.highest))
+        self.election_id = self.switch.highest = self.switch.highest + 1
 
     async def close(self) -> None:
         if self in self.switch.clients:
@@ -83,6 +99,8 @@ class Client:
         self.switch.log.append(f"load {bundle.decode()}")
 
     async def write(self, updates: Sequence[p4r.Update]) -> None:
+        if self.switch.taken:
+            raise ControllerError(Code.PERMISSION_DENIED, "only the primary may do this")
         tables = [label(update) for update in updates]
         self.switch.log.append("write " + " ".join(tables))
         if "hang" in tables:
@@ -101,6 +119,8 @@ class Client:
     async def packets(self) -> AsyncIterator[p4r.PacketIn]:
         while (packet := await self.inbox.get()) is not None:
             yield packet
+        if self.switch.taken:
+            raise NotPrimaryError(Code.ALREADY_EXISTS, "another is", self.switch.highest)
         raise ControllerError(Code.UNAVAILABLE, "the stream broke")
 
     async def digests(self) -> AsyncIterator[Any]:
@@ -272,6 +292,36 @@ async def test_broken_stream_loads_the_program_again_and_says_restarted(
         assert script.heard.count(base.Started()) == 1
         assert running.controller.statistics()["lives"] == 2
         assert running.failures == []
+
+
+@pytest.mark.parametrize("noticed", [True, False], ids=["told", "refused"])
+async def test_controller_yields_to_another_client_and_comes_back(
+    switch: Switch, script: Script, tmp_path: Path, noticed: bool
+) -> None:
+    script.first = [insert(1, "a")]
+    async with Running(script, tmp_path) as running:
+        candidate = running.controller.candidate
+        assert candidate.to_json()["primary"]
+        assert candidate.to_json()["election_id"] == 1
+        script.then = lambda event: [insert(2, "late")] if isinstance(event, base.PacketIn) else []
+        switch.take_over(noticed=noticed)
+        switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
+        await until(lambda: candidate.to_json()["state"] == "backup", "the controller yields")
+        await until(lambda: candidate.to_json()["other_election_id"] == 11, "it hears of the other")
+        await asyncio.sleep(0.1)
+        assert switch.log == ["load program", "write a"], "it writes nothing"
+        refused = [it for it in script.heard if isinstance(it, base.TableWritten) and not it.ok]
+        assert not refused, "a write of a life that ended is not answered"
+        switch.taken = False
+        await until(lambda: script.heard.count(base.SwitchRestarted()) == 1, "a life begins")
+        await until(lambda: len(switch.log) == 4, "the switch is set up")
+        assert switch.log == ["load program", "write a"] * 2
+        standing = candidate.to_json()
+        assert (standing["state"], standing["election_id"]) == ("primary", 12)
+        assert running.failures == []
+        yielded, back = running.told
+        assert yielded.startswith("Another P4Runtime client is primary")
+        assert back.startswith("The controller is primary again (election id 12)")
 
 
 async def test_restart_is_heard_before_a_timer_that_is_due(

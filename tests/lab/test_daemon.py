@@ -12,7 +12,8 @@ import pytest
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import daemon, state
-from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.lab.ports import free_ports
+from netkv.lab.spec import LabSpec, RackSpec, RedisSpec, WorkloadSpec
 
 SPEC = RackSpec(
     scheme="netcache",
@@ -130,15 +131,14 @@ def test_wrong_requests_are_refused_with_a_sentence() -> None:
 
 
 def test_lab_that_cannot_come_up_says_why_and_leaves_nothing(home: Path) -> None:
-    # A state directory damaged under our feet: the data of the server cannot be created.
-    lab = LabSpec(servers=1, backend="rocksdb")
-    spec = SPEC.model_copy(update={"lab": lab})
     (home / "labs").mkdir(parents=True)
-    bad = SPEC.model_copy(update={"lab": LabSpec(target="bmv2")})
-    with pytest.raises(NetkvError, match="target 'bmv2' cannot be used"):
-        daemon.up("lab", bad)
+    nobody = f"127.0.0.1:{free_ports(1)[0]}"
+    away = LabSpec(servers=1, backend="redis", redis=RedisSpec(addresses=(nobody,)))
+    with pytest.raises(NetkvError, match=f"did not come up: .*{nobody}"):
+        daemon.up("lab", SPEC.model_copy(update={"lab": away}))
     assert list((home / "labs").iterdir()) == []
-    assert daemon.up("lab", spec).state == "ready"
+    near = LabSpec(servers=1, backend="rocksdb")
+    assert daemon.up("lab", SPEC.model_copy(update={"lab": near})).state == "ready"
     assert daemon.down("lab")
 
 

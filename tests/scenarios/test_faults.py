@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from netkv.lab.spec import LabSpec
+from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.events import FAULT_KINDS, FaultKind, Storage, TimelineEvent
 from netkv.scenarios.faults import random_schedule
@@ -44,7 +44,7 @@ def state_after(events: list[TimelineEvent]) -> tuple[set[str], set[str], set[st
 def test_schedule_is_possible_and_heals_everything_before_the_end(seed: int) -> None:
     events = schedule(seed)
     assert len(events) > 50
-    check(events, LAB, 60.0)
+    check(events, LAB, WorkloadSpec(), 60.0)
     assert state_after(events) == (set(), set(), set(), False)
     assert max(event.at for event in events) <= 57.0
     assert [event.at for event in events] == sorted(event.at for event in events)
@@ -107,7 +107,7 @@ def test_servers_in_memory_are_stopped_only_if_they_keep_their_records(
 def test_short_runs_of_the_simulator_have_faults_too() -> None:
     events = random_schedule(1, 0.01, LAB, every=0.0005, last=0.001)
     assert len(events) > 10
-    check(events, LAB, 0.01)
+    check(events, LAB, WorkloadSpec(), 0.01)
     assert state_after(events) == (set(), set(), set(), False)
 
 
@@ -115,7 +115,7 @@ def test_short_runs_of_the_simulator_have_faults_too() -> None:
 def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
     events = random_schedule(1, 30, LAB, [kind], every=0.5, last=0.5)
     assert len(events) > 10
-    check(events, LAB, 30)
+    check(events, LAB, WorkloadSpec(), 30)
 
 
 def test_client_that_crashes_is_back_at_once_and_only_if_that_was_asked_for() -> None:

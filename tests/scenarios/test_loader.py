@@ -75,7 +75,9 @@ def test_wrong_value_size_is_told_once() -> None:
     assert text.startswith("scenarios/mine.yaml:7: 'workload.value_size' is 5000;")
     assert text.count("mine.yaml") == 1
     text = error_of(GOOD.replace("  zipf: 0.9", "  value_size: {min: 64, max: 32}"))
-    assert "scenarios/mine.yaml:7: 'workload.value_size': min (64) is larger than max (32)" in text
+    assert (
+        "scenarios/mine.yaml:7: 'workload.value_size.min': min (64) is larger than max (32)" in text
+    )
 
 
 def test_missing_scheme_list_is_told() -> None:
@@ -161,6 +163,158 @@ def test_event_needs_exactly_one_action_and_a_real_node() -> None:
     assert "no earlier event" in error_of(GOOD + "events:\n  - {at: 1, start: switch}\n")
     assert "after the end" in error_of(GOOD + "events:\n  - {at: 50, kill: switch}\n")
     loader.loads(GOOD + "events:\n  - {at: 1, kill: switch}\n  - {at: 2, start: switch}\n", "f")
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "field"),
+    [
+        # Events are given in the order of lines, not of times.
+        (["- at: 3", "  start: switch"], 12, "start"),
+        (["- {at: 1, kill: switch}", "- at: 2", "  kill: switch"], 13, "kill"),
+        (["- at: 4", "  kill: switch", "- at: 1", "  stop: switch"], 12, "kill"),
+        (["- at: 1", "  kill: servers-9"], 12, "kill"),
+        (["- at: 1", "  crash: client"], 12, "crash"),
+        (["- kill: switch", "  at: 50"], 12, "at"),
+        (["- at: 1", "  heal: controller"], 12, "heal"),
+        (
+            ["- {at: 1, partition: controller}", "- at: 2", "  partition: controller"],
+            13,
+            "partition",
+        ),
+        (["- at: 1", "  link:", "    loss: 1", "    node: switch"], 14, "link.node"),
+        (["- at: 1", "  link: {node: client, loss: 1}"], 12, "link"),
+        (["- at: 1", "  slow:", "    factor: 2", "    node: servers-5"], 14, "slow.node"),
+        (["- at: 1", "  slow: {node: servers-0, factor: 2}"], 12, "slow"),
+        (["- at: 1", "  kill: client"], 11, ""),
+        (["- at: 1", "  kill: coordinator"], 12, "kill"),
+        (["- at: 1", "  kill: switch", "  rate: 5"], 13, "rate"),
+        (["- at: 1", "  kill: switch", "  storage: lost"], 13, "storage"),
+        (["- at: 1", "  kill: switch", "  after_actions: 1"], 13, "after_actions"),
+        (["- at: 1", "  shift:", "    kind: hot-in", "    keys: 2000"], 14, "shift.keys"),
+    ],
+)
+def test_impossible_event_names_the_line_of_its_field(
+    lines: list[str], line: int, field: str
+) -> None:
+    text = error_of(GOOD + "events:\n" + "".join(f"  {each}\n" for each in lines))
+    (index,) = {at for at, each in enumerate(events_of(lines)) if each[0] <= line <= each[1]}
+    name = ".".join(part for part in ("events", str(index), field) if part)
+    assert text.startswith(f"scenarios/mine.yaml:{line}: '{name}': "), text
+    assert text.count("mine.yaml") == 1
+
+
+def events_of(lines: list[str]) -> list[tuple[int, int]]:
+    """First and last line of each event in a file whose events begin at line 11."""
+    firsts = [11 + at for at, line in enumerate(lines) if line.startswith("-")]
+    return list(zip(firsts, [*(first - 1 for first in firsts[1:]), 10 + len(lines)], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "field"),
+    [
+        (["random_faults:", "  every: 1", "  last: 1", "  nodes:", "    - swich"], 14, "nodes.0"),
+        (
+            ["random_faults: {every: 1, last: 1,", "  kinds: [loss,", "  slow]}"],
+            12,
+            "kinds.1",
+        ),
+        (
+            ["random_faults:", "  every: 1", "  last: 1", "  kinds:", "    - client-crash"],
+            14,
+            "kinds.0",
+        ),
+    ],
+)
+def test_impossible_random_fault_names_its_line(lines: list[str], line: int, field: str) -> None:
+    text = error_of(GOOD + "".join(f"{each}\n" for each in lines))
+    assert text.startswith(f"scenarios/mine.yaml:{line}: 'random_faults.{field}': "), text
+
+
+@pytest.mark.parametrize(
+    ("lines", "line", "part"),
+    [
+        (["events:", "- at: 1", "  kill: controller", "  after_actions: 3"], 13, "two of its"),
+        (
+            [
+                *("events:", "- {at: 1, kill: servers-0}", "- at: 2", "  start: servers-0"),
+                "  storage: kept",
+            ],
+            14,
+            "a store in memory",
+        ),
+    ],
+)
+def test_what_only_the_simulator_can_do_names_its_line(
+    lines: list[str], line: int, part: str
+) -> None:
+    text = GOOD + "\n".join(lines) + "\n"
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "scenarios/mine.yaml", to_run=True)
+    assert str(caught.value).startswith(f"scenarios/mine.yaml:{line}: The event at ")
+    assert part in str(caught.value)
+    loader.loads(text, "scenarios/mine.yaml", ["mode=sim"], to_run=True)
+    loader.loads(text, "scenarios/mine.yaml")
+    with pytest.raises(UsageError, match=r"^--set lab.topology.kind=racks: The topology 'racks'"):
+        loader.loads(GOOD, "scenarios/mine.yaml", ["lab.topology.kind=racks"], to_run=True)
+
+
+def test_scheme_that_is_wrong_names_its_own_line() -> None:
+    block = "schemes:\n  - nocache\n  - {}\n"
+    head = "name: mine\n"
+    assert error_of(head + block.format("netcach")).startswith("scenarios/mine.yaml:4: There is no")
+    twice = error_of(head + block.format("nocache"))
+    assert twice == "scenarios/mine.yaml:4: 'schemes.1': 'nocache' is there twice."
+
+
+@pytest.mark.parametrize(
+    ("workload", "line", "parts"),
+    [
+        (["shift:", "  kind: random", "  top: 10", "  keys: 100"], 9, ["100 keys", "'top'"]),
+        (["shift:", "  kind: hot-in", "  top: 10", "  keys: 100"], 9, ["100 keys", "'top'"]),
+        (["shift:", "  kind: random", "  top: 10"], 8, ["200 keys", "10 most popular"]),
+        (["shift: {kind: hot-out,", "  keys: 2000}"], 7, ["2,000 keys", "is 1,000"]),
+        (["shift: {kind: random,", "  keys: 10, top: 995}"], 7, ["at least 1,005, not 1,000"]),
+        (["shift: {kind: random}"], 6, ["at least 10,200, not 1,000"]),
+        (["mix: ycsb-d", "shift: {kind: hot-in, keys: 10}"], 7, ["ycsb-d", "newest"]),
+        (["writes: 0.6", "deletes: 0.5"], 7, ["more than 1"]),
+        (["writes: 0.5", "mix: ycsb-a"], 7, ["leave out"]),
+        (["arrivals:", "  rate: 5", "  every: 1", "  loss: 0.1"], 8, ["longer than the deadline"]),
+        (["multiget:", "  max: 2", "  min: 4"], 8, ["min (4) is larger than max (2)"]),
+    ],
+)
+def test_load_that_contradicts_itself_names_its_line(
+    workload: list[str], line: int, parts: list[str]
+) -> None:
+    lines = ["name: mine", "schemes: [nocache]", "duration: 5", "workload:", "  keys: 1000"]
+    text = error_of("\n".join([*lines, *(f"  {each}" for each in workload)]))
+    assert text.startswith(f"scenarios/mine.yaml:{line}: 'workload"), text
+    for part in parts:
+        assert part in text
+
+
+def test_shift_of_many_keys_needs_no_top_that_it_does_not_use() -> None:
+    shift = "shift: {kind: hot-in, keys: 20000}"
+    scenario = loader.loads(f"name: a\nschemes: [nocache]\nworkload: {{{shift}}}\n", "f")
+    assert scenario.workload.shift is not None
+    assert scenario.workload.shift.keys == 20_000
+    again = type(scenario).model_validate(scenario.model_dump(mode="json"))
+    assert again.workload == scenario.workload
+
+
+def test_more_keys_than_a_store_takes_name_their_line() -> None:
+    more = GOOD.replace("keys: 1000", "keys: 200_000_000").replace("servers: 4", "backend: redis")
+    text = error_of(more)
+    assert text.startswith("scenarios/mine.yaml:6: 'workload.keys': 200,000,000 keys"), text
+
+
+def test_wrong_value_of_a_sweep_names_its_own_line() -> None:
+    text = error_of(GOOD + "sweep:\n  workload.zipf:\n    - 0.9\n    - 7\n")
+    assert text.startswith("scenarios/mine.yaml:13: ")
+
+
+def test_plot_that_contradicts_itself_names_the_line_of_its_field() -> None:
+    text = error_of(GOOD + "plots:\n  - y: hit_ratio\n    x: time\n    kind: bars\n")
+    assert text.startswith("scenarios/mine.yaml:13: 'plots.0.kind': over time"), text
 
 
 def test_wrong_event_names_its_own_line() -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from netkv import schemes
 from netkv.errors import UsageError
+from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.scenarios import loader
 from netkv.scenarios.plan import only_schemes, plan
 
@@ -59,3 +61,13 @@ def test_choosing_a_scheme_drops_thresholds_and_plots_about_others() -> None:
     assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
     with pytest.raises(UsageError, match="Did you mean 'netcache'"):
         only_schemes(scenario, ["netcash"])
+
+
+def test_short_keys_are_enough_for_those_that_a_mix_inserts() -> None:
+    scheme = schemes.get("netmc")
+    load = {"keys": 3 * 2**30, "key_size": 4}
+    scheme.check(LabSpec(), WorkloadSpec.model_validate(load))
+    with pytest.raises(UsageError, match=r"\(3,221,225,472, twice over for the inserts of"):
+        scheme.check(LabSpec(), WorkloadSpec.model_validate({**load, "mix": "insert"}))
+    with pytest.raises(UsageError, match=r"fewer than 'workload.keys' \(5,368,709,120\)"):
+        scheme.check(LabSpec(), WorkloadSpec.model_validate({**load, "keys": 5 * 2**30}))

@@ -43,6 +43,40 @@ def test_comparison_of_two_schemes_is_met_and_missed() -> None:
     assert "199 against 200" in missed.detail
 
 
+def test_verdict_about_each_scheme_names_all_that_it_was_met_for() -> None:
+    met = judge("each.throughput_ops >= 50", run("nocache", 100), run("netcache", 250))
+    assert met.ok
+    assert met.detail == ("met for each scheme: nocache 100 against 50, netcache 250 against 50")
+    missed = judge("each.throughput_ops >= 200", run("nocache", 100), run("netcache", 250))
+    assert missed.detail == "100 against 200: not met for nocache; met for netcache"
+    neither = judge("each.throughput_ops >= 300", run("nocache", 100), run("netcache", 250))
+    assert neither.detail == "100 against 300: not met for nocache; nor for netcache"
+
+
+def test_verdict_over_a_sweep_says_where_it_is_met_and_missed() -> None:
+    runs = [
+        run(scheme, throughput + zipf, params={"workload.zipf": zipf})
+        for zipf in (0, 1)
+        for scheme, throughput in (("nocache", 100), ("netcache", 200))
+    ]
+    all_met = judge("each.throughput_ops >= 50", *runs)
+    assert all_met.detail == "met for each scheme (nocache, netcache) at all 2 sweep points"
+    assert judge("netcache.throughput_ops > 50", *runs).detail == "met at all 2 sweep points"
+    missed = judge("each.throughput_ops >= 201", *runs)
+    assert missed.detail == (
+        "100 against 201: not met for nocache at workload.zipf=0; nor for netcache at "
+        "workload.zipf=0, nocache at workload.zipf=1"
+    )
+    once = judge("netcache.throughput_ops >= 201", *runs)
+    assert once.detail == "200 against 201: not met at workload.zipf=0"
+
+
+def test_verdict_does_not_name_every_miss_of_a_long_sweep() -> None:
+    runs = [run("nocache", 1, params={"seed": seed}) for seed in range(20)]
+    detail = judge("nocache.throughput_ops > 1", *runs).detail
+    assert detail.endswith("nor at seed=1, seed=2, seed=3, seed=4, seed=5 and 14 more")
+
+
 def test_mean_over_repeats_but_sum_of_losses() -> None:
     runs = [run("netcache", 100), run("netcache", 200, acked_writes_lost=1)]
     assert judge("netcache.throughput_ops == 150", *runs).ok

@@ -35,12 +35,44 @@ fn a_wrong_byte_is_found_and_shown() {
     assert_eq!(report.mismatches.len(), 1, "{report}");
     let length = frame.split(' ').nth(2).unwrap().len() / 2;
     assert_eq!(report.mismatches[0].first_difference, Some(length - 1));
+    let packet = report.mismatches[0].packet.unwrap();
+    assert!(text.lines().nth(packet - 1).unwrap().starts_with("packet "));
+    assert!(packet < report.mismatches[0].line, "{report}");
     let error =
         stf::run(&mut switch(), "\nadd I.lokup h.kv.key:1 I.hit(idx:1)", "x.stf").unwrap_err();
     assert_eq!(
         error.to_string(),
         "x.stf:2: There is no table 'I.lokup'; there are I.lookup, I.route."
     );
+}
+
+#[test]
+fn a_missing_frame_is_laid_to_the_packet_before_it() {
+    let text = golden() + "\nexpect 9 00 $\n";
+    let report = stf::run(&mut switch(), &text, "missing.stf").unwrap();
+    let packets = (1..).zip(text.lines()).filter(|(_, line)| line.starts_with("packet "));
+    let last = packets.last().unwrap().0;
+    assert_eq!(report.mismatches.len(), 1, "{report}");
+    assert_eq!(report.mismatches[0].packet, Some(last));
+    let report = stf::run(&mut switch(), "expect 9 00 $", "alone.stf").unwrap();
+    assert_eq!(report.mismatches[0].packet, None);
+}
+
+#[test]
+fn packets_of_a_file_are_traced_in_the_state_that_it_has_made() {
+    let text = golden();
+    let all = stf::trace(&mut switch(), &text, "cache_read.stf", |_| true).unwrap();
+    assert_eq!(all.len(), 220);
+    let hit = all.iter().find(|packet| packet.trace.to_string().contains(": hit [0x")).unwrap();
+    let (line, sent) = (hit.line, &hit.out);
+    assert!(text.lines().nth(line - 1).unwrap().starts_with("packet "));
+    let one = stf::trace(&mut switch(), &text, "cache_read.stf", |at| at == line).unwrap();
+    assert_eq!(one.len(), 1);
+    assert_eq!((one[0].port, &one[0].frame, &one[0].out), (hit.port, &hit.frame, sent));
+    assert_eq!(one[0].trace.to_string(), hit.trace.to_string());
+    assert!(stf::trace(&mut switch(), "packet 1", "bad.stf", |_| true).is_ok());
+    let wrong = stf::trace(&mut switch(), "\nset 1", "bad.stf", |_| true).unwrap_err();
+    assert!(wrong.to_string().starts_with("bad.stf:2: 'set' is no STF command"), "{wrong}");
 }
 
 #[test]

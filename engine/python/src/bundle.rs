@@ -3,6 +3,7 @@
 //! A bundle is a line that says what it is, and JSON. It is what P4Runtime's
 //! `SetForwardingPipelineConfig` carries as the device configuration.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -155,10 +156,12 @@ pub fn run_stf<'py>(
     let report = py
         .detach(|| stf::run(&mut switch, text, name))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let packets: BTreeSet<usize> = report.mismatches.iter().filter_map(|it| it.packet).collect();
     let report = json!({
         "packets": report.packets,
         "expected": report.expectations,
         "mismatches": report.mismatches.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        "mismatched_packets": packets,
     });
     json::to_python(py, &report)
 }

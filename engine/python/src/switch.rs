@@ -1,9 +1,10 @@
 //! `Switch`: the program, packets through it, and what it tells.
 
+use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions};
+use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions, stf};
 use netkv_ir::Program;
 use netkv_rack::clock;
 use pyo3::exceptions::PyValueError;
@@ -164,6 +165,33 @@ impl Switch {
         });
         let document = serde_json::to_value(&trace).unwrap_or(Value::Null);
         Ok((frames_out(py, &output)?, json::to_python(py, &document)?, trace.to_string()))
+    }
+
+    fn trace_stf<'py>(
+        &self,
+        py: Python<'py>,
+        text: &str,
+        name: &str,
+        lines: Option<BTreeSet<usize>>,
+    ) -> PyResult<Bound<'py, PyList>> {
+        let wanted = |line| lines.as_ref().is_none_or(|lines| lines.contains(&line));
+        let traced = self
+            .with(py, |engine| stf::trace(engine, text, name, wanted))
+            .map_err(|error| PyValueError::new_err(error.to_string()))?;
+        let list = PyList::empty(py);
+        for packet in traced {
+            let item = PyDict::new(py);
+            item.set_item("line", packet.line)?;
+            item.set_item("port", packet.port)?;
+            item.set_item("frame", PyBytes::new(py, &packet.frame))?;
+            let out = packet.out.iter().map(|(port, frame)| (*port, PyBytes::new(py, frame)));
+            item.set_item("out", PyList::new(py, out.collect::<Vec<_>>())?)?;
+            item.set_item("text", packet.trace.to_string())?;
+            let document = serde_json::to_value(&packet.trace).unwrap_or(Value::Null);
+            item.set_item("trace", json::to_python(py, &document)?)?;
+            list.append(item)?;
+        }
+        Ok(list)
     }
 
     fn take_digests<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {

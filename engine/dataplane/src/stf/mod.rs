@@ -20,6 +20,7 @@ mod literal;
 mod names;
 mod record;
 mod setup;
+mod trace;
 
 use std::collections::BTreeMap;
 use std::collections::VecDeque;
@@ -31,6 +32,7 @@ use crate::trace::hex;
 
 use command::{Command, Expected};
 pub use record::{frames, record};
+pub use trace::{TracedPacket, trace};
 
 /// A file that cannot be run: what is wrong, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,6 +58,9 @@ impl std::error::Error for StfError {}
 pub struct StfMismatch {
     /// Line of the expectation, or of the packet that caused an unexpected frame.
     pub line: usize,
+    /// Line of the packet that caused the frame; where none left, of the last packet before the
+    /// expectation. None if the expectation stands before all packets.
+    pub packet: Option<usize>,
     /// Egress port.
     pub port: u16,
     /// What the file says; none for a frame that nothing expects.
@@ -124,6 +129,15 @@ impl fmt::Display for StfReport {
 /// Frames that left on a port, each with the line of the packet that caused it.
 type Seen = BTreeMap<u16, VecDeque<(usize, Vec<u8>)>>;
 
+/// A frame that the file expects.
+struct Awaited {
+    line: usize,
+    /// Line of the last packet before it.
+    after: Option<usize>,
+    port: u16,
+    frame: Expected,
+}
+
 /// Nanoseconds between two packets of a file.
 const PACKET_GAP_NS: u64 = 1_000_000;
 
@@ -138,7 +152,8 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
         StfReport { name: name.to_owned(), packets: 0, expectations: 0, mismatches: Vec::new() };
     let mut setup = setup::Setup::default();
     let mut seen = Seen::new();
-    let mut expected: Vec<(usize, u16, Expected)> = Vec::new();
+    let mut expected: Vec<Awaited> = Vec::new();
+    let mut last_packet = None;
     let mut output = Output::new();
     for (line, text) in (1..).zip(text.lines()) {
         let fail = |message: String| StfError { name: name.to_owned(), line, message };
@@ -149,11 +164,14 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
                 let now_ns = report.packets as u64 * PACKET_GAP_NS;
                 switch.process(now_ns, port, &bytes, &mut output);
                 report.packets += 1;
+                last_packet = Some(line);
                 for (port, frame) in output.frames() {
                     seen.entry(port).or_default().push_back((line, frame.to_vec()));
                 }
             }
-            Command::Expect { port, expected: frame } => expected.push((line, port, frame)),
+            Command::Expect { port, expected: frame } => {
+                expected.push(Awaited { line, after: last_packet, port, frame });
+            }
             other => setup.run(switch, other).map_err(fail)?,
         }
     }
@@ -162,26 +180,27 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
     Ok(report)
 }
 
-fn compare(expected: Vec<(usize, u16, Expected)>, mut seen: Seen) -> Vec<StfMismatch> {
+fn compare(expected: Vec<Awaited>, mut seen: Seen) -> Vec<StfMismatch> {
     let mut mismatches = Vec::new();
-    for (line, port, frame) in expected {
-        let actual = seen.get_mut(&port).and_then(VecDeque::pop_front).map(|(_, bytes)| bytes);
-        let difference = actual.as_ref().and_then(|bytes| frame.first_difference(bytes));
+    for Awaited { line, after, port, frame } in expected {
+        let actual = seen.get_mut(&port).and_then(VecDeque::pop_front);
+        let difference = actual.as_ref().and_then(|(_, bytes)| frame.first_difference(bytes));
         if actual.is_none() || difference.is_some() {
             mismatches.push(StfMismatch {
                 line,
+                packet: actual.as_ref().map_or(after, |(packet, _)| Some(*packet)),
                 port,
                 expected: Some(frame.to_string()),
-                actual: actual.as_deref().map(hex),
+                actual: actual.map(|(_, bytes)| hex(&bytes)),
                 first_difference: difference,
             });
         }
     }
     for (port, frames) in seen {
         for (line, bytes) in frames {
-            let actual = Some(hex(&bytes));
+            let (packet, actual) = (Some(line), Some(hex(&bytes)));
             let (expected, first_difference) = (None, None);
-            mismatches.push(StfMismatch { line, port, expected, actual, first_difference });
+            mismatches.push(StfMismatch { line, packet, port, expected, actual, first_difference });
         }
     }
     mismatches

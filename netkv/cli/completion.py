@@ -1,0 +1,265 @@
+"""What shells complete: scenarios, schemes, runs, labs, nodes, options of `--set`, programs.
+
+Rules
+-----
+1. A completer gives what begins with what is there, and nothing if it cannot tell: it never fails,
+   and says nothing on stderr.
+2. It imports only what it needs, when it is asked: somebody waits with a finger on the key.
+3. Bash takes `=` for the end of a word, so `--set workload.mix=y` comes in three pieces. They are
+   put together before, and what comes of it is cut at the `=` again (`joined`).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import io
+import os
+import shlex
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import TypeAlias
+
+import typer
+
+VARIABLE = "_NETKV_COMPLETE"
+"""Set by the shell when it asks."""
+_MAX_RUNS = 200
+"""Newest runs that are offered."""
+_SQLITE = "sqlite:///"
+
+Completer: TypeAlias = Callable[[typer.Context, str], Iterable[str]]
+
+
+def _safe(complete: Completer) -> Callable[[typer.Context, str], list[str]]:
+    """A completer that gives what fits, in order, and nothing instead of an error."""
+
+    @functools.wraps(complete)
+    def safely(ctx: typer.Context, incomplete: str) -> list[str]:
+        try:
+            found = list(complete(ctx, incomplete))
+        except Exception:
+            return []
+        return [each for each in dict.fromkeys(found) if each.startswith(incomplete)]
+
+    # typer looks at the parameters by their annotations, which are text here.
+    safely.__annotations__ = {"ctx": typer.Context, "incomplete": str, "return": list[str]}
+    return safely
+
+
+@_safe
+def scenarios(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The scenarios that ship, and .yaml files."""
+    from netkv import resources
+
+    names = sorted(file.stem for file in resources.path("scenarios").glob("*.yaml"))
+    yield from names
+    if not any(name.startswith(incomplete) for name in names):
+        yield from _files(incomplete, (".yaml", ".yml"))
+
+
+@_safe
+def schemes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """Every scheme."""
+    from netkv.schemes import all_schemes
+
+    return (scheme.name for scheme in all_schemes())
+
+
+@_safe
+def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The newest runs of the store, and their groups.
+
+    The file is read as it is: opening the store takes a second, and may change it.
+    """
+    from netkv.lab import state
+
+    url = os.environ.get("NETKV_STORE") or f"{_SQLITE}{state.home() / 'runs.db'}"
+    if not url.startswith(_SQLITE):
+        return
+    file = Path(url.removeprefix(_SQLITE)).absolute()
+    query = "SELECT id, group_id FROM runs ORDER BY started_at DESC LIMIT ?"
+    with contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=ro", uri=True)) as store:
+        rows = store.execute(query, (_MAX_RUNS,)).fetchall()
+    yield from (run for run, _ in rows)
+    yield from (group for _, group in rows)
+
+
+@_safe
+def labs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """The labs there are."""
+    from netkv.lab import state
+
+    return state.names()
+
+
+@_safe
+def nodes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """The nodes of the lab that is named, or of the one that commands take otherwise."""
+    from netkv.lab import state
+
+    if (lab := state.load(_lab_of(ctx))) is not None:
+        yield from lab.nodes
+        yield "controller"
+
+
+@_safe
+def logs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
+    """The logs of a lab."""
+    from netkv.lab import state
+
+    # Words before an option that still lacks its value are left over.
+    lab = next(iter(ctx.args), None) or _lab_of(ctx)
+    return sorted(file.stem for file in (state.labs() / lab / "logs").glob("*.log"))
+
+
+@_safe
+def changes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """For `--set`: paths of options, and behind `=` the values of those that have few."""
+    from netkv.scenarios import paths
+
+    path, equals, _ = incomplete.partition("=")
+    fitting = [each for each in paths.leaves() if each.name.startswith(path)]
+    if equals:
+        fitting = [each for each in fitting if each.name == path]
+    elif len(fitting) != 1:
+        yield from (f"{each.name}=" for each in fitting)
+        return
+    for each in fitting:
+        if not equals:
+            # Two that begin alike: a single one would be followed by a blank.
+            yield f"{each.name}="
+        values = _profiles() if each.name == "lab.profile" else each.values
+        yield from (f"{each.name}={value}" for value in values)
+
+
+def option(path: str) -> Callable[[typer.Context, str], list[str]]:
+    """The values of the option of a scenario at a path."""
+
+    @_safe
+    def values(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+        from netkv.scenarios import paths
+
+        return (value for each in paths.leaves() if each.name == path for value in each.values)
+
+    return values
+
+
+@_safe
+def fault_kinds(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """For `--faults`: all, none, or kinds with commas between them."""
+    from netkv.scenarios.events import FAULT_KINDS
+
+    before, comma, _ = incomplete.rpartition(",")
+    given = before.split(",")
+    if not comma:
+        yield from ("all", "none")
+    yield from (f"{before}{comma}{kind}" for kind in FAULT_KINDS if kind not in given)
+
+
+@_safe
+def p4_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """P4 programs."""
+    return _files(incomplete, (".p4",))
+
+
+@_safe
+def stf_files(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """Packet tests."""
+    return _files(incomplete, (".stf",))
+
+
+@_safe
+def benchmarked(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
+    """Programs that `p4 bench` knows by name, and files."""
+    from netkv import _engine
+
+    names = list(_engine.bench_paths())
+    yield from names
+    if not any(name.startswith(incomplete) for name in names):
+        yield from _files(incomplete, (".p4",))
+
+
+def asked() -> bool:
+    """Whether a shell asks for completions."""
+    return VARIABLE in os.environ
+
+
+def answer(run: Callable[[], object]) -> int:
+    """Answers the shell: `run` is the application. Returns the exit status."""
+    cut = ""
+    if os.environ[VARIABLE] == "complete_bash":
+        try:
+            words = shlex.split(os.environ["COMP_WORDS"])
+            words, at, cut = joined(words, int(os.environ["COMP_CWORD"]))
+        except (KeyError, ValueError):
+            # A quote that is still open, or nobody's shell: nothing to offer.
+            return 1
+        os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = shlex.join(words), str(at)
+    said = io.StringIO()
+    status = 0
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+        try:
+            run()
+        except SystemExit as stop:
+            status = stop.code if isinstance(stop.code, int) else 1
+        except Exception:
+            status = 1
+    for line in filter(None, said.getvalue().splitlines()):
+        print(line.removeprefix(cut))
+    return status
+
+
+def joined(words: list[str], at: int) -> tuple[list[str], int, str]:
+    """The words of a line of bash with what stands around each `=` put together.
+
+    `at` is the index of the word to complete. Returns words and index, and what bash takes for a
+    word of its own before: the answers have to begin behind it.
+    """
+    whole: list[str] = []
+    glue = False
+    index = 0
+    for number, word in enumerate([*words, ""] if at == len(words) else words):
+        if whole and (glue or word == "="):
+            whole[-1] += word
+        else:
+            whole.append(word)
+        glue = word == "="
+        if number == at:
+            index = len(whole) - 1
+            break
+    value = whole[index] if index < len(whole) else ""
+    if value.startswith("--"):
+        value = value.partition("=")[2]
+    head, equals, _ = value.rpartition("=")
+    return whole, index, f"{head}{equals}"
+
+
+def _lab_of(ctx: typer.Context) -> str:
+    from netkv.lab import state
+
+    return str(ctx.params.get("lab") or state.DEFAULT_LAB)
+
+
+def _profiles() -> Iterable[str]:
+    from netkv.sim import profiles
+
+    return profiles.names()
+
+
+def _files(incomplete: str, endings: tuple[str, ...]) -> Iterator[str]:
+    """Files with these endings, and directories; of a single directory what is in it."""
+    folder, _, begin = incomplete.rpartition("/")
+    prefix = f"{folder}/" if "/" in incomplete else ""
+    found = [
+        entry
+        for entry in sorted(Path(prefix or ".").expanduser().iterdir())
+        if entry.name.startswith(begin) and (begin or not entry.name.startswith("."))
+    ]
+    found = [entry for entry in found if entry.is_dir() or entry.name.endswith(endings)]
+    if len(found) == 1 and found[0].is_dir():
+        yield from _files(f"{prefix}{found[0].name}/", endings)
+        return
+    for entry in found:
+        yield f"{prefix}{entry.name}{'/' if entry.is_dir() else ''}"

@@ -1,0 +1,26 @@
+"""How a traced packet is shown: every step, and what leaves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from netkv._engine import TracedPacket
+
+
+def show(packet: TracedPacket) -> None:
+    """For people, on stdout."""
+    print(packet["text"].rstrip())
+    for port, frame in packet["out"]:
+        print(f"leaves at port {port}: {frame.hex()}")
+    if not packet["out"]:
+        print("nothing leaves the switch")
+
+
+def document(packet: TracedPacket) -> dict[str, Any]:
+    """For `--json`."""
+    return {
+        "in": {"port": packet["port"], "frame": packet["frame"].hex()},
+        "out": [{"port": port, "frame": frame.hex()} for port, frame in packet["out"]],
+        "trace": packet["trace"],
+    }

@@ -1,0 +1,79 @@
+"""The lab's controller as a candidate among the P4Runtime clients of its switch.
+
+Rules
+-----
+1. Whoever has the higher election id is primary: another client may take the switch over while the
+   lab is up. That is no failure. The controller yields: it writes nothing, and hears nothing from
+   the switch, whose tables stay as they are.
+2. It waits as a backup (election id 0, which is never primary). When the switch has no primary, it
+   claims an id above all that were used, and a life begins: the other client may have changed
+   anything, so the program is loaded anew, as after a restart of the switch.
+3. Each change is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+from netkv.p4rt.client import ControllerError, NotPrimaryError
+from netkv.p4rt.errors import Code
+
+DEVICE_ID = 1
+ONLY_BACKUP = 0
+"""The election id that is never primary."""
+
+
+class Candidate:
+    """Where the controller stands; it outlives the lives of the switch."""
+
+    def __init__(self, address: str, tell: Callable[[str], object]) -> None:
+        """`address` is that of the P4Runtime server; `tell` hears sentences about changes."""
+        self._address = address
+        self._tell = tell
+        self._state: Literal["connecting", "backup", "primary"] = "connecting"
+        self._election_id: int | None = None
+        self._other: int | None = None
+        """Election id of the client that is primary in its place, if that is known."""
+        self._yielded = False
+
+    def connecting(self) -> None:
+        """There is no connection: it ended, or was never there."""
+        self._state, self._election_id, self._other = "connecting", None, None
+
+    def backup(self, error: ControllerError) -> None:
+        """The controller is not primary, or has ceased to be."""
+        self.connecting()
+        if error.code is Code.NOT_FOUND:
+            # Nobody is: it is about to claim.
+            return
+        self._state = "backup"
+        self._other = error.highest if isinstance(error, NotPrimaryError) else None
+        if not self._yielded:
+            self._yielded = True
+            which = "" if self._other is None else f" (election id {self._other})"
+            self._tell(
+                f"Another P4Runtime client is primary{which}. The controller yields: it writes "
+                f"nothing until that client has left."
+            )
+
+    def primary(self, election_id: int) -> None:
+        """The controller is primary with this election id."""
+        self._state, self._election_id, self._other = "primary", election_id, None
+        if self._yielded:
+            self._yielded = False
+            self._tell(
+                f"The controller is primary again (election id {election_id}) and sets the switch "
+                f"up anew."
+            )
+
+    def to_json(self) -> dict[str, Any]:
+        """For `netkv status`."""
+        return {
+            "state": self._state,
+            "p4runtime": self._address,
+            "device_id": DEVICE_ID,
+            "election_id": self._election_id,
+            "primary": self._state == "primary",
+            "other_election_id": self._other,
+        }

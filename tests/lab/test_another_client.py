@@ -1,0 +1,207 @@
+"""Another P4Runtime client takes the switch of a live rack over, and leaves it again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import finsy
+import pytest
+from racks import finish, spec, until
+
+from netkv.errors import NetkvError
+from netkv.lab import daemon, rack
+from netkv.lab.cabling import Cabling
+from netkv.lab.rack import Rack
+from netkv.scenarios import loader
+from netkv.scenarios.runner import Progress, run_scenario
+
+ELECTION_ID = 10
+
+
+def another_client(address: str) -> finsy.Switch:
+    """A client of a library that knows nothing of netkv."""
+    options = finsy.SwitchOptions(initial_election_id=ELECTION_ID)
+    return finsy.Switch("another", address, options)
+
+
+def standing(of: Rack) -> dict[str, Any]:
+    found = of.standing()
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("scheme", ["netcache", "farreach"])
+async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Path) -> None:
+    it = Rack(spec(scheme, cache_entries=20), tmp_path)
+    await it.start()
+    try:
+        first = standing(it)
+        assert first["primary"]
+        await it.client({"do": "phase", "name": "measure"})
+        async with another_client(first["p4runtime"]) as other:
+            await until(lambda: standing(it)["state"] == "backup", "the controller yields")
+            assert other.is_primary
+            assert standing(it)["other_election_id"] == ELECTION_ID
+            assert not standing(it)["primary"]
+            tables = [entity async for entity in other.read(finsy.P4TableEntry())]
+            assert tables, "the other finds the tables as they were"
+            await it.sample()
+            await asyncio.sleep(0.5)
+            meanwhile = await it.sample()
+            assert meanwhile.client.completed > 0
+            assert meanwhile.client.hits > 0, "the cache is in the switch, not in its controller"
+        await until(lambda: standing(it)["primary"], "the controller is primary again")
+        assert standing(it)["election_id"] > ELECTION_ID
+        deadline = asyncio.get_running_loop().time() + 20
+        while not (sample := await it.sample()).cached or not sample.client.hits:
+            assert asyncio.get_running_loop().time() < deadline, "the cache fills again"
+            await asyncio.sleep(0.1)
+        await finish(it, "drain")
+        verified = (await finish(it, "verify")).client_statistics
+        assert verified["acked_writes_lost"] == 0
+        assert verified["stale_reads"] == 0
+        assert it.failed is None
+        told = [event.text for event in it.events if event.kind == "control"]
+        assert sum(text.startswith("Another P4Runtime client is primary") for text in told) == 1
+        assert sum(text.startswith("The controller is primary again") for text in told) == 1
+        assert not [event for event in it.events if event.kind == "failed"]
+    finally:
+        await it.stop()
+
+
+async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path) -> None:
+    it = Rack(spec("nocache"), tmp_path)
+    await it.start()
+    try:
+        address = standing(it)["p4runtime"]
+        await it.kill("controller")
+        assert it.standing() is None
+        async with another_client(address):
+            await it.start_node("controller")
+            await until(lambda: standing(it)["state"] == "backup", "the controller waits")
+        await until(lambda: standing(it)["primary"], "the controller takes over")
+        assert it.failed is None
+    finally:
+        await it.stop()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    place = tmp_path / "home"
+    monkeypatch.setenv("NETKV_HOME", str(place))
+    yield place
+    with contextlib.suppress(NetkvError):
+        daemon.down("lab")
+
+
+def status(*options: str) -> str:
+    command = [sys.executable, "-m", "netkv", "status", "lab", *options]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def shown() -> tuple[dict[str, Any], str]:
+    """As programs and as people see the lab."""
+    return json.loads(status("--json"))["labs"][0], status()
+
+
+async def shown_in(state: str) -> tuple[dict[str, Any], str]:
+    """The same when the controller is in this state."""
+    for _ in range(100):
+        document, text = await asyncio.to_thread(shown)
+        if document["controller"]["state"] == state:
+            return document, text
+    raise AssertionError(f"the controller never is '{state}': {document}")
+
+
+async def test_status_shows_the_controller_and_who_is_primary(home: Path) -> None:
+    assert home
+    await asyncio.to_thread(daemon.up, "lab", spec("nocache"))
+    document, text = await asyncio.to_thread(shown)
+    controller = document["controller"]
+    address = controller["p4runtime"]
+    assert controller == {
+        "pid": controller["pid"],
+        "state": "primary",
+        "p4runtime": address,
+        "device_id": 1,
+        "election_id": 1,
+        "primary": True,
+        "other_election_id": None,
+    }
+    os.kill(controller["pid"], 0)
+    assert "running, primary" in text
+    assert f"P4Runtime  {address}, device 1, election id 1 (the lab's controller)" in text
+    async with another_client(address) as other:
+        document, text = await shown_in("backup")
+        assert other.is_primary
+        assert document["state"] == "ready"
+        assert document["controller"]["other_election_id"] == ELECTION_ID
+        assert "waiting: another client is primary" in text
+        assert f"{address}, device 1, election id {ELECTION_ID} (another client)" in text
+    document, text = await shown_in("primary")
+    assert document["controller"]["election_id"] == ELECTION_ID + 1
+    assert document["state"] == "ready"
+    await asyncio.to_thread(daemon.request, "lab", {"do": "stop-node", "node": "controller"})
+    document, text = await asyncio.to_thread(shown)
+    assert document["controller"] is None
+    assert "gone" in text
+
+
+@dataclass
+class Intruder:
+    """Takes over for a moment when the measured part of a run begins."""
+
+    cabling: Cabling | None = None
+    task: asyncio.Task[None] | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase == "measure" and self.task is None:
+            self.task = asyncio.create_task(self._take_over())
+
+    async def _take_over(self) -> None:
+        assert self.cabling is not None
+        async with another_client(self.cabling.p4runtime):
+            await asyncio.sleep(0.5)
+
+
+async def test_run_tells_of_another_client_and_does_not_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
+    intruder = Intruder()
+    plug = rack.cabling.plug
+
+    def remember(*arguments: Any) -> Cabling:
+        intruder.cabling = plug(*arguments)
+        return intruder.cabling
+
+    monkeypatch.setattr(rack.cabling, "plug", remember)
+    text = """\
+name: taken-over
+schemes: [netcache]
+lab: {servers: 2, cache_entries: 20, hot_threshold: 4}
+workload: {keys: 500, writes: 0.1, arrivals: {outstanding: 8}}
+warmup: 0.5
+duration: 3
+"""
+    result = await run_scenario(loader.loads(text, "taken-over.yaml"), on_progress=intruder)
+    assert intruder.task is not None
+    await intruder.task
+    (run,) = result.runs
+    assert run.status == "done", run.reason
+    assert run.acked_writes_lost == 0
+    assert run.stale_reads == 0
+    told = [event.text for event in run.events]
+    assert any(text.startswith("Another P4Runtime client is primary") for text in told)
+    assert any(text.startswith("The controller is primary again") for text in told)

@@ -59,6 +59,8 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
 METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
 """What may stand behind `SCHEME.` of any scheme; `load_imbalance` is the busiest server's load over
 the mean, `recovery_time` the seconds of the longest recovery of a switch."""
+SUMS = tuple(_SUMS)
+"""Of these the sum over the repeats counts."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,

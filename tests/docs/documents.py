@@ -43,6 +43,12 @@ def blocks(language: str, document: Path | None = None) -> list[Block]:
     ]
 
 
+def scenario(name: str) -> Block | None:
+    """The YAML block of the scenario of that name; None if there is none."""
+    found = (b for b in blocks("yaml") if re.search(rf"^name: {name}$", b.text, re.MULTILINE))
+    return next(found, None)
+
+
 def inline() -> Iterator[tuple[str, str]]:
     """Where a document has a netkv command within its prose, and the command."""
     for path in DOCUMENTS:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import typer.main
-from documents import DOCUMENTS, ROOT, Block, blocks, commands, inline
+from documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
 
 from netkv.cli import lab
 from netkv.cli.app import app
@@ -31,25 +31,32 @@ def parsed(words: list[str]) -> dict[str, Any]:
         return {"command": name, **made.params}
 
 
-def check(words: list[str]) -> None:
-    """Raises for a command, an option, a scenario or a path of `--set` that does not exist."""
+def check(words: list[str], directory: Path) -> None:
+    """Raises for a command, an option, a scenario or a path of `--set` that does not exist.
+
+    A scenario file that a document shows is written into `directory`.
+    """
     found = parsed(words)
     changes = found.get("changes") or []
-    if found["command"] == "netkv scenario run":
-        given = {"mode": found["mode"], "repeat": found["repeat"]}
+    if found["command"] in ("netkv scenario run", "netkv scenario show"):
+        given = {"mode": found.get("mode"), "repeat": found.get("repeat")}
         changes += [f"{path}={value}" for path, value in given.items() if value is not None]
-        loader.load(loader.find(found["name"]), changes)
+        name = found["name"]
+        if name.endswith(".yaml") and (shown := scenario(name.removesuffix(".yaml"))):
+            name = str(directory / name)
+            Path(name).write_text(shown.text)
+        loader.load(loader.find(name), changes)
     elif found["command"] == "netkv up":
         scheme = None if "$" in (found["scheme"] or "") else found["scheme"]
         lab._spec(scheme, found["scenario"], changes, None)
 
 
 @pytest.mark.parametrize("block", SHELL, ids=str)
-def test_commands_of_a_shell_block_exist(block: Block) -> None:
+def test_commands_of_a_shell_block_exist(block: Block, tmp_path: Path) -> None:
     subprocess.run(["bash", "-n", "-c", block.text], check=True)
     for words in commands(block.text):
         if words[0] == "netkv":
-            check(words)
+            check(words, tmp_path)
         elif words[0] == "make":
             for target in words[1:]:
                 assert re.search(rf"^{target}:", (ROOT / "Makefile").read_text(), re.MULTILINE)
@@ -86,12 +93,12 @@ def test_commands_within_prose_exist() -> None:
         ("netkv runs show", "Missing"),
     ],
 )
-def test_example_that_is_wrong_is_found(line: str, wrong: str) -> None:
+def test_example_that_is_wrong_is_found(line: str, wrong: str, tmp_path: Path) -> None:
     *right, last = (words for words in commands(line) if words[0] == "netkv")
     for words in right:
-        check(words)
+        check(words, tmp_path)
     with pytest.raises(Exception) as raised:  # noqa: PT011 (typer's and netkv's usage errors)
-        check(last)
+        check(last, tmp_path)
     assert wrong in str(raised.value)
 
 

@@ -29,7 +29,12 @@ def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     lab = LabSpec(servers=2, cache_entries=16, guests=0)
     daemon.up("lab", RackSpec(scheme="netcache", lab=lab, workload=WorkloadSpec(keys=100)))
     try:
-        yield listening(daemon.status("lab").nodes["switch"]["pid"])
+        found = daemon.status("lab").to_json()
+        address = listening(found["nodes"]["switch"]["pid"])
+        if controller := found.get("controller"):
+            said = [controller[name] for name in ("p4runtime", "device_id", "election_id")]
+            assert said == [address, 1, 1]
+        yield address
         assert daemon.status("lab").state == "ready"
     finally:
         daemon.down("lab")

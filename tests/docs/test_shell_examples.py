@@ -109,6 +109,12 @@ def test_blocks_with_netkv_commands_are_shell_blocks() -> None:
     assert len(SHELL) > 10
 
 
+def test_every_document_is_reached_from_the_readme() -> None:
+    readme, *others = DOCUMENTS
+    linked = set(re.findall(r"\]\(docs/([^)#]+)\)", readme.read_text()))
+    assert {path.name for path in others} <= linked
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_links_between_documents_lead_somewhere(document: Path) -> None:
     for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", document.read_text()):

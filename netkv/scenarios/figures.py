@@ -23,12 +23,12 @@ FIGURES: dict[str, Figure] = {
         "operations/s",
     ),
     "hit_ratio": Figure(
-        "Reads answered by a switch over all reads answered; none for schemes without a cache.",
+        "Reads answered by a switch over all reads answered; none without reads and with multigets.",
         "0 to 1",
     ),
     "predicted_hit_ratio": Figure(
         "The hit ratio that the popularity distribution gives for the keys that were cached at the "
-        "end of the measured part.",
+        "end of the measured part; none for schemes without a cache.",
         "0 to 1",
     ),
     "latency_us": Figure(

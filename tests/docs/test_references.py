@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from documents import ROOT
@@ -46,6 +51,30 @@ def test_options_of_the_reference_exist() -> None:
     assert len(named) > 90
     for path in named:
         assert check(parse(path.replace(".N", ".0"))) is None, path
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [("scenario reference", "scenario-reference.md"), ("runs tables", "run-store-tables.md")],
+)
+def test_command_prints_the_reference(command: str, file: str, tmp_path: Path) -> None:
+    """As Markdown, and as one JSON document; the run store is not touched."""
+    printed = netkv(*command.split(), home=tmp_path)
+    assert printed == (ROOT / "docs" / file).read_text()
+    assert json.loads(netkv(*command.split(), "--json", home=tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def netkv(*words: str, home: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "NETKV_HOME": str(home)},
+    )
+    return done.stdout
 
 
 def test_every_figure_has_a_meaning() -> None:

@@ -23,7 +23,7 @@ FIGURES: dict[str, Figure] = {
         "operations/s",
     ),
     "hit_ratio": Figure(
-        "Reads answered by a switch over all reads answered; none without reads and with multigets.",
+        "Reads answered by a switch over all reads answered; none without reads or with multigets.",
         "0 to 1",
     ),
     "predicted_hit_ratio": Figure(

@@ -7,7 +7,6 @@ docs/scenario-reference.md is made of them (`make docs`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -26,11 +25,8 @@ Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 
-@dataclass(frozen=True)
-class Unit:
+class Unit(str):
     """The unit of a number, beside its `Field`, for the reference of options."""
-
-    name: str
 
 
 SECONDS = Unit("s")

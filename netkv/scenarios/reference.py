@@ -91,7 +91,7 @@ def _table(path: str, model: type[Spec]) -> Iterator[str]:
     for name, field in model.model_fields.items():
         own = f"{path}.{name}" if path else name
         arms = list(_arms(field.annotation, tuple(field.metadata)))
-        units = [each.name for _, found in arms for each in found if isinstance(each, Unit)]
+        units = [each for _, found in arms for each in found if isinstance(each, Unit)]
         kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
         meaning = " ".join((field.description or "").split())
         cells = (f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)

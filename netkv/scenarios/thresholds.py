@@ -59,8 +59,6 @@ _SUMS: dict[str, Callable[[RunResult], float | None]] = {
 METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
 """What may stand behind `SCHEME.` of any scheme; `load_imbalance` is the busiest server's load over
 the mean, `recovery_time` the seconds of the longest recovery of a switch."""
-SUMS = tuple(_SUMS)
-"""Of these the sum over the repeats counts."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,
@@ -80,6 +78,8 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {"abs": abs, "min": min, "max": ma
 _MAX_LENGTH = 500
 EACH = "each"
 """Stands for every scheme in turn."""
+SUMS = tuple(_SUMS)
+"""Metrics of which the sum over the repeats counts, not the mean."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo test test-engine test-python lint fmt bench wheel clean tools test-tools
+.PHONY: help setup demo test test-engine test-python lint fmt bench docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -92,6 +92,11 @@ bench: setup ## Measure the data plane in memory, end to end over UDP, and the s
 	@$(BIN)/netkv bench e2e
 	@echo "==> netkv bench sim"
 	@$(BIN)/netkv bench sim
+
+docs: setup ## Write the reference documents, which are made of the code
+	@$(BIN)/netkv scenario reference > docs/scenario-reference.md
+	@$(BIN)/netkv runs tables > docs/run-store-tables.md
+	@echo "==> docs/scenario-reference.md, docs/run-store-tables.md"
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

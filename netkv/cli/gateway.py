@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,6 +32,12 @@ def gateway(
         bool,
         typer.Option("--allow-remote", help="Listen also where other machines reach it."),
     ] = False,
+    mset: Annotated[
+        Literal["refuse", "separate"],
+        typer.Option(
+            help="MSET: refuse it, since it cannot be atomic, or write its keys as separate SETs."
+        ),
+    ] = "refuse",
     json: Json = False,
 ) -> None:
     """Serve a lab that is up to Redis clients, until Ctrl-C or until the lab goes down.
@@ -58,4 +64,4 @@ def gateway(
             f"  redis-cli -h {about.host} -p {about.port}"
         )
 
-    run(Options(lab, host, port, timeout, allow_remote), listening)
+    run(Options(lab, host, port, timeout, allow_remote, mset == "separate"), listening)

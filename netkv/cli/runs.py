@@ -109,6 +109,17 @@ def compare(ids: Ids, json: Json = False) -> None:
         out.print(recovered)
 
 
+@app.command("tables")
+def print_tables(json: Json = False) -> None:
+    """Print the tables of the run store, each column with its type and meaning."""
+    from netkv.runs import reference
+
+    if json:
+        print_json(reference.document())
+    else:
+        print(reference.markdown(), end="")
+
+
 @app.command()
 def export(
     ids: Ids,

@@ -96,6 +96,20 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
 
 
 @app.command()
+def reference(json: Json = False) -> None:
+    """Print every option of a scenario with type, default, unit and meaning.
+
+    As Markdown (docs/scenario-reference.md) or, with --json, as a JSON schema.
+    """
+    from netkv.scenarios import reference as options
+
+    if json:
+        print_json(options.schema())
+    else:
+        print(options.markdown(), end="")
+
+
+@app.command()
 def run(
     name: Name,
     scheme: Annotated[

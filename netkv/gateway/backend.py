@@ -30,6 +30,10 @@ class Backend(Protocol):
         """The values of all keys, or an error."""
 
 
+MAX_COUNTED = 1_000_000
+"""Keys that DBSIZE counts: some 60 MB."""
+
+
 class Rack:
     """A backend as commands use it: it counts, and knows of every delete whether there was one."""
 
@@ -38,6 +42,16 @@ class Rack:
         self._counters = counters
         self._tells = False
         """Whether the scheme has told of a delete what it found."""
+        self._known: set[int] | None = set()
+        """Hashes of the keys whose last acknowledged write or delete from here was a write; None:
+        there were more than are counted."""
+
+    @property
+    def known_keys(self) -> int | None:
+        """Keys that were stored from here and not deleted from here; None if there were more than
+        `MAX_COUNTED`.
+        """
+        return None if self._known is None else len(self._known)
 
     async def get(self, key: bytes) -> bytes | None:
         """The value; None if there is none."""
@@ -54,11 +68,17 @@ class Rack:
     async def put(self, key: bytes, value: bytes) -> None:
         """Stores the value."""
         await self._backend.put(key, value)
+        if self._known is not None:
+            self._known.add(hash(key))
+            if len(self._known) > MAX_COUNTED:
+                self._known = None
 
     async def delete(self, key: bytes) -> bool:
         """Whether there was a value. Where the scheme does not say, it is read first."""
         there = not self._tells and await self._backend.get(key) is not None
         said = await self._backend.delete(key)
+        if self._known is not None:
+            self._known.discard(hash(key))
         self._tells = said is not None
         return there if said is None else said
 

@@ -57,7 +57,7 @@ class Catalogue:
 
 
 def _entry(command: Command) -> Reply:
-    keys = (1, command.keys_to, 1) if command.keys_to else (0, 0, 0)
+    keys = (1, command.keys_to, command.key_step) if command.keys_to else (0, 0, 0)
     return [
         command.name,
         command.arity,

@@ -43,6 +43,8 @@ class Command:
     flags: tuple[str, ...] = ()
     keys_to: int = 0
     """The last word that is a key, -1: all; the first is the one behind the name. 0: no keys."""
+    key_step: int = 1
+    """Words from one key to the next: 2 where each key has a value behind it."""
     subcommands: Mapping[str, Command] = field(default_factory=dict)
 
     @property
@@ -50,9 +52,12 @@ class Command:
         """Whether it changes what is stored."""
         return "write" in self.flags
 
-    def keys(self, request: Request) -> Request:
-        """The keys among its words."""
-        return request[1:] if self.keys_to < 0 else request[1 : 1 + self.keys_to]
+    def keys(self, request: Request) -> Request | None:
+        """The keys among its words; None if it has none and is about all that there are."""
+        if not self.keys_to:
+            return None
+        end = None if self.keys_to < 0 else 1 + self.keys_to
+        return request[1 : end : self.key_step]
 
     def takes(self, words: int) -> bool:
         """Whether a request may have so many words."""

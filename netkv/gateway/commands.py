@@ -1,4 +1,4 @@
-"""The table of commands."""
+"""The tables of commands: of every gateway, and of one that takes MSET."""
 
 from __future__ import annotations
 
@@ -6,13 +6,10 @@ from collections.abc import Iterable
 from typing import Final
 
 from netkv.gateway import local, stored
-from netkv.gateway.catalogue import Catalogue
+from netkv.gateway.catalogue import Catalogue, Table
 from netkv.gateway.client import Client
 from netkv.gateway.command import Command, Request
 from netkv.gateway.replies import Failure, Reply, Simple
-
-COMMANDS: Final[dict[str, Command]] = {}
-"""By name, in small letters."""
 
 _READS = ("readonly", "fast")
 _CONNECTION = ("noscript", "loading", "stale", "fast")
@@ -21,7 +18,11 @@ _SERVER = ("loading", "stale")
 
 _NOT_ATOMIC = Failure(
     "ERR MSET is atomic in Redis, and cannot be in a rack whose servers know nothing of each "
-    "other: send SETs in a pipeline"
+    "other: send SETs in a pipeline, or start 'netkv gateway --mset separate', which writes the "
+    "keys of an MSET without atomicity"
+)
+_NO_MSETNX = Failure(
+    "ERR MSETNX cannot be had from a rack: a write cannot depend on what is stored"
 )
 _NO_TRANSACTIONS = Failure(
     "ERR a rack has no transactions, nothing is done before EXEC or DISCARD: send a pipeline "
@@ -30,15 +31,17 @@ _NO_TRANSACTIONS = Failure(
 _DISCARDED = Failure("EXECABORT Transaction discarded because of previous errors.")
 
 
-def refused(client: Client, request: Request) -> Failure | None:
+def refused(table: Table, client: Client, request: Request) -> Failure | None:
     """The reply to what many clients send and a rack cannot do, where Redis' words do not help.
 
     What stands between MULTI and EXEC is not done: a client that asked for all or nothing would
     else have some of it, and an error.
     """
     name = request[0].upper()
-    if name in (b"MSET", b"MSETNX"):
+    if name == b"MSET" and "mset" not in table:
         return _NOT_ATOMIC
+    if name == b"MSETNX":
+        return _NO_MSETNX
     if name == b"MULTI":
         client.transaction = True
         return _NO_TRANSACTIONS
@@ -48,10 +51,6 @@ def refused(client: Client, request: Request) -> Failure | None:
         client.transaction = False
         return _DISCARDED if name in (b"EXEC", b"DISCARD") else None
     return _NO_TRANSACTIONS
-
-
-def _add(commands: Iterable[Command]) -> None:
-    COMMANDS.update({command.name: command for command in commands})
 
 
 def _subcommands(parent: str, commands: Iterable[Command]) -> dict[str, Command]:
@@ -71,245 +70,313 @@ def _subcommands(parent: str, commands: Iterable[Command]) -> dict[str, Command]
     return table
 
 
-_catalogue = Catalogue(COMMANDS)
-
-_add(
-    (
+_DATA = (
+    Command(
+        "get",
+        2,
+        "Return the value of a key.",
+        "1.0.0",
+        "string",
+        stored=stored.get,
+        flags=_READS,
+        keys_to=1,
+    ),
+    Command(
+        "strlen",
+        2,
+        "Return the length of a value.",
+        "2.2.0",
+        "string",
+        stored=stored.length,
+        flags=_READS,
+        keys_to=1,
+    ),
+    Command(
+        "type",
+        2,
+        "Return the type of a value: all are strings.",
+        "1.0.0",
+        "generic",
+        stored=stored.kind,
+        flags=_READS,
+        keys_to=1,
+    ),
+    *(
         Command(
-            "get",
+            name,
             2,
-            "Return the value of a key.",
-            "1.0.0",
-            "string",
-            stored=stored.get,
+            "Return the time a key has left: all stay.",
+            since,
+            "generic",
+            stored=stored.expiry,
             flags=_READS,
             keys_to=1,
-        ),
-        Command(
-            "set",
-            -3,
-            "Store a value; no options.",
-            "1.0.0",
-            "string",
-            stored=stored.put,
-            check=stored.check_set,
-            flags=("write",),
-            keys_to=1,
-        ),
-        Command(
-            "mget",
-            -2,
-            "Return the values of keys, all or none.",
-            "1.0.0",
-            "string",
-            stored=stored.multiget,
-            check=stored.check_count,
-            flags=_READS,
-            keys_to=-1,
-        ),
-        Command(
-            "exists",
-            -2,
-            "Count the keys that have values.",
-            "1.0.0",
-            "generic",
-            stored=stored.exists,
-            check=stored.check_count,
-            flags=_READS,
-            keys_to=-1,
-        ),
-        Command(
-            "del",
-            -2,
-            "Delete keys.",
-            "1.0.0",
-            "generic",
-            stored=stored.delete,
-            check=stored.check_count,
-            flags=("write",),
-            keys_to=-1,
-        ),
-        Command(
-            "unlink",
-            -2,
-            "Delete keys.",
-            "4.0.0",
-            "generic",
-            stored=stored.delete,
-            check=stored.check_count,
-            flags=("write", "fast"),
-            keys_to=-1,
-        ),
-        Command(
-            "ping",
-            -1,
-            "Return PONG, or the message.",
-            "1.0.0",
-            "connection",
-            local.ping,
-            check=local.check_ping,
-            flags=("fast",),
-        ),
-        Command(
-            "echo", 2, "Return the message.", "1.0.0", "connection", local.echo, flags=("fast",)
-        ),
-        Command(
-            "select",
-            2,
-            "Choose a database; there is only 0.",
-            "1.0.0",
-            "connection",
-            local.select,
-            flags=("loading", "stale", "fast"),
-        ),
-        Command(
-            "quit",
-            -1,
-            "Close the connection.",
-            "1.0.0",
-            "connection",
-            local.leave,
-            flags=_CONNECTION,
-        ),
-        Command(
-            "reset",
-            1,
-            "Make the connection as it was.",
-            "6.2.0",
-            "connection",
-            local.reset,
-            flags=_CONNECTION,
-        ),
-        Command(
-            "hello",
-            -1,
-            "Choose version 2 or 3 of the protocol.",
-            "6.0.0",
-            "connection",
-            local.hello,
-            flags=_CONNECTION,
-        ),
-        Command(
-            "info", -1, "Tell about the gateway.", "1.0.0", "server", local.info, flags=_SERVER
-        ),
-        Command(
+        )
+        for name, since in (("ttl", "1.0.0"), ("pttl", "2.6.0"))
+    ),
+    Command(
+        "dbsize",
+        1,
+        "Count the keys that were stored through this gateway.",
+        "1.0.0",
+        "server",
+        stored=stored.count,
+        flags=_READS,
+    ),
+    Command(
+        "set",
+        -3,
+        "Store a value; no options.",
+        "1.0.0",
+        "string",
+        stored=stored.put,
+        check=stored.check_set,
+        flags=("write",),
+        keys_to=1,
+    ),
+    Command(
+        "mget",
+        -2,
+        "Return the values of keys, all or none.",
+        "1.0.0",
+        "string",
+        stored=stored.multiget,
+        check=stored.check_count,
+        flags=_READS,
+        keys_to=-1,
+    ),
+    Command(
+        "exists",
+        -2,
+        "Count the keys that have values.",
+        "1.0.0",
+        "generic",
+        stored=stored.exists,
+        check=stored.check_count,
+        flags=_READS,
+        keys_to=-1,
+    ),
+    Command(
+        "del",
+        -2,
+        "Delete keys.",
+        "1.0.0",
+        "generic",
+        stored=stored.delete,
+        check=stored.check_count,
+        flags=("write",),
+        keys_to=-1,
+    ),
+    Command(
+        "unlink",
+        -2,
+        "Delete keys.",
+        "4.0.0",
+        "generic",
+        stored=stored.delete,
+        check=stored.check_count,
+        flags=("write", "fast"),
+        keys_to=-1,
+    ),
+)
+_CONNECTIONS = (
+    Command(
+        "ping",
+        -1,
+        "Return PONG, or the message.",
+        "1.0.0",
+        "connection",
+        local.ping,
+        check=local.check_ping,
+        flags=("fast",),
+    ),
+    Command("echo", 2, "Return the message.", "1.0.0", "connection", local.echo, flags=("fast",)),
+    Command(
+        "select",
+        2,
+        "Choose a database; there is only 0.",
+        "1.0.0",
+        "connection",
+        local.select,
+        flags=("loading", "stale", "fast"),
+    ),
+    Command(
+        "quit",
+        -1,
+        "Close the connection.",
+        "1.0.0",
+        "connection",
+        local.leave,
+        flags=_CONNECTION,
+    ),
+    Command(
+        "reset",
+        1,
+        "Make the connection as it was.",
+        "6.2.0",
+        "connection",
+        local.reset,
+        flags=_CONNECTION,
+    ),
+    Command(
+        "hello",
+        -1,
+        "Choose version 2 or 3 of the protocol.",
+        "6.0.0",
+        "connection",
+        local.hello,
+        flags=_CONNECTION,
+    ),
+    Command("info", -1, "Tell about the gateway.", "1.0.0", "server", local.info, flags=_SERVER),
+    Command(
+        "client",
+        -2,
+        "What belongs to a connection.",
+        "2.4.0",
+        "connection",
+        subcommands=_subcommands(
             "client",
-            -2,
-            "What belongs to a connection.",
-            "2.4.0",
-            "connection",
-            subcommands=_subcommands(
-                "client",
-                (
-                    Command(
-                        "client|id",
-                        2,
-                        "Return the number of the connection.",
-                        "5.0.0",
-                        "connection",
-                        local.client_id,
-                        flags=_CONNECTION,
-                    ),
-                    Command(
-                        "client|getname",
-                        2,
-                        "Return the name of the connection.",
-                        "2.6.9",
-                        "connection",
-                        local.client_getname,
-                        flags=_CONNECTION,
-                    ),
-                    Command(
-                        "client|setname",
-                        3,
-                        "Name the connection.",
-                        "2.6.9",
-                        "connection",
-                        local.client_setname,
-                        flags=_CONNECTION,
-                    ),
-                    Command(
-                        "client|setinfo",
-                        4,
-                        "Tell what library the client is.",
-                        "7.2.0",
-                        "connection",
-                        local.client_setinfo,
-                        flags=_CONNECTION,
-                    ),
+            (
+                Command(
+                    "client|id",
+                    2,
+                    "Return the number of the connection.",
+                    "5.0.0",
+                    "connection",
+                    local.client_id,
+                    flags=_CONNECTION,
+                ),
+                Command(
+                    "client|getname",
+                    2,
+                    "Return the name of the connection.",
+                    "2.6.9",
+                    "connection",
+                    local.client_getname,
+                    flags=_CONNECTION,
+                ),
+                Command(
+                    "client|setname",
+                    3,
+                    "Name the connection.",
+                    "2.6.9",
+                    "connection",
+                    local.client_setname,
+                    flags=_CONNECTION,
+                ),
+                Command(
+                    "client|setinfo",
+                    4,
+                    "Tell what library the client is.",
+                    "7.2.0",
+                    "connection",
+                    local.client_setinfo,
+                    flags=_CONNECTION,
                 ),
             ),
         ),
-        Command(
+    ),
+    Command(
+        "config",
+        -2,
+        "Settings.",
+        "2.0.0",
+        "server",
+        subcommands=_subcommands(
             "config",
-            -2,
-            "Settings.",
-            "2.0.0",
-            "server",
-            subcommands=_subcommands(
-                "config",
-                (
-                    Command(
-                        "config|get",
-                        -3,
-                        "Return the settings that fit a pattern.",
-                        "2.0.0",
-                        "server",
-                        local.config_get,
-                        flags=_SERVER,
-                    ),
+            (
+                Command(
+                    "config|get",
+                    -3,
+                    "Return the settings that fit a pattern.",
+                    "2.0.0",
+                    "server",
+                    local.config_get,
+                    flags=_SERVER,
                 ),
             ),
         ),
-        Command(
+    ),
+)
+
+
+def _command(table: Table) -> Command:
+    """COMMAND over a table that it is part of itself."""
+    catalogue = Catalogue(table)
+    return Command(
+        "command",
+        -1,
+        "What commands there are.",
+        "2.8.13",
+        "server",
+        catalogue.everything,
+        flags=_SERVER,
+        subcommands=_subcommands(
             "command",
-            -1,
-            "What commands there are.",
-            "2.8.13",
-            "server",
-            _catalogue.everything,
-            flags=_SERVER,
-            subcommands=_subcommands(
-                "command",
-                (
-                    Command(
-                        "command|count",
-                        2,
-                        "Count the commands.",
-                        "2.8.13",
-                        "server",
-                        _catalogue.count,
-                        flags=_SERVER,
-                    ),
-                    Command(
-                        "command|docs",
-                        -2,
-                        "Describe commands for people.",
-                        "7.0.0",
-                        "server",
-                        _catalogue.docs,
-                        flags=_SERVER,
-                    ),
-                    Command(
-                        "command|info",
-                        -2,
-                        "Describe commands for client libraries.",
-                        "2.8.13",
-                        "server",
-                        _catalogue.info,
-                        flags=_SERVER,
-                    ),
-                    Command(
-                        "command|list",
-                        2,
-                        "Name the commands.",
-                        "7.0.0",
-                        "server",
-                        _catalogue.names,
-                        flags=_SERVER,
-                    ),
+            (
+                Command(
+                    "command|count",
+                    2,
+                    "Count the commands.",
+                    "2.8.13",
+                    "server",
+                    catalogue.count,
+                    flags=_SERVER,
+                ),
+                Command(
+                    "command|docs",
+                    -2,
+                    "Describe commands for people.",
+                    "7.0.0",
+                    "server",
+                    catalogue.docs,
+                    flags=_SERVER,
+                ),
+                Command(
+                    "command|info",
+                    -2,
+                    "Describe commands for client libraries.",
+                    "2.8.13",
+                    "server",
+                    catalogue.info,
+                    flags=_SERVER,
+                ),
+                Command(
+                    "command|list",
+                    2,
+                    "Name the commands.",
+                    "7.0.0",
+                    "server",
+                    catalogue.names,
+                    flags=_SERVER,
                 ),
             ),
         ),
     )
+
+
+_MSET = Command(
+    "mset",
+    -3,
+    "Store values, not atomically.",
+    "1.0.1",
+    "string",
+    stored=stored.put_each,
+    check=stored.check_mset,
+    flags=("write",),
+    keys_to=-1,
+    key_step=2,
 )
+
+
+def table_of(*, mset: bool) -> Table:
+    """The commands of a gateway by name, in small letters; with MSET or without."""
+    table: dict[str, Command] = {}
+    for command in (*_DATA, *((_MSET,) if mset else ()), *_CONNECTIONS, _command(table)):
+        table[command.name] = command
+    return table
+
+
+PLAIN: Final = table_of(mset=False)
+WITH_MSET: Final = table_of(mset=True)
+"""`netkv gateway --mset separate`."""

@@ -21,9 +21,10 @@ from typing import Protocol, cast
 
 from netkv.client import ClientError, NotConnected
 from netkv.gateway.backend import Rack, failure_of
+from netkv.gateway.catalogue import Table
 from netkv.gateway.client import About, Client
 from netkv.gateway.command import Command, Request, find
-from netkv.gateway.commands import COMMANDS, refused
+from netkv.gateway.commands import refused
 from netkv.gateway.order import KeyOrder
 from netkv.gateway.permits import Permits
 from netkv.gateway.replies import Failure, Reply, encoded
@@ -60,8 +61,11 @@ class House(Protocol):
 class Connection(asyncio.Protocol):
     """One client."""
 
-    def __init__(self, about: About, rack: Rack, permits: Permits, house: House) -> None:
+    def __init__(
+        self, about: About, table: Table, rack: Rack, permits: Permits, house: House
+    ) -> None:
         self._about = about
+        self._table = table
         self._rack = rack
         self._permits = permits
         self._house = house
@@ -169,14 +173,14 @@ class Connection(asyncio.Protocol):
 
     def _begin(self, request: list[bytes]) -> None:
         self._about.counters.commands += 1
-        command = refused(self._client, request) or find(COMMANDS, request)
+        command = refused(self._table, self._client, request) or find(self._table, request)
         if isinstance(command, Failure):
             self._put(command)
         elif command.local is not None:
             self._put(command.local(self._client, request))
         else:
             keys = command.keys(request)
-            slot = self._place(len(keys) + sum(map(len, request)) // 1024)
+            slot = self._place(_operations(keys) + sum(map(len, request)) // 1024)
             before = self._order.before(keys, command.writes)
             # A later HELLO of the pipeline may change the protocol before this is answered.
             doing = self._do(command, request, slot, before, self._client.protocol)
@@ -195,7 +199,7 @@ class Connection(asyncio.Protocol):
         try:
             if before:
                 await asyncio.wait(before)
-            taken = await self._permits.take(len(keys))
+            taken = await self._permits.take(_operations(keys))
             try:
                 if self._gone:
                     return
@@ -290,3 +294,8 @@ class Connection(asyncio.Protocol):
             transport.abort()
             return
         self._loop.call_later(_LINGER, transport.abort)
+
+
+def _operations(keys: Request | None) -> int:
+    """What a command weighs: its keys, or 1 if it is about all keys."""
+    return 1 if keys is None else len(keys)

@@ -1,4 +1,7 @@
-"""What of a pipeline waits for what: commands with a key in common, unless both only read."""
+"""What of a pipeline waits for what: commands with a key in common, unless both only read.
+
+A command about all keys (DBSIZE) reads each of them.
+"""
 
 from __future__ import annotations
 
@@ -25,10 +28,13 @@ class KeyOrder:
 
     def __init__(self) -> None:
         self._lanes: dict[bytes, _Lane] = {}
+        self._readers_of_all: set[Task] = set()
 
-    def before(self, keys: Collection[bytes], writes: bool) -> set[Task]:
-        """What has to end before a command with these keys may begin."""
-        found: set[Task] = set()
+    def before(self, keys: Collection[bytes] | None, writes: bool) -> set[Task]:
+        """What has to end before a command with these keys (None: all keys) may begin."""
+        if keys is None:
+            return {lane.write for lane in self._lanes.values() if lane.write is not None}
+        found = set(self._readers_of_all) if writes else set()
         for key in keys:
             lane = self._lanes.get(key)
             if lane is not None:
@@ -38,8 +44,11 @@ class KeyOrder:
                     found |= lane.reads
         return found
 
-    def enter(self, task: Task, keys: Collection[bytes], writes: bool) -> None:
+    def enter(self, task: Task, keys: Collection[bytes] | None, writes: bool) -> None:
         """The command comes behind everything that has entered before."""
+        if keys is None:
+            self._readers_of_all.add(task)
+            return
         for key in keys:
             lane = self._lanes.setdefault(key, _Lane())
             if writes:
@@ -49,8 +58,11 @@ class KeyOrder:
             else:
                 lane.reads.add(task)
 
-    def leave(self, task: Task, keys: Collection[bytes]) -> None:
+    def leave(self, task: Task, keys: Collection[bytes] | None) -> None:
         """The command has ended."""
+        if keys is None:
+            self._readers_of_all.discard(task)
+            return
         for key in keys:
             lane = self._lanes.get(key)
             if lane is None:

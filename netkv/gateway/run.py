@@ -26,6 +26,7 @@ class Options:
     port: int = 6380
     timeout: float = 2.0
     allow_remote: bool = False
+    separate_mset: bool = False
 
 
 def run(options: Options, listening: Callable[[About], None]) -> None:
@@ -41,7 +42,12 @@ async def _run(options: Options, listening: Callable[[About], None]) -> None:
     lab = place.find(Path(named) if named is not None and "/" in named else named)
     with bound(options.host, options.port, allow_remote=options.allow_remote) as listener:
         async with await AsyncClient.connect(lab.name, timeout=options.timeout) as client:
-            gateway = Gateway(client, lab=lab.name, timeout=options.timeout)
+            gateway = Gateway(
+                client,
+                lab=lab.name,
+                timeout=options.timeout,
+                separate_mset=options.separate_mset,
+            )
             with stopped_by_signals(gateway.stop):
                 await gateway.start(listener)
                 listening(gateway.about)

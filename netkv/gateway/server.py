@@ -13,6 +13,7 @@ from netkv.client import NotConnected
 from netkv.errors import NetkvError, UsageError
 from netkv.gateway.backend import Backend, Rack
 from netkv.gateway.client import About
+from netkv.gateway.commands import PLAIN, WITH_MSET
 from netkv.gateway.connection import Connection
 from netkv.gateway.permits import Permits
 
@@ -36,8 +37,12 @@ class Gateway:
         timeout: float,
         max_clients: int = MAX_CLIENTS,
         under_way: int = UNDER_WAY,
+        separate_mset: bool = False,
     ) -> None:
-        """`timeout` is the backend's, for one operation."""
+        """`timeout` is the backend's, for one operation; `separate_mset`: take MSET, and write each
+        of its keys apart from the others.
+        """
+        self._table = WITH_MSET if separate_mset else PLAIN
         self.about = About(lab, backend.scheme, "", 0, max_clients)
         self._rack = Rack(backend, self.about.counters)
         self._permits = Permits(under_way)
@@ -52,7 +57,7 @@ class Gateway:
         """Begins to listen."""
         self.about.host, self.about.port = listener.getsockname()[:2]
         self._server = await asyncio.get_running_loop().create_server(
-            lambda: Connection(self.about, self._rack, self._permits, self),
+            lambda: Connection(self.about, self._table, self._rack, self._permits, self),
             sock=listener,
             backlog=_BACKLOG,
         )

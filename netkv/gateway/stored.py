@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any, TypeVar
 
-from netkv.client import ClientError
-from netkv.gateway.backend import Rack, failure_of
+from netkv.client import ClientError, NotConnected, Rejected
+from netkv.gateway.backend import MAX_COUNTED, Rack, failure_of, shown
 from netkv.gateway.command import Request
-from netkv.gateway.replies import OK, Failure, Reply
+from netkv.gateway.replies import OK, Failure, Reply, Simple
+
+_T = TypeVar("_T")
 
 MAX_KEYS = 4096
 """Of one command: what it may ask for is held in memory until it is answered."""
+
+_MAX_NAMED = 100
+"""Keys that an error names, of each kind."""
 
 _NOT_OF_RACKS = {
     **dict.fromkeys(("EX", "PX", "EXAT", "PXAT", "KEEPTTL"), "values do not expire"),
@@ -43,21 +50,95 @@ async def exists(rack: Rack, request: Request) -> Reply:
     return sum(value is not None for value in await rack.multiget(keys))
 
 
+async def length(rack: Rack, request: Request) -> Reply:
+    """STRLEN key."""
+    return len(await rack.get(request[1]) or b"")
+
+
+async def kind(rack: Rack, request: Request) -> Reply:
+    """TYPE key: every value is a string."""
+    return Simple("none" if await rack.get(request[1]) is None else "string")
+
+
+async def expiry(rack: Rack, request: Request) -> Reply:
+    """TTL and PTTL key: -1, it stays for ever; -2, there is none."""
+    return -2 if await rack.get(request[1]) is None else -1
+
+
+async def count(rack: Rack, request: Request) -> Reply:  # noqa: ARG001
+    """DBSIZE: what was stored through this gateway. A rack cannot list its keys."""
+    found = rack.known_keys
+    if found is None:
+        return Failure(
+            f"ERR DBSIZE counts the keys that were stored through this gateway, up to "
+            f"{MAX_COUNTED:,}, and there were more"
+        )
+    return found
+
+
 async def delete(rack: Rack, request: Request) -> Reply:
     """DEL and UNLINK key …: how many there were; an error if one could not be deleted."""
     keys = list(dict.fromkeys(request[1:]))
-    results: list[bool | BaseException] = await asyncio.gather(
-        *(rack.delete(key) for key in keys), return_exceptions=True
-    )
-    for result in results:
-        if isinstance(result, ClientError):
-            done = sum(not isinstance(each, BaseException) for each in results)
-            if len(keys) == 1:
-                raise result
-            return Failure(f"{failure_of(result).text} ({done} of {len(keys)} keys are deleted.)")
-        if isinstance(result, BaseException):
+    results = await _each(keys, rack.delete)
+    errors = [result for result in results.values() if isinstance(result, ClientError)]
+    if not errors:
+        return sum(result is True for result in results.values())
+    error = errors[0]
+    if len(keys) == 1:
+        raise error
+    done = len(keys) - len(errors)
+    return Failure(f"{failure_of(error).text} ({done} of {len(keys)} keys are deleted.)")
+
+
+async def put_each(rack: Rack, request: Request) -> Reply:
+    """MSET key value …, each key written as by a SET of its own, all under way together.
+
+    The error of one that fails in part names the keys that are written and those that are not.
+    """
+    values = dict(zip(request[1::2], request[2::2], strict=True))
+    results = await _each(list(values), lambda key: rack.put(key, values[key]))
+    errors = [result for result in results.values() if isinstance(result, ClientError)]
+    if not errors:
+        return OK
+    # "Nothing was done" must not be the first word on an MSET of which some may have been.
+    first = next((error for error in errors if not isinstance(error, Rejected)), errors[0])
+    if len(values) == 1:
+        raise first
+    parts = {
+        "written": [key for key, result in results.items() if result is None],
+        "perhaps written": [
+            key
+            for key, result in results.items()
+            if isinstance(result, ClientError) and not isinstance(result, Rejected)
+        ],
+        "not written": [key for key, result in results.items() if isinstance(result, Rejected)],
+    }
+    told = "; ".join(f"{how}: {_named(keys)}" for how, keys in parts.items())
+    return Failure(f"{failure_of(first).text} (Of this MSET's {len(values)} keys, {told}.)")
+
+
+async def _each(
+    keys: Sequence[bytes], do: Callable[[bytes], Coroutine[Any, Any, _T]]
+) -> dict[bytes, _T | ClientError]:
+    """What has come of each key, all under way together.
+
+    Raises `NotConnected` if the rack is out of reach, and what is no `ClientError`.
+    """
+    results = await asyncio.gather(*map(do, keys), return_exceptions=True)
+    found: dict[bytes, _T | ClientError] = {}
+    for key, result in zip(keys, results, strict=True):
+        if isinstance(result, NotConnected):
             raise result
-    return sum(result is True for result in results)
+        if isinstance(result, BaseException) and not isinstance(result, ClientError):
+            raise result
+        found[key] = result
+    return found
+
+
+def _named(keys: Sequence[bytes]) -> str:
+    more = len(keys) - _MAX_NAMED
+    names = ", ".join(map(shown, keys[:_MAX_NAMED]))
+    return f"{names} and {more} more" if more > 0 else names or "none"
 
 
 def check_set(request: Request) -> Failure | None:
@@ -74,9 +155,19 @@ def check_set(request: Request) -> Failure | None:
 
 def check_count(request: Request) -> Failure | None:
     """Not more keys than are answered at once."""
-    if len(request) - 1 > MAX_KEYS:
+    return _check_keys(len(request) - 1)
+
+
+def check_mset(request: Request) -> Failure | None:
+    """A value for each key, and not more keys than are answered at once."""
+    if len(request) % 2 == 0:
+        return Failure("ERR wrong number of arguments for 'mset' command")
+    return _check_keys(len(request) // 2)
+
+
+def _check_keys(number: int) -> Failure | None:
+    if number > MAX_KEYS:
         return Failure(
-            f"ERR one command of the gateway may have {MAX_KEYS} keys, not {len(request) - 1}: "
-            f"send several"
+            f"ERR one command of the gateway may have {MAX_KEYS} keys, not {number}: send several"
         )
     return None

@@ -1,7 +1,8 @@
 """What a rack and its load look like, as data: models shared by scenarios, CLI and lab.
 
 Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
-option must never be silently ignored.
+option must never be silently ignored. The docstring of a field is its description, also for users:
+docs/scenario-reference.md is made of them (`make docs`).
 """
 
 from __future__ import annotations
@@ -27,16 +28,27 @@ Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 
+class Unit(str):
+    """The unit of a number, beside its `Field`, for the reference of options."""
+
+
+SECONDS = Unit("s")
+BYTES = Unit("bytes")
+RATE = Unit("operations/s")
+
+
 class Spec(BaseModel):
     """Base of all specifications: immutable and strict about field names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
 
 class TopologySpec(Spec):
     """Switches and how they are joined. Live there is one rack; the simulator has them all."""
 
     kind: Literal["rack", "racks", "spine-leaf"] = "rack"
+    """One switch for all; several racks, each with a switch, joined by a core switch; or layers of
+    switches, servers below the last and clients above the first. Live only `rack`."""
     racks: Annotated[int, Field(ge=1, le=64)] = 2
     """`racks`: how many, the clients' own included, joined by a core switch."""
     layers: Annotated[int, Field(ge=1, le=8)] = 2
@@ -49,9 +61,11 @@ class RedisSpec(Spec):
     """Redis as a back end (docs/backends.md)."""
 
     fsync: Literal["always", "everysec", "never"] = "always"
-    """Redis servers that netkv starts: when what was written is flushed to the disk."""
-    timeout: Annotated[float, Field(gt=0, le=60)] = 2.0
-    """Seconds without an answer after which a Redis server counts as away."""
+    """Redis servers that netkv starts: when what was written is flushed to the disk. `always`:
+    before it is acknowledged; `everysec`: within a second or two; `never`: when the kernel likes.
+    """
+    timeout: Annotated[float, Field(gt=0, le=60), SECONDS] = 2.0
+    """Time without an answer after which a Redis server counts as away."""
     addresses: tuple[Annotated[str, Field(pattern=r"^[^\s:]+:\d+$|^\[[^\s]+\]:\d+$")], ...] = ()
     """`host:port` of servers that are used instead of such that netkv starts. Each storage server
     takes one of them, in turn; with `cluster` they are where to ask for the rest."""
@@ -72,17 +86,23 @@ class LabSpec(Spec):
     """The hardware of one rack: servers, clients, the switch and its cache."""
 
     servers: Annotated[int, Field(ge=1, le=128)] = 8
-    """Storage servers, each owning an equal range of the key hash."""
+    """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets
+    (at most 32 servers) the keys whose hash modulo the number of servers is its own."""
     server_processes: Annotated[int, Field(ge=1, le=128)] = 1
     """Shim processes that the servers are spread over."""
     backend: Backend = "memory"
+    """Where storage servers keep their records (docs/backends.md). Simulated, records are in memory
+    and this chooses what operations cost."""
     redis: RedisSpec = RedisSpec()
-    service_rate: Annotated[float, Field(gt=0)] | None = None
-    """Operations per second that each server can do (server emulation); None is unlimited."""
+    """Redis as a back end; only with `lab.backend: redis`."""
+    service_rate: Annotated[float, Field(gt=0), RATE] | None = None
+    """Operations per second that each server can do (server emulation); left out, as many as it
+    can."""
     queue_limit: Annotated[int, Field(ge=1)] = 256
-    """Requests that wait at a rate-limited server before further ones are dropped."""
+    """Requests that wait at a server with a `service_rate` before further ones are dropped."""
     host_queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Simulated only: frames that wait for a server's processor; None is what the profile says."""
+    """Simulated only: frames that wait for a server's processor; left out, what the profile says.
+    """
     clients: Annotated[int, Field(ge=1, le=64)] = 1
     """Client identities; one load-generator process has all and checks consistency over them."""
     guests: Annotated[int, Field(ge=0, le=16)] = 4
@@ -92,22 +112,27 @@ class LabSpec(Spec):
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
     cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """Rows of the switch's eight value arrays that the cache may fill; None is all there are."""
+    """NetCache only: rows of the switch's eight value arrays that the cache may fill; left out, all
+    there are."""
     hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
     """Counted requests for an uncached key within an epoch that make it hot, so that it may be
     cached: reads, and with a write-back cache writes, too."""
     sample_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share of requests that is counted; None is the scheme's own: NetCache 1, FarReach 0.5."""
-    epoch: Annotated[float, Field(gt=0, le=3600)] = 1.0
-    """Seconds after which the statistics of a caching scheme begin anew."""
-    snapshot_period: Annotated[float, Field(ge=0, le=3600)] = 10.0
-    """Seconds from one snapshot of a write-back cache to the next; 0 for none."""
+    """Share of requests that is counted; left out, the scheme's own: NetCache 1, FarReach 0.5."""
+    epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0
+    """Time after which the statistics of a caching scheme begin anew."""
+    snapshot_period: Annotated[float, Field(ge=0, le=3600), SECONDS] = 10.0
+    """FarReach only: time from one snapshot of the write-back cache to the next; 0 for none."""
     preload: bool = True
     """Start with the hottest `cache_entries` keys cached."""
     target: Target = "engine"
+    """What executes the P4 programs."""
     topology: TopologySpec = TopologySpec()
+    """Switches and how they are joined."""
     profile: str = "this-machine"
-    """Simulated only: what hosts, links and switches are like (`netkv.sim.profiles`)."""
+    """Simulated only: what hosts, links and switches are like. The name of a profile
+    (`this-machine`, `a-cloud-machine`, `netcache-testbed`, `farreach-testbed`, `netmc-testbed`) or
+    of a file that ends in `.json` (docs/simulator.md)."""
     profile_changes: dict[str, float] = Field(default_factory=dict)
     """Simulated only: figures of the profile that are different here, by their path in it:
     `server.get.mean` in microseconds, `control.rate` (`netkv.sim.models`)."""
@@ -130,12 +155,15 @@ class ClosedLoop(Spec):
     """Keep a fixed number of requests outstanding."""
 
     outstanding: Annotated[int, Field(ge=1, le=65536)]
+    """Requests under way at any time, over all clients together; each reply lets the next one go.
+    """
 
 
 class Poisson(Spec):
     """Open loop: exponential gaps between intended send times."""
 
-    rate: Annotated[float, Field(gt=0)]
+    rate: Annotated[float, Field(gt=0), RATE]
+    """Operations offered, over all clients together, whether or not replies come."""
 
 
 class Saturate(Spec):
@@ -146,17 +174,21 @@ class Saturate(Spec):
     """
 
     loss: Annotated[float, Field(gt=0, le=0.5)]
-    rate: Annotated[float, Field(gt=0)]
-    """To begin with."""
-    every: Annotated[float, Field(gt=0)]
-    """Seconds between two looks; longer than the deadline."""
+    """Largest share of operations that may be lost; the rate is changed so that the share stays
+    between half of this and this."""
+    rate: Annotated[float, Field(gt=0), RATE]
+    """Rate to begin with, over all clients together."""
+    every: Annotated[float, Field(gt=0), SECONDS]
+    """Time between two looks at the loss; longer than `deadline`."""
 
 
 class UniformSize(Spec):
     """Value sizes drawn uniformly, both ends included."""
 
-    min: Annotated[int, Field(ge=16, le=1024)]
-    max: Annotated[int, Field(ge=16, le=1024)]
+    min: Annotated[int, Field(ge=16, le=1024), BYTES]
+    """The smallest value."""
+    max: Annotated[int, Field(ge=16, le=1024), BYTES]
+    """The largest value; at least `min`."""
 
     @model_validator(mode="after")
     def _ordered(self) -> UniformSize:
@@ -169,14 +201,16 @@ class HeavyTail(Spec):
     """Sizes of multigets: most are small, a few are large (a power law, cut at 128 keys)."""
 
     mean: Annotated[float, Field(ge=1, le=64)]
-    """Keys in a multiget on average; 8.6 in production (Rein, EuroSys 2017)."""
+    """Keys in a read on average; 8.6 in production (Rein, EuroSys 2017)."""
 
 
 class MultigetSize(Spec):
     """Sizes of multigets drawn uniformly, both ends included."""
 
     min: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+    """Fewest keys in a read."""
     max: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+    """Most keys in a read; at least `min`."""
 
     @model_validator(mode="after")
     def _ordered(self) -> MultigetSize:
@@ -189,11 +223,14 @@ class Shift(Spec):
     """A popularity shift, repeated every `every` seconds."""
 
     kind: Literal["hot-in", "hot-out", "random"]
+    """`hot-in`: the coldest keys become the hottest; `hot-out`: the hottest become the coldest;
+    `random`: some of the hottest change places with others."""
     keys: Annotated[int, Field(ge=1)] = 200
     """How many keys change rank at once."""
     top: Annotated[int, Field(ge=1)] = 10_000
-    """`random` replaces keys among these most popular ones."""
-    every: Annotated[float, Field(gt=0)] = 10.0
+    """With `random`: how many of the most popular keys those that are replaced are drawn from."""
+    every: Annotated[float, Field(gt=0), SECONDS] = 10.0
+    """Time from one shift to the next in the measured part."""
 
     @model_validator(mode="before")
     @classmethod
@@ -238,22 +275,33 @@ class WorkloadSpec(Spec):
     """What the clients ask for."""
 
     keys: Annotated[int, Field(ge=1, le=1_000_000_000_000)] = 100_000
-    """A store in memory holds only what was written, so their number costs nothing there."""
+    """Keys that exist at the start. A store in memory holds only what was written, so their number
+    costs nothing there; other back ends take up to 100,000,000 and are loaded with all of them."""
     zipf: Annotated[float, Field(ge=0, le=1.2)] = 0.99
-    """Skew; 0 is uniform."""
+    """Skew of the keys' popularity, the exponent of Zipf's law; 0 is uniform."""
     mix: Mix | None = None
-    """A YCSB mix; sets the write share itself, so it excludes `writes` and `deletes`."""
+    """A mix of YCSB in place of `writes` and `deletes`. `ycsb-a`: half reads, half writes;
+    `ycsb-b`: 5% writes; `ycsb-c`: reads only; `ycsb-d`: 5% inserts, and the newest keys are the
+    hottest; `ycsb-f`: half reads, half reads followed by a write of the key; `insert`: inserts
+    only."""
     writes: Annotated[float, Field(ge=0, le=1)] = 0.0
+    """Share of operations that write."""
     deletes: Annotated[float, Field(ge=0, le=1)] = 0.0
-    value_size: Annotated[int, Field(ge=16, le=1024)] | UniformSize = 128
+    """Share of operations that delete; the rest of `writes` and `deletes` reads."""
+    value_size: Annotated[int, Field(ge=16, le=1024), BYTES] | UniformSize = 128
+    """Bytes of a value: a number, or a range from which each is drawn."""
     multiget: (
         Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)] | HeavyTail | MultigetSize | None
     ) = None
-    """Keys of each read. Only schemes for multigets take it; None is one key."""
-    key_size: Annotated[int, Field(ge=4, le=64)] = DEFAULT_KEY_SIZE
+    """Keys of each read: a number, a range, or a mean. Only schemes for multigets take it; left
+    out, one key."""
+    key_size: Annotated[int, Field(ge=4, le=64), BYTES] = DEFAULT_KEY_SIZE
     """Bytes of a key. Only schemes for multigets take another size than 16."""
     arrivals: ClosedLoop | Saturate | Poisson = ClosedLoop(outstanding=64)
+    """When requests are sent: as many as are outstanding, at a rate, or at the rate that the rack
+    can take."""
     shift: Shift | None = None
+    """A popularity shift, again and again; left out, popularity stays."""
 
     @model_validator(mode="after")
     def _shares(self) -> WorkloadSpec:
@@ -281,9 +329,9 @@ class RackSpec(Spec):
     lab: LabSpec = LabSpec()
     workload: WorkloadSpec = WorkloadSpec()
     seed: int = 1
-    deadline: Annotated[float, Field(gt=0, le=300)] = 2.0
+    deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
     """A request that got no reply within this many seconds, retries included, is lost."""
-    retry: Annotated[float, Field(gt=0)] = 0.05
+    retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
     """First retry time-out; doubles up to eight times that."""
 
     @model_validator(mode="after")

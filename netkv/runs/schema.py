@@ -2,6 +2,7 @@
 
 Latencies are microseconds and rates operations per second, as in `netkv.scenarios.results`; wall
 clock times are seconds since the epoch, times in series seconds since the measured part began.
+`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`).
 """
 
 from __future__ import annotations
@@ -45,21 +46,27 @@ class StoreInfo(Base):
     """One row: which version of these tables the store has."""
 
     __tablename__ = "store_info"
-    id: Mapped[int] = mapped_column(primary_key=True)
-    version: Mapped[int]
+    id: Mapped[int] = mapped_column(primary_key=True, doc="Always 1.")
+    version: Mapped[int] = mapped_column(doc="Version of the tables.")
 
 
 class GroupRow(Base):
     """One `netkv scenario run`: the process that writes it, and the verdicts over its runs."""
 
     __tablename__ = "groups"
-    id: Mapped[str] = mapped_column(primary_key=True)
-    created_at: Mapped[float] = mapped_column(index=True)
-    command: Mapped[list[str]]
-    owner_host: Mapped[str]
-    owner_boot: Mapped[str]
-    owner_pid: Mapped[int]
-    owner_started: Mapped[int]
+    id: Mapped[str] = mapped_column(
+        primary_key=True, doc="Id of the group: `g` and ten hexadecimal digits."
+    )
+    created_at: Mapped[float] = mapped_column(
+        index=True, doc="When its first run began, in seconds since the epoch."
+    )
+    command: Mapped[list[str]] = mapped_column(doc="Words of the command line.")
+    owner_host: Mapped[str] = mapped_column(doc="Name of the machine that writes, or wrote, it.")
+    owner_boot: Mapped[str] = mapped_column(doc="Which boot of that machine.")
+    owner_pid: Mapped[int] = mapped_column(doc="Process that writes, or wrote, it.")
+    owner_started: Mapped[int] = mapped_column(
+        doc="Start of that process, in clock ticks after the boot. It tells later users of the pid."
+    )
 
     runs: Mapped[list[RunRow]] = relationship(
         back_populates="group",
@@ -76,29 +83,49 @@ class RunRow(Base):
     """One scheme, once: what was asked for and, when it is over, what came out."""
 
     __tablename__ = "runs"
-    id: Mapped[str] = mapped_column(primary_key=True)
-    group_id: Mapped[str] = mapped_column(ForeignKey("groups.id", ondelete="CASCADE"), index=True)
-    scenario: Mapped[str] = mapped_column(index=True)
-    title: Mapped[str]
-    scheme: Mapped[str]
-    params: Mapped[dict[str, Any]]
-    repeat: Mapped[int]
-    seed: Mapped[int]
-    mode: Mapped[str]
-    target: Mapped[str]
-    started_at: Mapped[float] = mapped_column(index=True)
-    finished_at: Mapped[float | None]
-    duration: Mapped[float]
-    warmup: Mapped[float]
-    parameters: Mapped[dict[str, Any]]
-    provenance: Mapped[dict[str, Any]]
-    program_hash: Mapped[str] = mapped_column(index=True)
-    status: Mapped[str] = mapped_column(index=True)
-    """`running`, `done` or `failed`."""
-    reason: Mapped[str | None]
-    figures: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    """Result of a finished run, without what the other columns and tables hold."""
-    latency_histogram: Mapped[str] = mapped_column(default="")
+    id: Mapped[str] = mapped_column(
+        primary_key=True,
+        doc="Id of the run. Live: date, time, scheme, random digits. Simulated: `sim-`, scenario, "
+        "scheme, digits of a hash over all that decides the result.",
+    )
+    group_id: Mapped[str] = mapped_column(
+        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Its group."
+    )
+    scenario: Mapped[str] = mapped_column(index=True, doc="Name of the scenario.")
+    title: Mapped[str] = mapped_column(doc="Title of the scenario.")
+    scheme: Mapped[str] = mapped_column(doc="Name of the scheme.")
+    params: Mapped[dict[str, Any]] = mapped_column(
+        doc="What the sweep set for this run: path and value."
+    )
+    repeat: Mapped[int] = mapped_column(doc="Which of the repeats, from 0.")
+    seed: Mapped[int] = mapped_column(doc="Seed of everything random.")
+    mode: Mapped[str] = mapped_column(doc="`live` or `sim`.")
+    target: Mapped[str] = mapped_column(doc="What executed the P4 program.")
+    started_at: Mapped[float] = mapped_column(
+        index=True, doc="When it began, in seconds since the epoch."
+    )
+    finished_at: Mapped[float | None] = mapped_column(
+        doc="When it ended, in seconds since the epoch; none while it runs."
+    )
+    duration: Mapped[float] = mapped_column(doc="Length of the measured part in seconds.")
+    warmup: Mapped[float] = mapped_column(doc="Length of the warm-up in seconds.")
+    parameters: Mapped[dict[str, Any]] = mapped_column(
+        doc="The scenario as it applied to this run, every default included."
+    )
+    provenance: Mapped[dict[str, Any]] = mapped_column(
+        doc="Version of netkv, commit of the source, P4 program, machine."
+    )
+    program_hash: Mapped[str] = mapped_column(index=True, doc="Hash of the compiled P4 program.")
+    status: Mapped[str] = mapped_column(index=True, doc="`running`, `done` or `failed`.")
+    reason: Mapped[str | None] = mapped_column(doc="Why it failed, as a sentence.")
+    figures: Mapped[dict[str, Any]] = mapped_column(
+        default=dict,
+        doc="Figures of the ended run, named as by `netkv runs show --json`; empty before.",
+    )
+    latency_histogram: Mapped[str] = mapped_column(
+        default="",
+        doc="Latencies of the measured part in ns: an HDR histogram (V2, deflated, base64).",
+    )
 
     group: Mapped[GroupRow] = relationship(back_populates="runs")
     samples: Mapped[list[SampleRow]] = relationship(
@@ -113,25 +140,47 @@ class SampleRow(Base):
     """One interval of a run. Ids grow in the order of writing, over all runs, and never return."""
 
     __tablename__ = "samples"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    time: Mapped[float]
-    phase: Mapped[str]
-    interval: Mapped[float]
-    throughput_ops: Mapped[float]
-    hit_ratio: Mapped[float | None]
-    latency_us: Mapped[dict[str, Any]]
-    server_load: Mapped[list[float]]
-    lost_ops: Mapped[int]
-    retries: Mapped[int]
-    stale_reads: Mapped[int]
-    unknown: Mapped[int]
-    ignored: Mapped[int]
-    preserved: Mapped[int]
-    preserved_bytes: Mapped[int]
-    cached: Mapped[int]
-    control_plane_bytes_per_s: Mapped[float]
-    control_plane_mib_per_s_by_switch: Mapped[dict[str, float]]
+    id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all runs."
+    )
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), doc="Its run.")
+    time: Mapped[float] = mapped_column(
+        doc="End of the interval, in seconds since the measured part began."
+    )
+    phase: Mapped[str] = mapped_column(doc="`warmup`, `measure`, `drain` or `verify`.")
+    interval: Mapped[float] = mapped_column(doc="Length in seconds.")
+    throughput_ops: Mapped[float] = mapped_column(doc="Operations completed per second.")
+    hit_ratio: Mapped[float | None] = mapped_column(
+        doc="Reads answered by a switch over all reads answered; none without reads."
+    )
+    latency_us: Mapped[dict[str, Any]] = mapped_column(
+        doc="`mean`, `p50`, `p95`, `p99`, `p999` in microseconds."
+    )
+    server_load: Mapped[list[float]] = mapped_column(
+        doc="Operations per second that each server completed."
+    )
+    lost_ops: Mapped[int] = mapped_column(doc="Requests without a reply within their deadline.")
+    retries: Mapped[int] = mapped_column(doc="Requests sent again.")
+    stale_reads: Mapped[int] = mapped_column(
+        doc="Reads of a value that was overwritten and acknowledged before they began."
+    )
+    unknown: Mapped[int] = mapped_column(
+        doc="Write-back only: writes given up because nobody can tell whether they were done."
+    )
+    ignored: Mapped[int] = mapped_column(
+        doc="Write-back only: answers of a switch that clients did not take."
+    )
+    preserved: Mapped[int] = mapped_column(
+        doc="Write-back only: records that clients keep at the end of the interval."
+    )
+    preserved_bytes: Mapped[int] = mapped_column(doc="Write-back only: bytes of these records.")
+    cached: Mapped[int] = mapped_column(doc="Records in the cache at the end of the interval.")
+    control_plane_bytes_per_s: Mapped[float] = mapped_column(
+        doc="Bytes per second between all switches and their controllers, both directions."
+    )
+    control_plane_mib_per_s_by_switch: Mapped[dict[str, float]] = mapped_column(
+        doc="MiB per second of each switch, by its name."
+    )
 
     __table_args__ = (Index("samples_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
 
@@ -140,13 +189,20 @@ class EventRow(Base):
     """Something that happened in a run."""
 
     __tablename__ = "events"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"))
-    time: Mapped[float]
-    kind: Mapped[str]
-    node: Mapped[str]
-    text: Mapped[str]
-    recovery: Mapped[dict[str, Any] | None] = mapped_column(JSON(none_as_null=True))
+    id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all runs."
+    )
+    run_id: Mapped[str] = mapped_column(ForeignKey("runs.id", ondelete="CASCADE"), doc="Its run.")
+    time: Mapped[float] = mapped_column(
+        doc="Seconds since the measured part began; negative before."
+    )
+    kind: Mapped[str] = mapped_column(doc="What kind of event, a word.")
+    node: Mapped[str] = mapped_column(doc="The node that it is about.")
+    text: Mapped[str] = mapped_column(doc="What happened, in words.")
+    recovery: Mapped[dict[str, Any] | None] = mapped_column(
+        JSON(none_as_null=True),
+        doc="Of an event `recovered`: `phases` (name and seconds) and `counts`.",
+    )
 
     __table_args__ = (Index("events_of_run", "run_id", "id"), {"sqlite_autoincrement": True})
 
@@ -155,9 +211,13 @@ class VerdictRow(Base):
     """The verdict on one `expect` line."""
 
     __tablename__ = "verdicts"
-    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=True)
-    group_id: Mapped[str] = mapped_column(ForeignKey("groups.id", ondelete="CASCADE"), index=True)
-    expr: Mapped[str]
-    ok: Mapped[bool]
-    value: Mapped[float | None]
-    detail: Mapped[str]
+    id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=True, doc="Grows in the order of writing, over all groups."
+    )
+    group_id: Mapped[str] = mapped_column(
+        ForeignKey("groups.id", ondelete="CASCADE"), index=True, doc="Its group."
+    )
+    expr: Mapped[str] = mapped_column(doc="The line of `expect`.")
+    ok: Mapped[bool] = mapped_column(doc="Whether it holds.")
+    value: Mapped[float | None] = mapped_column(doc="Value of its left side; none if unknown.")
+    detail: Mapped[str] = mapped_column(doc="The finding in words.")

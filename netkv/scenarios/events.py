@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.lab import shards
-from netkv.lab.spec import LabSpec, Shift, Spec
+from netkv.lab.spec import RATE, SECONDS, LabSpec, Shift, Spec
 
 Direction = Literal["both", "to", "from"]
 Storage = Literal["kept", "lost"]
@@ -39,7 +39,7 @@ COORDINATOR = "coordinator"
 """What events call the coordinator of multigets."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
-Delay = Annotated[float, Field(ge=0, le=10)]
+Delay = Annotated[float, Field(ge=0, le=10), SECONDS]
 
 
 class LinkFault(Spec):
@@ -53,13 +53,16 @@ class LinkFault(Spec):
     direction: Direction = "both"
     """Seen from the node: frames `to` it, `from` it, or `both`."""
     loss: Probability = 0.0
+    """Probability that a frame is lost; 1 cuts the link."""
     duplicate: Probability = 0.0
+    """Probability that a frame arrives twice."""
     reorder: Probability = 0.0
     """Share of frames that are held back so that later ones overtake them."""
     delay: Delay = 0.0
+    """Time by which every frame is late."""
     jitter: Delay = 0.0
     """Each frame is late by `delay` and a further time, uniform from 0 to this."""
-    reorder_span: Annotated[float, Field(gt=0, le=10)] = 0.001
+    reorder_span: Annotated[float, Field(gt=0, le=10), SECONDS] = 0.001
     """The longest time that a frame is held back."""
 
     @property
@@ -115,7 +118,8 @@ class TimelineEvent(Spec):
         "shift",
     )
 
-    at: Annotated[float, Field(ge=0)]
+    at: Annotated[float, Field(ge=0), SECONDS]
+    """When, from the start of the measured part."""
     stop: str | None = None
     """Stop a node as an operator would: `switch`, `client`, `controller`, `servers-0`, ... or, with
     schemes that have one, `coordinator`."""
@@ -134,12 +138,15 @@ class TimelineEvent(Spec):
     """With `start` of servers: whether they find their records. Left out: kept where the back end
     can keep them."""
     link: LinkFault | None = None
+    """From now on the link of a node loses, doubles, reorders or delays frames."""
     partition: Literal["controller"] | None = None
     """Cut the control channel between controller and switch."""
     heal: Literal["controller"] | None = None
     """Restore the control channel."""
     slow: SlowFault | None = None
-    rate: Annotated[float, Field(gt=0)] | None = None
+    """From now on the servers of a process serve at a part of their rate; only with
+    `lab.service_rate`."""
+    rate: Annotated[float, Field(gt=0), RATE] | None = None
     """From now on an open loop with this rate."""
     outstanding: Annotated[int, Field(ge=1, le=65536)] | None = None
     """From now on a closed loop with this many requests outstanding."""
@@ -191,12 +198,13 @@ class TimelineEvent(Spec):
 class RandomFaults(Spec):
     """Faults drawn from the run's seed over the measured part; each heals before its end."""
 
-    every: Annotated[float, Field(gt=0)]
-    """Mean seconds from one fault to the next."""
-    last: Annotated[float, Field(gt=0)]
-    """Mean seconds that a fault lasts."""
+    every: Annotated[float, Field(gt=0), SECONDS]
+    """Mean time from one fault to the next."""
+    last: Annotated[float, Field(gt=0), SECONDS]
+    """Mean time that a fault lasts."""
     kinds: Annotated[list[FaultKind], Field(min_length=1)] | None = None
-    """Which they may be. Left out: all that are possible in every lab of this kind."""
+    """Which they may be. Left out: all that are possible in every lab of this kind, without
+    `controller-restart` and `client-crash`, which happen only if they are named."""
     nodes: list[str] | None = None
     """Which nodes they may hit. Left out: all, but the client's process is not stopped, and servers
     only if their back end keeps the records."""

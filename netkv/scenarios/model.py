@@ -13,6 +13,7 @@ from pydantic import Field, model_validator
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
 from netkv.lab.spec import (
+    SECONDS,
     HeavyTail,
     LabSpec,
     MultigetSize,
@@ -34,31 +35,44 @@ class Scenario(Spec):
     """A comparison that netkv can run: schemes, rack, load, what happens, what must come out."""
 
     name: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    """Name under which runs are stored: small letters, digits and dashes."""
     title: str = ""
+    """One line for lists and reports."""
     description: str = ""
+    """What the scenario is about, in sentences."""
     schemes: Annotated[list[str], Field(min_length=1)]
+    """Schemes that are compared, each named once; the first is the baseline."""
     mode: Mode = "live"
     """How time passes: on the wall's clock, or in the simulator."""
     lab: LabSpec = LabSpec()
+    """The rack: servers, clients, the switch and its cache."""
     workload: WorkloadSpec = WorkloadSpec()
+    """What the clients ask for."""
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 1
-    deadline: Annotated[float, Field(gt=0, le=300)] = 2.0
-    """A request without a reply within this many seconds, retries included, is lost."""
-    retry: Annotated[float, Field(gt=0)] = 0.05
-    """First retry time-out."""
-    duration: Annotated[float, Field(gt=0, le=86_400)] = 10.0
-    warmup: Annotated[float, Field(ge=0, le=86_400)] = 3.0
+    """Seed of everything random."""
+    deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
+    """A request without a reply within this time, retries included, is lost."""
+    retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
+    """First retry time-out of a request; doubles up to eight times this."""
+    duration: Annotated[float, Field(gt=0, le=86_400), SECONDS] = 10.0
+    """Length of the measured part."""
+    warmup: Annotated[float, Field(ge=0, le=86_400), SECONDS] = 3.0
+    """Load before the measured part, which counts in no figure."""
     on_failure: OnFailure = "fail"
-    """What an unexpected death of a node means for the run."""
+    """What an unexpected death of a node means: the run has failed, or it goes on."""
     events: list[TimelineEvent] = Field(default_factory=list)
+    """What happens when in the measured part."""
     random_faults: RandomFaults | None = None
     """Faults beside `events`; each run draws them from its seed and stores them as its events."""
     sweep: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(default_factory=dict)
-    """Path of an option → its values; several paths give every combination."""
+    """Path of an option → its values; several paths give every combination. `name`, `schemes`,
+    `seed`, `repeat`, `sweep`, `expect` and `plots` cannot be swept."""
     repeat: Annotated[int, Field(ge=1, le=1000)] = 1
-    """Runs per scheme and sweep point; the i-th has seed `seed + i`."""
+    """Runs per scheme and sweep point; the i-th, from 0, has seed `seed + i`."""
     expect: list[str] = Field(default_factory=list)
+    """Comparisons of figures that must hold; one that does not makes the exit status 1."""
     plots: list[Plot] = Field(default_factory=list)
+    """Figures that are drawn."""
 
     @model_validator(mode="after")
     def _known_schemes(self) -> Scenario:

@@ -60,17 +60,19 @@ class Plot(Spec):
     """One figure of the report."""
 
     y: Metric = "throughput_ops"
-    """`latency_us` is all percentiles, `served_by` the throughput of cache and servers apart,
-    `recovery_time` the phases of the longest recovery."""
+    """What is drawn, a metric of the list below. `latency_us` is all percentiles, `served_by` the
+    throughput of cache and servers apart, `recovery_time` the phases of the longest recovery."""
     x: str = "scheme"
-    """`scheme`, `time`, or a path of the sweep."""
+    """What it is drawn over: `scheme`, `time`, or a path of the sweep."""
     kind: Kind | None = None
-    """None: lines over time and over numbers, bars otherwise, stacked ones for what has parts."""
+    """Left out: lines over time and over numbers, bars otherwise, stacked ones for what has parts.
+    """
     relative_to: Baseline | None = None
     """Show ratios to this instead of values."""
     log: list[Literal["x", "y"]] | None = None
-    """Logarithmic axes; None: an axis of lines that spans more than two powers of ten."""
+    """Logarithmic axes; left out: an axis of lines that spans more than two powers of ten."""
     title: str = ""
+    """What stands above the figure, and the name of its files."""
 
     @model_validator(mode="after")
     def _possible(self) -> Plot:

@@ -1,4 +1,4 @@
-"""What a scenario produces, in the JSON form that scripts rely on (docs/results.md).
+"""What a scenario produces, in the JSON form that scripts rely on (docs/reading-a-result.md).
 
 Rates are operations per second, latencies microseconds, times seconds.
 """

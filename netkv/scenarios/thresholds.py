@@ -82,6 +82,8 @@ _MAX_MISSES_TOLD = 5
 """Places beside the first at which a line does not hold that its verdict names."""
 EACH = "each"
 """Stands for every scheme in turn."""
+SUMS = tuple(_SUMS)
+"""Metrics of which the sum over the repeats counts, not the mean."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The text of docs/client.md runs, and prints what it says."""
+"""The programs in docs/client.md and README.md run, and print what they say."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ import pytest
 
 from netkv import schemes
 
-TEXT = (Path(__file__).parents[2] / "docs/client.md").read_text()
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / "docs/client.md").read_text()
+README = (ROOT / "README.md").read_text()
 
 
 def block(language: str) -> str:
@@ -34,6 +36,22 @@ def test_the_example_prints_what_it_says(scheme: str, bring_up: Callable[..., No
         check=False,
     )
     assert (done.stdout, done.returncode) == (block("text"), 0), done.stderr
+
+
+def test_readmes_example_prints_what_it_says(bring_up: Callable[..., None]) -> None:
+    """It can be pasted into a file and run as it stands."""
+    (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    (told,) = re.findall(r"# (\[.*\])$", program, re.MULTILINE)
+    bring_up("netcache")
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        env=os.environ,
+        check=False,
+    )
+    assert (done.stdout, done.returncode) == (f"{told}\n", 0), done.stderr
 
 
 def test_the_example_has_ten_lines_at_most() -> None:

@@ -8,6 +8,7 @@ import socket
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import hiredis
 from memory_rack import MemoryRack
@@ -89,7 +90,7 @@ def request(*words: bytes | str) -> bytes:
 
 
 @contextlib.contextmanager
-def serving(rack: MemoryRack | None = None, **options: int) -> Iterator[Served]:
+def serving(rack: MemoryRack | None = None, **options: Any) -> Iterator[Served]:
     """Serves a rack in memory until the end of the block."""
     rack = rack or MemoryRack()
     ready = threading.Event()

@@ -6,7 +6,7 @@ import contextlib
 import random
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 from memory_rack import Falling, MemoryRack
@@ -14,6 +14,7 @@ from serving_redis import Served, request, serving
 
 from netkv.client import NotConnected
 from netkv.errors import NetkvError, UsageError
+from netkv.gateway import backend
 from netkv.gateway.server import bound
 
 NO_ANSWER = "no answer for b'lost' from server 1"
@@ -74,7 +75,11 @@ def test_option_that_a_rack_cannot_honour_is_refused(served: Served, option: str
 
 def test_what_would_have_to_be_atomic_is_refused_with_what_to_do(served: Served) -> None:
     with served.connect() as client:
-        assert "send SETs in a pipeline" in str(client.ask("MSET", "a", "1", "b", "2"))
+        refusal = str(client.ask("MSET", "a", "1", "b", "2"))
+        assert "send SETs in a pipeline" in refusal
+        assert "--mset separate" in refusal
+        assert "cannot depend on what is stored" in str(client.ask("MSETNX", "a", "1"))
+        assert "mset" not in client.ask("COMMAND", "LIST")  # type: ignore[operator]
         for end in ("EXEC", "DISCARD"):
             assert "without MULTI" in str(client.ask("MULTI"))
             assert "nothing is done before" in str(client.ask("SET", "a", "1"))
@@ -108,6 +113,122 @@ def test_del_counts_what_was_there(served: Served, tells: bool) -> None:
             served.rack.stored |= {b"a": b"1", b"b": b"2"}
             assert client.ask("DEL", "a", "none", "b", "a") == 2
             assert client.ask("UNLINK", "a") == 0
+
+
+def test_dbsize_counts_what_was_stored_through_the_gateway(served: Served) -> None:
+    """Not what others have stored, nor what may have been; what they delete stays counted."""
+    served.rack.stored[b"theirs"] = b"1"
+    served.rack.lost.add(b"lost")
+    with served.connect() as client, served.connect() as other:
+        assert client.ask("DBSIZE") == 0
+        assert client.ask("GET", "theirs") == b"1"
+        client.ask("SET", "lost", "1")
+        client.ask("SET", "large", b"v" * 2000)
+        for number in range(10):
+            client.ask("SET", f"k{number % 5}", "1")
+        assert client.ask("DBSIZE") == other.ask("DBSIZE") == 5
+        assert other.ask("DEL", "k0", "k1", "theirs") == 3
+        served.rack.stored.clear()
+        assert client.ask("DBSIZE") == 3
+
+
+def test_dbsize_beyond_what_is_counted(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(backend, "MAX_COUNTED", 3)
+    with served.connect() as client:
+        for number in range(4):
+            assert client.ask("DBSIZE") == number
+            client.ask("SET", f"k{number}", "1")
+        assert "counts the keys that were stored through this gateway" in str(client.ask("DBSIZE"))
+        assert client.ask("DEL", "k1") == 1
+        assert "there were more" in str(client.ask("DBSIZE"))
+
+
+def test_dbsize_of_a_pipeline_counts_the_writes_before_it(served: Served) -> None:
+    served.rack.delays = {b"a": 0.2, b"c": 0.0}
+    with served.connect() as client:
+        pipeline = ["SET a 1", "SET b 1", "DBSIZE", "DBSIZE", "SET c 1", "DEL a", "DBSIZE"]
+        client.send(b"".join(request(*words.split()) for words in pipeline))
+        replies = [client.reply() for _ in pipeline]
+    assert replies == [b"OK", b"OK", 2, 2, b"OK", 1, 2]
+
+
+def test_long_pipeline_of_dbsize_is_answered(served: Served) -> None:
+    with served.connect() as client:
+        client.send(request("DBSIZE") * 3000)
+        assert [client.reply() for _ in range(3000)] == [0] * 3000
+
+
+# MSET without atomicity
+
+
+@pytest.fixture
+def separate() -> Iterator[Served]:
+    """A gateway started with `--mset separate`."""
+    with serving(separate_mset=True) as found:
+        yield found
+
+
+def test_mset_is_a_write_of_each_key(separate: Served) -> None:
+    with separate.connect() as client:
+        assert client.ask("MSET", "a", "1", "b", "2", "a", "3") == b"OK"
+        assert separate.rack.stored == {b"a": b"3", b"b": b"2"}
+        assert [call for call, _ in separate.rack.calls] == ["put", "put"]
+        assert b"mset" in client.ask("COMMAND", "LIST")  # type: ignore[operator]
+        ((name, arity, _, *keys, _, _, _, _),) = client.ask("COMMAND", "INFO", "mset")  # type: ignore[misc, attr-defined]
+        assert (name, arity, keys) == (b"mset", -3, [1, -1, 2])
+        assert "cannot depend" in str(client.ask("MSETNX", "c", "1"))
+        assert "without MULTI" in str(client.ask("MULTI"))
+        assert "nothing is done before" in str(client.ask("MSET", "c", "1"))
+
+
+def test_mset_that_fails_in_part_names_what_is_written(separate: Served) -> None:
+    separate.rack.lost |= {b"lost"}
+    with separate.connect() as client:
+        reply = str(client.ask("MSET", "a", "1", "large", b"v" * 2000, "lost", "2", "b", "3"))
+        assert reply == (
+            "UNKNOWN nobody has acknowledged the write of b'lost' (Of this MSET's 4 keys, "
+            "written: 'a', 'b'; perhaps written: 'lost'; not written: 'large'.)"
+        )
+        assert separate.rack.stored == {b"a": b"1", b"b": b"3"}
+        reply = str(client.ask("MSET", "c", "1", "large", b"v" * 2000))
+        assert reply == (
+            "ERR a value may have 1024 bytes, not 2000 (Of this MSET's 2 keys, "
+            "written: 'c'; perhaps written: none; not written: 'large'.)"
+        )
+        reply = str(client.ask("MSET", "large", b"v" * 2000))
+        assert reply == "ERR a value may have 1024 bytes, not 2000"
+        assert client.ask("DBSIZE") == 3
+
+
+def test_mset_of_many_keys(separate: Served) -> None:
+    with separate.connect() as client:
+        words = [word for number in range(4097) for word in (f"k{number}", "v")]
+        assert "4096 keys, not 4097" in str(client.ask("MSET", *words))
+        assert client.ask("MSET", *words[2:]) == b"OK"
+        assert client.ask("DBSIZE") == 4096
+        separate.rack.lost |= {b"k%d" % number for number in range(1, 4097)}
+        reply = str(client.ask("MSET", *words[:2], *words[4:]))
+        assert "written: 'k0'; perhaps written: 'k2', 'k3'," in reply
+        assert "'k101' and 3995 more; not written: none" in reply
+        assert len(reply) < 2000
+
+
+def test_mset_keeps_its_place_among_writes_of_its_keys(separate: Served) -> None:
+    separate.rack.delays = Falling()
+    with separate.connect() as client:
+        pipeline = ["SET a 1", "MSET a 2 b 2", "GET a", "SET b 3", "MGET a b"]
+        client.send(b"".join(request(*words.split()) for words in pipeline))
+        replies = [client.reply() for _ in pipeline]
+    assert replies == [b"OK", b"OK", b"2", b"OK", [b"2", b"3"]]
+
+
+def test_mset_ends_the_gateway_when_the_rack_is_gone(separate: Served) -> None:
+    separate.rack.closed = True
+    with separate.connect() as client:
+        reply = str(client.ask("MSET", "a", "1", "b", "2"))
+        assert reply == "NOTCONNECTED The client was closed."
+    separate.join()
+    assert isinstance(separate.broken, NotConnected)
 
 
 # Order

@@ -20,6 +20,10 @@ def test_redis_py(served: Served, protocol: int) -> None:
         assert client.get("a") == b"1"
         assert client.mget("a", "none") == [b"1", None]
         assert client.exists("a", "none") == 1
+        assert client.type("a") in ("string", b"string")
+        assert client.strlen("a") == 1
+        assert (client.ttl("a"), client.pttl("none")) == (-1, -2)
+        assert client.dbsize() == 1
         assert client.ping()
         assert client.echo("hello") == b"hello"
         assert client.client_getname() in ("me", b"me")

@@ -86,7 +86,8 @@ def gateway(*options: str) -> Iterator[Running]:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme)
-    with gateway("--timeout", "10") as running, redis.Redis(port=running.port) as client:
+    options = ("--timeout", "10", "--mset", "separate")
+    with gateway(*options) as running, redis.Redis(port=running.port) as client:
         assert client.info()["netkv_scheme"] == scheme
         names = [f"key {number}" for number in range(200)]
         with client.pipeline(transaction=False) as pipeline:
@@ -100,12 +101,17 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
         assert client.mget(names) == [None] * 50 + values[50:]
         client.set("empty", b"")
         assert client.get("empty") == b""
+        assert client.mset({"key 0": "new", "key 150": "new"})
+        assert client.mget("key 0", "key 150") == [b"new", b"new"]
+        assert (client.type("key 0"), client.strlen("key 0")) == (b"string", 3)
+        assert (client.ttl("key 0"), client.pttl("absent")) == (-1, -2)
+        assert client.dbsize() == 152
         with pytest.raises(redis.ResponseError, match="1,024 bytes"):
             client.set("large", b"v" * 1025)
         errors = client.info()["total_error_replies"]
         done = subprocess.run(
             [
-                *("redis-benchmark", "-p", str(running.port), "-t", "get,set", "-n", "1000"),
+                *("redis-benchmark", "-p", str(running.port), "-t", "get,set,mset", "-n", "1000"),
                 *("-c", "10", "-P", "8", "-r", "100", "-d", "100", "--csv"),
             ],
             capture_output=True,
@@ -115,6 +121,7 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
         )
         assert '"SET"' in done.stdout
         assert '"GET"' in done.stdout
+        assert '"MSET (10 keys)"' in done.stdout
         assert client.get("key:000000000001") is not None
         assert client.info()["total_error_replies"] == errors
         running.process.send_signal(signal.SIGTERM)

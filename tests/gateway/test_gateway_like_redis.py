@@ -27,6 +27,46 @@ SCRIPTS: dict[str, bytes] = {
         + request("SET", "a", b"\0\r\n\xff")
         + request("GET", "a")
     ),
+    "what a key has": b"".join(
+        request(*words.split())
+        for words in (
+            "DBSIZE",
+            "SET a 123",
+            "DBSIZE",
+            "TYPE a",
+            "TYPE none",
+            "STRLEN a",
+            "STRLEN none",
+            "TTL a",
+            "TTL none",
+            "PTTL a",
+            "pttl none",
+            "SET a 4567",
+            "SET b 1",
+            "DBSIZE",
+            "STRLEN a",
+            "DEL a none",
+            "DBSIZE",
+            "TYPE a",
+            "DEL b",
+            "DBSIZE",
+        )
+    ),
+    "many writes at once": b"".join(
+        request(*words.split())
+        for words in (
+            "MSET a 1 b 2 a 3",
+            "MGET a b",
+            "MSET b 4",
+            "GET b",
+            "DBSIZE",
+            "MSET",
+            "MSET a",
+            "MSET a 1 b",
+            "MSET a 1 b 2 c",
+            "DEL a b c",
+        )
+    ),
     "wrong numbers of words": b"".join(
         request(*words.split())
         for words in (
@@ -36,6 +76,15 @@ SCRIPTS: dict[str, bytes] = {
             "MGET",
             "DEL",
             "EXISTS",
+            "TYPE",
+            "TYPE a b",
+            "STRLEN",
+            "STRLEN a b",
+            "TTL",
+            "TTL a b",
+            "PTTL",
+            "PTTL a b",
+            "DBSIZE a",
             "ECHO",
             "ECHO a b",
             "PING a b",
@@ -109,7 +158,7 @@ def redis_port() -> Iterator[int]:
 
 @pytest.fixture(scope="module")
 def gateway() -> Iterator[Served]:
-    with serving() as found:
+    with serving(separate_mset=True) as found:
         yield found
 
 
@@ -120,7 +169,10 @@ def test_replies_are_those_of_redis(name: str, redis_port: int, gateway: Served)
     assert _said(gateway.port, SCRIPTS[name]) == expected
 
 
-@pytest.mark.parametrize("words", ["MGET a none", "GET none", "CONFIG GET save", "PING", "ECHO x"])
+@pytest.mark.parametrize(
+    "words",
+    ["MGET a none", "GET none", "TYPE none", "TTL none", "CONFIG GET save", "PING", "ECHO x"],
+)
 def test_replies_in_version_3_are_those_of_redis(
     words: str, redis_port: int, gateway: Served
 ) -> None:

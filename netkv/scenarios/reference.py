@@ -1,0 +1,224 @@
+"""The reference of scenario options, as Markdown: docs/scenario-reference.md.
+
+Everything in it is taken from the models of a scenario: names, types, ranges, defaults, units, and
+the fields' descriptions. `make docs` writes the file.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import ValidationError
+from pydantic.fields import FieldInfo
+
+from netkv.lab.spec import Spec, Unit
+from netkv.scenarios import thresholds
+from netkv.scenarios.figures import FIGURES, OF_EXPECTATIONS, OF_PLOTS
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.paths import models
+from netkv.scenarios.plot import Plot
+
+_HEAD = """\
+# Every option of a scenario
+
+`netkv scenario reference` prints this text, and `make docs` writes it here. It is made of the
+models that check scenario files. [scenarios.md](scenarios.md) says how the parts work together,
+[a-scenario-explained.md](a-scenario-explained.md) explains one file line by line.
+
+An option is named by its path, as `--set` takes it: `--set workload.zipf=0.9`. `N` stands for a
+place in a list, from 0: `--set events.0.at=5`. An option that is `required` must be given if the
+part that it belongs to is. Shares and probabilities are numbers from 0 to 1.
+`netkv scenario reference --json` prints the same as a JSON schema, for editors.
+"""
+
+_EXPECT = """\
+## Figures
+
+`expect` lines and plots name the figures of a run as follows.
+
+A line of `expect` is one comparison (`<`, `<=`, `>`, `>=`, `==`, `!=`). Each side may have
+numbers, `+`, `-`, `*`, `/`, parentheses, `abs`, `min`, `max`, and `SCHEME.FIGURE`; a dash in the
+name of a scheme becomes `_`. `each.FIGURE` stands for every scheme that runs, and over a sweep a
+line must hold at every point. Over repeats the mean counts or, where the table says so, the sum;
+`linearizable` is 1 if all of them are. A line about a figure that a run does not have ("none")
+does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery, for example
+`recovery_time_collect` of FarReach.
+
+The column "plots" says what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
+is all three. Without an entry, the figure is none of `expect` or none of plots.
+"""
+
+
+def markdown() -> str:
+    """The reference, with a newline at its end."""
+    return "\n".join([_HEAD, *_sections(Scenario), _EXPECT, *_figures(), ""])
+
+
+def schema() -> dict[str, Any]:
+    """The same as a JSON schema."""
+    return Scenario.model_json_schema()
+
+
+def _sections(root: type[Spec]) -> Iterator[str]:
+    described: dict[type[Spec], str] = {}
+    waiting: list[tuple[str, list[type[Spec]]]] = [("", [root])]
+    while waiting:
+        path, candidates = waiting.pop(0)
+        yield f"## {f'`{path}`' if path else 'The file as a whole'}\n"
+        below: list[tuple[str, list[type[Spec]]]] = []
+        for model in candidates:
+            if model in described:
+                yield f"As [`{described[model]}`](#{_anchor(described[model])}).\n"
+                continue
+            described[model] = path
+            yield f"{inspect.getdoc(model)}\n"
+            yield from _table(path, model)
+            below += [
+                (_below(path, name, field.annotation), found)
+                for name, field in model.model_fields.items()
+                if (found := _inner_models(field.annotation))
+            ]
+        waiting[:0] = below
+
+
+def _table(path: str, model: type[Spec]) -> Iterator[str]:
+    yield "| option | type | default | unit | meaning |"
+    yield "|---|---|---|---|---|"
+    for name, field in model.model_fields.items():
+        own = f"{path}.{name}" if path else name
+        arms = list(_arms(field.annotation, tuple(field.metadata)))
+        units = [each for _, found in arms for each in found if isinstance(each, Unit)]
+        kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
+        meaning = " ".join((field.description or "").split())
+        cells = (f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
+        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+    yield ""
+
+
+def _figures() -> Iterator[str]:
+    yield "| figure | `expect` | plots | unit | meaning |"
+    yield "|---|---|---|---|---|"
+    for name, figure in FIGURES.items():
+        expected = ""
+        if name in OF_EXPECTATIONS:
+            expected = "sum" if name in thresholds.SUMS else "mean"
+        if name == "linearizable":
+            expected = "all"
+        yield f"| `{name}` | {expected} | {_drawn(name)} | {figure.unit} | {figure.meaning} |"
+
+
+def _drawn(name: str) -> str:
+    """What a plot of a figure may have as its x."""
+    if name not in OF_PLOTS:
+        return ""
+    possible = []
+    for x in ("scheme", "time", "workload.zipf"):
+        try:
+            Plot.model_validate({"y": name, "x": x})
+        except ValidationError:
+            continue
+        possible.append(x)
+    if len(possible) == 3:
+        return "any"
+    return "not `time`" if "workload.zipf" in possible else f"`{possible[0]}`"
+
+
+def _arms(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
+    """The alternatives of a type, each with what is said about it; None is left out."""
+    if get_origin(annotation) is Annotated:
+        inner, *more = get_args(annotation)
+        found = [each for item in more for each in _said(item)]
+        yield from _arms(inner, (*metadata, *found))
+    elif get_origin(annotation) in (Union, types.UnionType):
+        for arm in get_args(annotation):
+            yield from _arms(arm, metadata)
+    elif annotation is not type(None):
+        yield annotation, metadata
+
+
+def _said(item: Any) -> list[Any]:
+    return list(item.metadata) if isinstance(item, FieldInfo) else [item]
+
+
+def _words(kind: Any, metadata: tuple[Any, ...], path: str) -> str:
+    """The type of the option at a path in words: `whole number, 1 to 128`."""
+    origin, arguments = get_origin(kind), get_args(kind)
+    if origin is Literal:
+        if set(arguments) == set(OF_PLOTS):
+            return "a [figure](#figures) of plots"
+        return ", ".join(f"`{value}`" for value in arguments)
+    if origin in (list, tuple):
+        ((element, said),) = _arms(arguments[0], ())
+        few = " of at least one" if any(getattr(each, "min_length", 0) for each in metadata) else ""
+        return f"list{few}: {_words(element, said, f'{path}.N')}"
+    if origin is dict:
+        ((element, said),) = _arms(arguments[1], ())
+        return f"mapping of text to {_words(element, said, path)}"
+    if isinstance(kind, type) and issubclass(kind, Spec):
+        return f"[options](#{_anchor(path)})"
+    words = {bool: "true or false", int: "whole number", float: "number", str: "text"}
+    limits = _range(kind, metadata)
+    return words.get(kind, "any value") + (f", {limits}" if limits else "")
+
+
+def _range(kind: Any, metadata: tuple[Any, ...]) -> str:
+    bounds = {
+        name: getattr(each, name)
+        for each in metadata
+        for name in ("ge", "gt", "le", "lt", "pattern")
+        if getattr(each, name, None) is not None
+    }
+    if (pattern := bounds.get("pattern")) is not None:
+        return f"as `{pattern}`"
+    if kind is int and "lt" in bounds:
+        bounds["le"] = bounds.pop("lt") - 1
+    low, above, high = bounds.get("ge"), bounds.get("gt"), bounds.get("le")
+    if low is not None:
+        return f"{_number(low)} " + (f"to {_number(high)}" if high is not None else "or more")
+    if above is not None:
+        return f"above {_number(above)}" + (f", up to {_number(high)}" if high is not None else "")
+    return f"up to {_number(high)}" if high is not None else ""
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if value == int(value) else f"{value:g}"
+
+
+def _default(field: FieldInfo) -> str:
+    if field.is_required():
+        return "required"
+    value = field.get_default(call_default_factory=True)
+    if isinstance(value, Spec):
+        value = value.model_dump(exclude_defaults=True)
+        inner = ", ".join(f"{name}: {each}" for name, each in value.items())
+        return f"`{{{inner}}}`" if inner else "its defaults"
+    if value is None:
+        return "left out"
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if isinstance(value, int | float):
+        return f"`{value:g}`" if isinstance(value, float) else f"`{value}`"
+    return f"`{value}`" if value else "none"
+
+
+def _inner_models(annotation: Any) -> list[type[Spec]]:
+    """The models that an option may hold, itself or in a list."""
+    found = models(annotation)
+    for kind, _ in _arms(annotation, ()):
+        if get_origin(kind) is list:
+            found += models(get_args(kind)[0])
+    return found
+
+
+def _below(path: str, name: str, annotation: Any) -> str:
+    own = f"{path}.{name}" if path else name
+    return own if models(annotation) else f"{own}.N"
+
+
+def _anchor(path: str) -> str:
+    """As Markdown viewers make it of the heading."""
+    return re.sub(r"[^a-z0-9_-]", "", path.lower())

@@ -1,0 +1,41 @@
+"""Python and YAML of the documents: whole programs, and parts of scenarios that load."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+from documents import Block, blocks
+from ruamel.yaml import YAML
+
+from netkv.scenarios import loader
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_python_block_is_a_program(block: Block) -> None:
+    """It compiles, so `async with` stands in a function, and it imports what it uses of netkv."""
+    tree = compile(block.text, str(block), "exec", ast.PyCF_ONLY_AST)
+    compile(tree, str(block), "exec")
+    imported = {
+        alias.asname or alias.name.partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert imported, f"{block} imports nothing, so it is no program"
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=str)
+def test_yaml_block_is_a_scenario_or_a_part_of_one(block: Block, tmp_path: Path) -> None:
+    data = YAML(typ="safe").load(block.text)
+    whole = "schemes" in data
+    usual = {
+        "name": "part",
+        "schemes": ["nocache", "netcache"],
+        "sweep": {"workload.zipf": [0, 0.9]},
+    }
+    file = tmp_path / "scenario.yaml"
+    with file.open("w") as out:
+        YAML().dump(data if whole else {**usual, **data}, out)
+    assert loader.load(file).schemes

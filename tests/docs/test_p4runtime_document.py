@@ -1,0 +1,101 @@
+"""The programs of docs/p4runtime.md run against the switch of a lab that is up."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from documents import ROOT, blocks
+
+from netkv.control.base import InsertEntry
+from netkv.control.nocache import ROUTE, NoCache
+from netkv.control.topology import Topology
+from netkv.lab import daemon, state
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from tests.p4rt.test_shell import shell_python  # noqa: F401 (a fixture)
+
+DOCUMENT = ROOT / "docs/p4runtime.md"
+FINSY, SHELL = blocks("python", DOCUMENT)
+
+
+@pytest.fixture
+def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Where the switch of a lab that is up listens."""
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
+    lab = LabSpec(servers=2, cache_entries=16, guests=0)
+    daemon.up("lab", RackSpec(scheme="netcache", lab=lab, workload=WorkloadSpec(keys=100)))
+    try:
+        found = daemon.status("lab").to_json()
+        address = listening(found["nodes"]["switch"]["pid"])
+        if controller := found.get("controller"):
+            said = [controller[name] for name in ("p4runtime", "device_id", "election_id")]
+            assert said == [address, 1, 1]
+        yield address
+        assert daemon.status("lab").state == "ready"
+    finally:
+        daemon.down("lab")
+    assert state.names() == []
+
+
+def listening(pid: int) -> str:
+    """The one TCP port at which a process listens."""
+    sockets = {os.readlink(entry) for entry in Path(f"/proc/{pid}/fd").iterdir() if entry.exists()}
+    ports = set()
+    for table in ("tcp", "tcp6"):
+        for line in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
+            fields = line.split()
+            if fields[3] == "0A" and f"socket:[{fields[9]}]" in sockets:
+                ports.add(int(fields[1].rpartition(":")[2], 16))
+    (port,) = ports
+    return f"127.0.0.1:{port}"
+
+
+def run(python: Path | str, program: str, address: str) -> list[str]:
+    done = subprocess.run(
+        [str(python), "-c", program, address],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_finsy_example_reads_a_lab_and_may_not_write(address: str) -> None:
+    *routes, dropped, refused = run(sys.executable, FINSY.text, address)
+    (output,) = blocks("text", DOCUMENT)
+    assert [dropped, refused] == output.text.splitlines()
+    assert len(routes) > 3
+    assert all(" leaves at port " in route for route in routes)
+
+
+def test_shell_example_reads_the_same_routes(address: str, shell_python: Path) -> None:  # noqa: F811
+    routes = [line.split() for line in run(sys.executable, FINSY.text, address)[:-2]]
+    rows = [line.split() for line in run(shell_python, SHELL.text, address)]
+    found = sorted((int(dst, 16), int(port, 16)) for dst, port in rows)
+    assert found == sorted((int(route[0], 16), int(route[-1])) for route in routes)
+
+
+def test_statements_about_numbers_are_those_of_the_code() -> None:
+    from netkv.p4rt import API_VERSION, digests, read, server, stream
+    from netkv.p4rt.arbitration import Arbitration
+    from netkv.p4rt.client import P4RuntimeClient
+    from netkv.p4rt.errors import DETAILS_LIMIT
+
+    text = DOCUMENT.read_text()
+    assert f"announces `{API_VERSION}`" in text
+    assert f"(0: {digests.LIST_LIMIT:,})" in text
+    assert f"Up to {read.CHUNK:,} entities" in text
+    assert f"{server.MESSAGE_LIMIT >> 20} MiB" in text
+    assert f"Up to {stream.OUTBOX_LIMIT:,} packet-ins" in text
+    assert f"up to {DETAILS_LIMIT:,} bytes" in text
+    assert Arbitration(1).device_id == P4RuntimeClient("127.0.0.1:1").device_id == 1
+    assert "CPU port (510)" in text
+    (write, *_) = NoCache(Topology.of_ports([1], [2])).routes()
+    assert isinstance(write, InsertEntry)
+    assert write.table == ROUTE == "NetkvIngress.route.ipv4"

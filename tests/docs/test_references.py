@@ -1,0 +1,91 @@
+"""The reference documents are what the code makes now, and leave nothing out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from documents import ROOT
+
+from netkv.lab.spec import Spec
+from netkv.scenarios import figures, reference
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.paths import check, models, parse
+
+SCENARIOS = (ROOT / "docs/scenario-reference.md").read_text()
+
+
+def spec_models(annotation: object) -> Iterator[type[Spec]]:
+    """The models below a type."""
+    for model in [*models(annotation), *models(getattr(annotation, "__args__", [None])[0])]:
+        yield model
+        for field in model.model_fields.values():
+            yield from spec_models(field.annotation)
+
+
+MODELS = list(dict.fromkeys([Scenario, *spec_models(Scenario)]))
+
+
+def test_reference_of_scenarios_is_what_the_models_say() -> None:
+    assert reference.markdown() == SCENARIOS, "'make docs' writes docs/scenario-reference.md anew"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
+def test_every_option_of_a_scenario_has_a_meaning(model: type[Spec]) -> None:
+    for name, field in model.model_fields.items():
+        assert field.description, f"{model.__name__}.{name} has no docstring"
+        assert field.description.rstrip().endswith("."), field.description
+        assert re.search(rf"^\| `([\w.]+\.)?{name}` \|", SCENARIOS, re.MULTILINE), name
+
+
+def test_options_of_the_reference_exist() -> None:
+    named = re.findall(
+        r"^\| `([\w.]+)` \| .* \| .* \| .* \|$", SCENARIOS.split("## Figures")[0], re.M
+    )
+    assert len(named) > 90
+    for path in named:
+        assert check(parse(path.replace(".N", ".0"))) is None, path
+
+
+@pytest.mark.parametrize(
+    ("command", "file"),
+    [("scenario reference", "scenario-reference.md"), ("runs tables", "run-store-tables.md")],
+)
+def test_command_prints_the_reference(command: str, file: str, tmp_path: Path) -> None:
+    """As Markdown, and as one JSON document; the run store is not touched."""
+    printed = netkv(*command.split(), home=tmp_path)
+    assert printed == (ROOT / "docs" / file).read_text()
+    assert json.loads(netkv(*command.split(), "--json", home=tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def netkv(*words: str, home: Path) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv", *words],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+        env={**os.environ, "NETKV_HOME": str(home)},
+    )
+    return done.stdout
+
+
+def test_every_figure_has_a_meaning() -> None:
+    assert set(figures.FIGURES) == {*figures.OF_PLOTS, *figures.OF_EXPECTATIONS}
+
+
+def test_links_within_the_reference_lead_to_headings() -> None:
+    headings = {
+        re.sub(r"[^a-z0-9 _-]", "", heading.lower()).replace(" ", "-")
+        for heading in re.findall(r"^##+ (.*)$", SCENARIOS, re.MULTILINE)
+    }
+    links = set(re.findall(r"\]\(#([^)]*)\)", SCENARIOS))
+    assert links
+    assert links <= headings

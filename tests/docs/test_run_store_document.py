@@ -1,0 +1,83 @@
+"""docs/run-store.md: its program reads a store, and its statements about files are so."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from documents import ROOT, blocks
+
+from netkv.runs import Store, export, reference
+from netkv.runs.store import default_url
+
+sys.path.insert(0, str(ROOT / "tests/runs"))
+
+from recorded_runs import record_comparison  # found by the line above
+
+DOCUMENT = ROOT / "docs/run-store.md"
+
+
+def test_tables_are_what_the_store_has() -> None:
+    written = (ROOT / "docs/run-store-tables.md").read_text()
+    assert reference.markdown() == written, "'make docs' writes docs/run-store-tables.md anew"
+    for table in reference.document()["tables"]:
+        assert table["meaning"]
+        for column in table["columns"]:
+            assert column["meaning"], f"{table['name']}.{column['name']} has no doc"
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state directory with two runs in its store."""
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    monkeypatch.delenv("NETKV_STORE", raising=False)
+    assert default_url() == f"sqlite:///{tmp_path}/runs.db"
+    with Store() as store:
+        record_comparison(store)
+    return tmp_path
+
+
+def test_program_of_the_document_reads_the_store(home: Path) -> None:
+    (program,) = blocks("python", DOCUMENT)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program.text],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={**os.environ, "NETKV_HOME": str(home)},
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with Store() as store:
+        heads = store.heads()
+    assert len(heads) == 2
+    for head in heads:
+        assert f"{head.id} {head.scheme} {round(head.throughput_ops)}" in done.stdout
+    assert done.stdout.count("\n") > 4
+
+
+def test_query_of_the_document_reads_json_columns(home: Path) -> None:
+    (query,) = re.findall(r'"(SELECT scheme, .*)"', DOCUMENT.read_text())
+    store = sqlite3.connect(home / "runs.db")
+    with Store() as runs:
+        heads = runs.heads()
+    query = query.replace("quickstart", heads[0].scenario)
+    assert dict(store.execute(query)) == {head.scheme: head.latency_us.p99 for head in heads}
+    store.close()
+    assert (home / "runs.db").is_file()
+
+
+@pytest.mark.usefixtures("home")
+def test_csv_has_the_columns_of_the_document() -> None:
+    text = DOCUMENT.read_text()
+    with Store() as store:
+        header = export.to_csv(store.records([head.id for head in store.heads()])).splitlines()[0]
+    names = header.split(",")
+    assert names[:7] == re.findall(r"`(\w+)`", text.split("**CSV** has the columns")[1])[:7]
+    assert "server_load_0" in names
+    assert all(name in text for name in ("param:PATH", "control_plane_mib_per_s:NAME"))

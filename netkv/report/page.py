@@ -11,6 +11,7 @@ from netkv.report import recoveries, text
 from netkv.report.figure import Figure
 from netkv.report.interactive import plotly
 from netkv.report.plots import everything
+from netkv.report.tables import ratio_heading
 from netkv.runs.compare import ComparedRow, Comparison, compare
 from netkv.runs.records import RunRecord
 
@@ -73,7 +74,7 @@ def document(title: str, body: str) -> str:
 
 def _comparison(compared: Comparison) -> str:
     header = (
-        *("scheme", "sweep point", "runs", "ops/s", "ratio", "mean latency", "p99"),
+        *("scheme", "sweep point", "runs", "ops/s", ratio_heading(compared), "mean latency", "p99"),
         *(
             "hit ratio",
             "predicted",
@@ -84,7 +85,8 @@ def _comparison(compared: Comparison) -> str:
             "writes lost",
         ),
     )
-    return table(header, [_row(row) for row in compared.rows])
+    note = f"<p>{html.escape(compared.note)}</p>" if compared.note else ""
+    return table(header, [_row(row) for row in compared.rows]) + note
 
 
 def _recoveries(compared: Comparison) -> str:

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from netkv.report import metrics
 from netkv.report.figure import Axis, Figure, Series, plain
 from netkv.report.rows import Key, Relation, Row, Value, label, title
-from netkv.report.style import Style, neutral, numbered
+from netkv.report.style import Style, neutral, numbered, of_scheme
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.recovery import longest
@@ -124,8 +124,11 @@ def _stacks(
     of a bar, which stands at its end.
     """
     x, slots = _positions(plot, found)
-    style = numbered(row.key(plot.x) for row in found)
     named = plot.x != "scheme"
+    style = numbered(row.key(plot.x) for row in found)
+    if not named:
+        # The axis tells bars of a scheme apart, so patterns are left to the parts.
+        style = {key: of_scheme(key[0]) for key in style}
     series: list[Series] = []
     seen: dict[str, None] = {}
     for slot, bars in enumerate(slots):

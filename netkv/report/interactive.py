@@ -185,6 +185,9 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
     if axis.categories:
         shown = list(layout.shown_categories(axis))
         about["tickvals"] = shown
+        if layout.leans(axis):
+            # The other way, the last label would end beyond the figure, and plotly leaves it out.
+            about["tickangle"] = -30
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
     elif axis.log:
         show = percent if axis.share else number

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -274,6 +276,35 @@ def test_figures_take_the_colours_of_the_theme(served: Served, page: Page) -> No
     light = grid()
     page.locator("#theme").click()
     assert grid() != light
+
+
+def test_exported_page_fills_bars_in_the_colours_of_the_dashboard(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    from netkv.report.page import render
+
+    record_sweep(served)
+    file = tmp_path / "report.html"
+    ids = [head.id for head in served.store.heads()]
+    file.write_text(render(served.store.records(ids)), encoding="utf-8")
+    page.set_content(file.read_text(encoding="utf-8"))
+    figure = page.locator(".plotly-graph-div", has_text="Who served what")
+    expect(figure.locator(".main-svg").first).to_be_visible()
+    figure.evaluate("each => { each.id = 'stacked'; }")
+    expected = [rgb(of_scheme(name).colour) for name in ("nocache", "netcache", "netcache")]
+    assert page.evaluate(FILL_OF_BARS, "stacked") == expected
+    expect(page.locator("p").first).to_contain_text("Ratios are to nocache, the first scheme")
+
+
+def test_time_that_a_scenario_takes_is_wall_time(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    expect(page.locator("#about")).to_contain_text(
+        re.compile(r"2 runs, about 3\d s here \(estimated\)\.")
+    )
+    page.locator("#scenario").select_option("netcache-skew")
+    expect(page.locator("#about")).to_contain_text(
+        re.compile(r"8 runs, about .* here \(estimated\), 16 s of virtual time\.")
+    )
 
 
 def test_mode_stands_beside_the_scheme(served: Served, page: Page) -> None:

@@ -21,6 +21,8 @@ from netkv.api.launcher import Launcher
 from netkv.api.models import (
     Activity,
     GroupVerdicts,
+    Look,
+    Looks,
     Plots,
     PlottedFigure,
     Problem,
@@ -32,17 +34,20 @@ from netkv.api.models import (
 from netkv.api.problems import NotFoundError
 from netkv.api.stream import follow, parse_cursor
 from netkv.errors import UsageError
-from netkv.runs import RunHead, RunRecord, Store
+from netkv.report import style
+from netkv.runs import RunHead, RunRecord, Store, walltime
 from netkv.runs.compare import Comparison, compare
 from netkv.runs.records import columns
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import plan
+from netkv.schemes import all_schemes
 
 if TYPE_CHECKING:
     from netkv.report.plots import Drawn
 
 _MAX_COMPARED = 500
+_LOOKS = 100
+"""Runs of a scheme on one page that look different."""
 RunId = Annotated[str, Path(max_length=200, description="Whole id of a run.")]
 RunIds = Annotated[list[str], Query(max_length=_MAX_COMPARED, description="Ids of runs.")]
 _PICTURES = {"svg": "image/svg+xml", "png": "image/png"}
@@ -93,7 +98,7 @@ def create_app(store: Store, closing: asyncio.Event | None = None) -> FastAPI:
     problems.install(app)
     _add_runs(app, store)
     _add_plots(app, store)
-    _add_scenarios(app)
+    _add_scenarios(app, store)
     _add_activity(app, launcher)
     _add_stream(app, store, launcher, closed)
     app.mount("/", _Page(directory=resources.path("web"), html=True), name="page")
@@ -135,9 +140,15 @@ def _add_runs(app: FastAPI, store: Store) -> None:
     @app.get("/api/compare", tags=["runs"], responses=_MISSING)
     def compare_runs(
         run: RunIds,
+        baseline: Annotated[
+            str | None,
+            Query(max_length=200, description="Id of one of the runs, or one of their schemes."),
+        ] = None,
     ) -> Comparison:
-        """Runs side by side; the first is the baseline. Repeats are taken together."""
-        return compare([_found(store.record, each) for each in run])
+        """Runs side by side. Repeats are taken together. Ratios are to the first scheme of the
+        scenario at the same sweep point, unless `baseline` says otherwise.
+        """
+        return compare([_found(store.record, each) for each in run], baseline)
 
     @app.get("/api/groups/{group}/verdicts", tags=["runs"], responses=_MISSING)
     def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:
@@ -148,6 +159,17 @@ def _add_runs(app: FastAPI, store: Store) -> None:
 
 
 def _add_plots(app: FastAPI, store: Store) -> None:
+    @app.get("/api/looks", tags=["runs"])
+    def show_looks() -> Looks:
+        """Colours, dashes, markers and patterns of runs, as in the figures that netkv draws."""
+        return Looks(
+            schemes={
+                each.name: [_look(style.of_scheme(each.name, at)) for at in range(_LOOKS)]
+                for each in all_schemes()
+            },
+            others=[_look(style.neutral(at)) for at in range(_LOOKS)],
+        )
+
     # What draws takes a second to import, which a server that draws nothing need not spend.
     def drawn(ids: list[str]) -> Drawn:
         from netkv.report.plots import asked_for
@@ -196,11 +218,12 @@ def _add_plots(app: FastAPI, store: Store) -> None:
         )
 
 
-def _add_scenarios(app: FastAPI) -> None:
+def _add_scenarios(app: FastAPI, store: Store) -> None:
     @app.get("/api/scenarios", tags=["scenarios"])
     def list_scenarios() -> list[ScenarioSummary]:
         """The scenarios that ship with netkv."""
-        return [_summary(loader.load(file)) for file in loader.shipped()]
+        history = walltime.History(store.timings())
+        return [_summary(loader.load(file), history) for file in loader.shipped()]
 
     @app.get("/api/scenarios/{name}", tags=["scenarios"], responses=_MISSING)
     def show_scenario(
@@ -212,8 +235,10 @@ def _add_scenarios(app: FastAPI) -> None:
         except UsageError as error:
             raise NotFoundError(str(error)) from error
         scenario = loader.load(file)
+        history = walltime.History(store.timings(scenario.name))
         return ScenarioDetails(
-            **_summary(scenario).model_dump(), options=scenario.model_dump(mode="json")
+            **_summary(scenario, history).model_dump(),
+            options=scenario.model_dump(mode="json"),
         )
 
 
@@ -263,13 +288,19 @@ def _found(look: Callable[[str], T], key: str) -> T:
         raise NotFoundError(str(error)) from error
 
 
-def _summary(scenario: Scenario) -> ScenarioSummary:
-    planned = plan(scenario)
+def _look(found: style.Style) -> Look:
+    return Look(line=found.plotly_line(), marker=found.plotly_marker(), bar=found.plotly_bar())
+
+
+def _summary(scenario: Scenario, history: walltime.History) -> ScenarioSummary:
+    takes = walltime.of_scenario(scenario, history)
     return ScenarioSummary(
         name=scenario.name,
         title=scenario.title,
         description=scenario.description,
         schemes=scenario.schemes,
-        runs=len(planned),
-        seconds=sum(item.scenario.warmup + item.scenario.duration for item in planned),
+        runs=takes.runs,
+        wall_seconds=takes.wall_seconds,
+        wall_seconds_source=takes.source,
+        virtual_seconds=takes.virtual_seconds,
     )

@@ -32,8 +32,12 @@ class ScenarioSummary(Model):
     schemes: list[str]
     runs: int
     """How many runs it takes."""
-    seconds: float
-    """How long warm-ups and measured parts take together."""
+    wall_seconds: float
+    """How long it takes on this machine, about."""
+    wall_seconds_source: Literal["measured", "estimated"]
+    """`measured`: from stored runs of it on this machine; `estimated`: from its rack and load."""
+    virtual_seconds: float | None
+    """Of a simulated scenario: warm-ups and measured parts of all runs, in virtual time."""
 
 
 class ScenarioDetails(ScenarioSummary):
@@ -99,6 +103,26 @@ class Plots(Model):
     figures: list[PlottedFigure]
     left_out: list[str]
     """Sentences about those that these runs have nothing for."""
+
+
+class Look(Model):
+    """How a run is drawn, as plotly.js takes it."""
+
+    line: dict[str, Any]
+    """`line` of a trace."""
+    marker: dict[str, Any]
+    """`marker` of a trace of points."""
+    bar: dict[str, Any]
+    """`marker` of a trace of bars."""
+
+
+class Looks(Model):
+    """How runs are drawn, everywhere: colours belong to schemes."""
+
+    schemes: dict[str, list[Look]]
+    """Of each scheme: for its first run on a page, its second, and so on."""
+    others: list[Look]
+    """The same for runs of schemes that this version does not know, all of them together."""
 
 
 class GroupVerdicts(Model):

@@ -92,11 +92,30 @@ def show(
 
 
 @app.command()
-def compare(ids: Ids, json: Json = False) -> None:
-    """Compare runs; the first is the baseline. Repeats are taken together, with 95% intervals."""
+def compare(
+    ids: Ids,
+    baseline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID|SCHEME",
+            help="What ratios are to: a scheme at each sweep point, or one run. "
+            "[the first scheme of the scenario]",
+        ),
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Compare runs. Repeats are taken together, with 95% confidence intervals.
+
+    Ratios are to the first scheme of the scenario at the same sweep point, or to --baseline.
+    """
     from netkv.runs.compare import compare as compare_records
 
-    compared = compare_records(_records(ids))
+    records = _records(ids)
+    if baseline is not None and baseline not in {record.scheme for record in records}:
+        base = _baseline(baseline, records)
+        records += [base] if base.id not in {record.id for record in records} else []
+        baseline = base.id
+    compared = compare_records(records, baseline)
     if json:
         print_json(compared.model_dump(mode="json"))
         return
@@ -201,6 +220,20 @@ def delete(
         print_json({"deleted": found})
     else:
         say(f"Deleted {', '.join(found)}.")
+
+
+def _baseline(asked: str, among: Sequence[RunRecord]) -> RunRecord:
+    """The run that `--baseline` names; raises `UsageError`."""
+    from netkv.errors import UsageError
+
+    try:
+        (found,) = _records([asked], at_most_one=True)
+    except UsageError as error:
+        there = ", ".join(dict.fromkeys(record.scheme for record in among))
+        raise UsageError(
+            f"--baseline {asked}: {error}\n  Schemes of these runs: {there}."
+        ) from error
+    return found
 
 
 def _records(ids: Sequence[str], *, at_most_one: bool = False) -> list[RunRecord]:

@@ -14,6 +14,7 @@ from netkv.cli.plotting import Plots, destinations, write_runs
 
 if TYPE_CHECKING:
     from netkv.runs import RunRecord, StoreSink
+    from netkv.runs.walltime import Takes
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
     from netkv.scenarios.runner import Progress
@@ -39,32 +40,49 @@ Changes = Annotated[
 ]
 
 
+_SOURCES = (
+    "Measured: from stored runs of the scenario. "
+    "Estimated: from its rack and load, and the speed of the simulator here."
+)
+
+
 @app.command("list")
 def list_scenarios(json: Json = False) -> None:
     """List the scenarios that ship with netkv."""
+    from netkv.runs import walltime
     from netkv.scenarios import loader
 
+    history = walltime.stored()
     scenarios = [loader.load(file) for file in loader.shipped()]
+    takes = [walltime.of_scenario(scenario, history) for scenario in scenarios]
     if json:
-        print_json({"scenarios": [_about(scenario) for scenario in scenarios]})
+        about = [_about(*each) for each in zip(scenarios, takes, strict=True)]
+        print_json({"scenarios": about})
         return
     from rich import box
     from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD)
+    from netkv.report import text
+
+    table = Table(
+        box=box.SIMPLE_HEAD,
+        caption=f"Wall time on this machine. {_SOURCES}",
+        caption_justify="left",
+    )
     table.add_column("scenario", style="bold", no_wrap=True)
     table.add_column("what it is about")
     table.add_column("schemes")
     table.add_column("runs", justify="right")
     table.add_column("takes about", justify="right")
-    for scenario in scenarios:
-        about = _about(scenario)
+    table.add_column("")
+    for scenario, each in zip(scenarios, takes, strict=True):
         table.add_row(
             scenario.name,
             scenario.title,
             ", ".join(scenario.schemes),
-            str(about["runs"]),
-            _minutes(about["seconds"]),
+            str(each.runs),
+            text.duration(each.wall_seconds),
+            each.source,
         )
     stdout().print(table)
 
@@ -76,23 +94,27 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
 
     file = loader.find(name)
     scenario = loader.load(file, changes or [])
+    from netkv.runs import walltime
+
+    takes = walltime.of_scenario(scenario, walltime.stored(scenario.name))
     if json:
-        print_json({"file": str(file), **scenario.model_dump(mode="json")})
+        print_json({"file": str(file), **_time(takes), **scenario.model_dump(mode="json")})
         return
     import io
 
     from rich.syntax import Syntax
     from ruamel.yaml import YAML
 
-    text = io.StringIO()
+    document = io.StringIO()
     yaml = YAML()
     yaml.indent(mapping=2, sequence=4, offset=2)
     # An event or a plot is about one thing: most options that it might have mean nothing to it.
     given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
-    yaml.dump({**scenario.model_dump(mode="json"), **given}, text)
+    yaml.dump({**scenario.model_dump(mode="json"), **given}, document)
     out = stdout()
-    out.print(f"# {file}", style="dim", markup=False, highlight=False, soft_wrap=True)
-    out.print(Syntax(text.getvalue(), "yaml", background_color="default", word_wrap=True))
+    for line in (file, _sentence(takes)):
+        out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
+    out.print(Syntax(document.getvalue(), "yaml", background_color="default", word_wrap=True))
 
 
 @app.command()
@@ -154,6 +176,9 @@ def run(
     asked = executor_change(changes, executor)
     scenario = _prepared(name, scheme, asked, seed, repeat, mode, target)
     to = destinations(plot)
+    from netkv.runs import walltime
+
+    say(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
     result, stored = _run(scenario, group)
     if json:
         print_json(result.model_dump(mode="json"))
@@ -259,21 +284,32 @@ def _records(result: ScenarioResult) -> list[RunRecord]:
         return store.records([run.id for run in result.runs])
 
 
-def _about(scenario: Scenario) -> dict[str, Any]:
-    from netkv.scenarios.plan import plan
-
-    planned = plan(scenario)
+def _about(scenario: Scenario, takes: Takes) -> dict[str, Any]:
     return {
         "name": scenario.name,
         "title": scenario.title,
         "description": scenario.description,
         "schemes": scenario.schemes,
-        "runs": len(planned),
-        "seconds": sum(item.scenario.warmup + item.scenario.duration for item in planned),
+        "runs": takes.runs,
+        **_time(takes),
     }
 
 
-def _minutes(seconds: float) -> str:
+def _time(takes: Takes) -> dict[str, Any]:
+    return {
+        "wall_seconds": round(takes.wall_seconds, 1),
+        "wall_seconds_source": takes.source,
+        "virtual_seconds": takes.virtual_seconds,
+    }
+
+
+def _sentence(takes: Takes) -> str:
+    """`8 runs take about 1 min 12 s (estimated); they simulate 16 s of virtual time.`"""
     from netkv.report import text
 
-    return text.duration(seconds)
+    runs = "1 run takes" if takes.runs == 1 else f"{takes.runs} runs take"
+    virtual = takes.virtual_seconds
+    simulated = (
+        "" if virtual is None else f", and simulate {text.duration(virtual)} of virtual time"
+    )
+    return f"{runs} about {text.duration(takes.wall_seconds)} here ({takes.source}){simulated}."

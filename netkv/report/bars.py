@@ -2,42 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from netkv.report import metrics
 from netkv.report.figure import Axis, Figure, Series, plain
-from netkv.report.rows import Key, Relation, Row, Value, label, places, title
+from netkv.report.rows import Key, Relation, Row, Value, label, title
+from netkv.report.style import Style, neutral, numbered, of_scheme
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.recovery import longest
 from netkv.scenarios.results import Interval
+
+Part: TypeAlias = tuple[str, list[float | None]]
+"""A part of stacked bars: its name, and how high it is in each."""
 
 
 def schemes(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """Schemes side by side; at several sweep points a group of bars for each scheme."""
     names = list(dict.fromkeys(row.scheme for row in found))
     points = list(dict.fromkeys(row.key()[1] for row in found))
-    means = {row.key(): relation.of(row, lambda run: metrics.of_run(run, plot.y)) for row in found}
+    style = numbered((name, point) for name in names for point in points)
+    series = [
+        _series(
+            "",
+            [relation.of(row, lambda run: metrics.of_run(run, plot.y))],
+            [names.index(row.scheme)],
+            style[row.key()],
+            points.index(row.key()[1]),
+        )
+        for row in found
+    ]
+    if len(points) > 1:
+        series += _legend([plain(point, 48) for point in points])
     x = Axis("", categories=tuple(plain(title(name), 30) for name in names))
-    if len(points) == 1:
-        place = places(list(means))
-        # Each has its own colour, as in the figures of lines; the axis says which it is.
-        series = [
-            _series("", [mean], [names.index(key[0])], place[key]) for key, mean in means.items()
-        ]
-    else:
-        series = [
-            _series(
-                plain(point, 48),
-                [means.get((name, point)) for name in names],
-                range(len(names)),
-                slot,
-                slot,
-            )
-            for slot, point in enumerate(points)
-        ]
     return Figure("", plot.title, x, y, tuple(series))
 
 
@@ -45,7 +44,7 @@ def sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figu
     """A group of bars for each value of a swept option."""
     values = _values(plot.x, found)
     keys = list(dict.fromkeys(row.key(plot.x) for row in found))
-    place = places(keys)
+    style = numbered(keys)
     by_bar = _by_bar(plot.x, found)
     series = []
     for slot, key in enumerate(keys):
@@ -54,13 +53,13 @@ def sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figu
             None if row is None else relation.of(row, lambda run: metrics.of_run(run, plot.y))
             for row in own
         ]
-        series.append(_series(label(key), means, range(len(values)), place[key], slot))
+        series.append(_series(label(key), means, range(len(values)), style[key], slot))
     return Figure("", plot.title, _option_axis(plot.x, values), y, tuple(series))
 
 
 def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """What is many values for each run: load of every server, or percentiles of latency."""
-    place = places([row.key() for row in found])
+    style = numbered(row.key() for row in found)
     load = plot.y == "server_load"
     if load:
         servers = max(len(run.server_load) for row in found for run in row.runs)
@@ -76,7 +75,7 @@ def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figur
             row.label(),
             [relation.of(row, value, by) for value in values],
             range(len(values)),
-            place[row.key()],
+            style[row.key()],
             slot,
         )
         for slot, row in enumerate(found)
@@ -86,43 +85,91 @@ def many(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figur
 
 def stacked(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """What the servers answered and, on top of it, what the cache did."""
-    x, bars = _positions(plot, found)
-    place = places(list(bars)) if plot.x != "scheme" else dict.fromkeys(bars, 0)
-    series: list[Series] = []
-    for slot, (key, own) in enumerate(bars.items()):
-        series += _stack(label(key), own, relation, place[key], slot)
-    return Figure("", plot.title, x, y, tuple(series))
+
+    def parts(own: Sequence[tuple[int, Row]]) -> list[Part]:
+        servers = [_mean(relation.of(row, _servers, _throughput)) for _, row in own]
+        cache = [_mean(relation.of(row, _cache, _throughput)) or None for _, row in own]
+        return [("servers", servers), ("cache", cache)] if any(cache) else [("servers", servers)]
+
+    def whole(row: Row) -> Interval | None:
+        return relation.of(row, _throughput, _throughput)
+
+    return _stacks(plot, found, y, parts, whole)
 
 
 def phases(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """The phases of recoveries on top of each other; rows without a recovery have no bar."""
     found = [row for row in found if row.mean(_recovery) is not None]
-    x, bars = _positions(plot, found)
     names = dict.fromkeys(name for row in found for name in _phase_names(row))
+
+    def parts(own: Sequence[tuple[int, Row]]) -> list[Part]:
+        return [
+            (name, [_mean(relation.of(row, _phase(name), _recovery)) for _, row in own])
+            for name in names
+        ]
+
+    return _stacks(plot, found, y, parts, lambda row: relation.of(row, _recovery))
+
+
+def _stacks(
+    plot: Plot,
+    found: Sequence[Row],
+    y: Axis,
+    parts: Callable[[Sequence[tuple[int, Row]]], list[Part]],
+    whole: Callable[[Row], Interval | None],
+) -> Figure:
+    """Stacked bars in the colours of their schemes; the parts differ in pattern.
+
+    `parts` gives the heights of the bars of a series, from the lowest part up, `whole` the interval
+    of a bar, which stands at its end.
+    """
+    x, slots = _positions(plot, found)
+    named = plot.x != "scheme"
+    style = numbered(row.key(plot.x) for row in found)
+    if not named:
+        # The axis tells bars of a scheme apart, so patterns are left to the parts.
+        style = {key: of_scheme(key[0]) for key in style}
     series: list[Series] = []
-    for slot, (key, own) in enumerate(bars.items()):
-        whose = f"{label(key)}: " if len(bars) > 1 else ""
-        at = tuple(float(position) for position, _ in own)
-        whole = [_half(relation.of(row, _recovery)) for _, row in own]
-        base = [0.0] * len(own)
-        parts: list[Series] = []
-        for number, name in enumerate(names):
-            heights = [_mean(relation.of(row, _phase(name), _recovery)) for _, row in own]
-            place = slot * len(names) + number
-            parts.append(
-                Series(
-                    f"{whose}{plain(name, 40)}",
-                    at,
-                    tuple(heights),
-                    "bars",
-                    place,
-                    base=tuple(base),
-                    slot=slot,
+    seen: dict[str, None] = {}
+    for slot, bars in enumerate(slots):
+        for key in dict.fromkeys(row.key(plot.x) for _, row in bars):
+            own = [(at, row) for at, row in bars if row.key(plot.x) == key]
+            stack = parts(own)
+            seen.update(dict.fromkeys(name for name, _ in stack))
+            base = [0.0] * len(own)
+            drawn = []
+            for part, (name, heights) in enumerate(stack):
+                drawn.append(
+                    Series(
+                        _part_name(label(key), name, len(stack)) if named else "",
+                        tuple(float(at) for at, _ in own),
+                        tuple(heights),
+                        "bars",
+                        style[key],
+                        base=tuple(base),
+                        slot=slot,
+                        part=part,
+                    )
                 )
-            )
-            base = [below + (height or 0.0) for below, height in zip(base, heights, strict=True)]
-        series += _with_interval(parts, whole)
+                base = [low + (height or 0.0) for low, height in zip(base, heights, strict=True)]
+            series += _with_interval(drawn, [_half(whole(row)) for _, row in own])
+    if not named:
+        series += _legend([plain(name, 40) for name in seen], parts=True)
     return Figure("", plot.title, x, y, tuple(series))
+
+
+def _part_name(whose: str, part: str, parts: int) -> str:
+    return f"{whose}: {plain(part, 40)}" if parts > 1 else whose
+
+
+def _legend(names: Sequence[str], *, parts: bool = False) -> Iterator[Series]:
+    """Entries of the legend, in grey: bars of several schemes have several colours.
+
+    Each stands for a part of a stack, or for the variant of that number of every scheme.
+    """
+    for number, name in enumerate(names):
+        style, part = (neutral(), number) if parts else (neutral(number), 0)
+        yield Series(name, (0.0,), (None,), "bars", style, part=part)
 
 
 def _with_interval(parts: Sequence[Series], whole: Sequence[float | None]) -> Iterator[Series]:
@@ -138,57 +185,27 @@ def _with_interval(parts: Sequence[Series], whole: Sequence[float | None]) -> It
     yield from reversed(ended)
 
 
-def _positions(plot: Plot, found: Sequence[Row]) -> tuple[Axis, dict[Key, list[tuple[int, Row]]]]:
-    """The axis of stacked bars, and the rows of each slot with their positions on it."""
+def _positions(plot: Plot, found: Sequence[Row]) -> tuple[Axis, list[list[tuple[int, Row]]]]:
+    """The axis of stacked bars, and for each slot its rows with their positions on the axis."""
     if plot.x == "scheme":
         x = Axis("", categories=tuple(row.label() for row in found))
-        return x, {("", ""): list(enumerate(found))}
+        return x, [list(enumerate(found))]
     values = _values(plot.x, found)
     bars: dict[Key, list[tuple[int, Row]]] = {}
     for row in found:
         bars.setdefault(row.key(plot.x), []).append((values.index(str(row.at(plot.x))), row))
-    return _option_axis(plot.x, values), bars
-
-
-def _stack(
-    name: str, bars: Sequence[tuple[int, Row]], relation: Relation, place: int, slot: int
-) -> list[Series]:
-    at = tuple(float(position) for position, _ in bars)
-    servers = [_mean(relation.of(row, _servers, _throughput)) for _, row in bars]
-    cache = [_mean(relation.of(row, _cache, _throughput)) for _, row in bars]
-    # The interval is that of the whole bar, so it stands at the end of its upper part.
-    whole = [_half(relation.of(row, _throughput, _throughput)) for _, row in bars]
-    if not any(cache):
-        name = name or "servers"
-        return [Series(name, at, tuple(servers), "bars", place, tuple(whole), slot=slot)]
-    below = tuple(None if top else half for top, half in zip(cache, whole, strict=True))
-    above = tuple(half if top else None for top, half in zip(cache, whole, strict=True))
-    said = f"{name}: " if name else ""
-    return [
-        Series(f"{said}servers", at, tuple(servers), "bars", place, below, slot=slot),
-        Series(
-            f"{said}cache",
-            at,
-            tuple(top or None for top in cache),
-            "bars",
-            place,
-            above,
-            tuple(value or 0.0 for value in servers),
-            slot,
-            hatched=True,
-        ),
-    ]
+    return _option_axis(plot.x, values), list(bars.values())
 
 
 def _series(
-    name: str, means: Sequence[Interval | None], at: Sequence[int], place: int, slot: int = 0
+    name: str, means: Sequence[Interval | None], at: Sequence[int], style: Style, slot: int = 0
 ) -> Series:
     return Series(
         name,
         tuple(float(position) for position in at),
         tuple(_mean(mean) for mean in means),
         "bars",
-        place,
+        style,
         tuple(_half(mean) for mean in means),
         slot=slot,
     )

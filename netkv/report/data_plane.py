@@ -21,6 +21,7 @@ from netkv.bench.data_plane import (
 )
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks
+from netkv.report.style import nth
 
 EXECUTORS = {"interpreter": "interpreter", "compiled": "compiled", "handwritten": "by hand"}
 SIZES = ("entries", "value bytes", "key bits")
@@ -141,7 +142,7 @@ def _paths_figure(found: DataPlaneBenchmark) -> Figure | None:
         if own:
             rates = tuple(usual[at][1][executor].pps for at in own)
             at_x = tuple(float(at) for at in own)
-            series.append(Series(name, at_x, rates, "bars", place, slot=place))
+            series.append(Series(name, at_x, rates, "bars", nth(place), slot=place))
     return Figure(
         "paths",
         "Paths: packets per second, one core",
@@ -163,7 +164,7 @@ def _sweep_figure(found: DataPlaneBenchmark, at: int) -> Figure | None:
         own = [(x, of[executor]) for x, of in points if executor in of]
         sizes = tuple(float(x) for x, _ in own)
         times = tuple(1e9 / result.pps for _, result in own)
-        series.append(Series(name, sizes, times, "lines", place))
+        series.append(Series(name, sizes, times, "lines", nth(place)))
     return Figure(
         SIZES[at].replace(" ", "-"),
         f"Read hit of the yardstick: cost against {SIZES[at]}",

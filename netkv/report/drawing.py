@@ -24,6 +24,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, number, percent
+from netkv.report.style import BANDS, DOTTED, GREY
 
 Format = Literal["svg", "png"]
 Place: TypeAlias = tuple[float, float, float, float]
@@ -32,13 +33,7 @@ Place: TypeAlias = tuple[float, float, float, float]
 DPI = 300
 _PASSES = 2
 """Other lengths of the axes may have other ticks, with other labels."""
-_MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 _TEXT = "#333333"
-_BANDS = {
-    "warmup": ("#808080", 0.14),
-    "down": ("#d55e00", 0.16),
-    "recovering": ("#e69f00", 0.18),
-}
 _STYLE: Any = {
     "font.family": "DejaVu Sans",
     "font.size": layout.FONT,
@@ -47,7 +42,7 @@ _STYLE: Any = {
     "ytick.labelsize": layout.FONT,
     "legend.fontsize": layout.FONT,
     "legend.frameon": False,
-    "legend.handlelength": 1.8,
+    "legend.handlelength": 2.2,
     "legend.columnspacing": 1.2,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -151,7 +146,7 @@ def _panel(sheet: Sheet, figure: Figure, place: Place) -> Axes:
     for reference in figure.references:
         along = axes.axvline if figure.sideways else axes.axhline
         label = reference.name or "_"
-        along(reference.value, color=reference.colour, lw=0.9, ls=(0, (4, 2)), label=label)
+        along(reference.value, color=reference.colour, lw=1.1, ls=DOTTED.matplotlib, label=label)
     if figure.legend():
         _legend(axes, figure)
     box = layout.first_box(figure, place)
@@ -227,12 +222,9 @@ def _bars(axes: Axes, figure: Figure, series: Series) -> None:
     lengths = [0.0 if value is None else value for value in series.y]
     base = list(series.base) or [0.0] * len(at)
     look: dict[str, Any] = {
-        "color": series.colour,
-        "edgecolor": "white",
+        **series.style.matplotlib_bar(series.part),
         "linewidth": 0.4,
         "label": series.name or "_",
-        # The upper part of a stack, and a ninth bar that has the first one's colour.
-        "hatch": "//////" if series.hatched else "...." if series.dashed else None,
     }
     if figure.sideways:
         axes.barh(at, lengths, figure.bar_width, left=base, **look)
@@ -267,33 +259,29 @@ def _bars(axes: Axes, figure: Figure, series: Series) -> None:
 def _line(axes: Axes, series: Series) -> None:
     y = [math.nan if value is None else value for value in series.y]
     look: dict[str, Any] = {
-        "color": series.colour,
-        "linestyle": (0, (3, 1.5)) if series.dashed else "-",
+        **series.style.matplotlib_line(marked=series.marked),
         "label": series.name or "_",
         "drawstyle": "steps-post" if series.draw == "steps" else "default",
     }
-    if series.marked:
-        look["marker"] = _MARKERS[series.place % len(_MARKERS)]
     axes.plot(series.x, y, **look)
     if not any(series.spread):
         return
     half = [value or 0.0 for value in series.spread]
+    colour = series.style.colour
     if not series.marked:
         low = [value - h for value, h in zip(y, half, strict=True)]
         high = [value + h for value, h in zip(y, half, strict=True)]
-        axes.fill_between(series.x, low, high, color=series.colour, alpha=0.2, linewidth=0)
+        axes.fill_between(series.x, low, high, color=colour, alpha=0.2, linewidth=0)
     else:
-        axes.errorbar(
-            series.x, y, yerr=half, fmt="none", ecolor=series.colour, elinewidth=0.9, capsize=2
-        )
+        axes.errorbar(series.x, y, yerr=half, fmt="none", ecolor=colour, elinewidth=0.9, capsize=2)
 
 
 def _bands(axes: Axes, figure: Figure) -> None:
     for band in figure.bands:
-        colour, alpha = _BANDS[band.kind]
+        colour, alpha = BANDS[band.kind]
         axes.axvspan(band.start, band.end, color=colour, alpha=alpha, linewidth=0)
     for mark in figure.marks:
-        axes.axvline(mark.at, color="#606060", lw=0.7, ls=(0, (1, 1.5)))
+        axes.axvline(mark.at, color=GREY, lw=0.7, ls=DOTTED.matplotlib)
     for text in layout.strip(figure):
         axes.annotate(
             text.text,

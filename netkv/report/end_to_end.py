@@ -12,6 +12,7 @@ from netkv.bench.end_to_end import EndToEnd
 from netkv.bench.result import Benchmark, BenchResult
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series
+from netkv.report.style import nth
 
 TITLE = "End to end over UDP"
 
@@ -135,7 +136,7 @@ def _figure(
                 tuple(float(at) for at in own),
                 tuple(value(results[at]) for at in own),
                 "bars",
-                place,
+                nth(place),
                 labels=tuple(said(results[at]) for at in own),
             )
         )

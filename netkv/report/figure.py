@@ -13,18 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-PALETTE = (
-    "#0072b2",
-    "#e69f00",
-    "#009e73",
-    "#d55e00",
-    "#cc79a7",
-    "#56b4e9",
-    "#7f7f7f",
-    "#a6761d",
-)
-"""Okabe and Ito's colours for all kinds of sight, their yellow and black exchanged for a grey and a
-brown, which show on white and on dark ground."""
+from netkv.report.style import FIRST, GREY, Style
 
 Draw = Literal["lines", "steps", "bars"]
 
@@ -53,7 +42,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Series:
-    """Points that belong together: one line, or the bars of one colour."""
+    """Points that belong together: one line, or the bars of one style."""
 
     name: str
     """In the legend; empty: it has no entry there."""
@@ -61,15 +50,15 @@ class Series:
     y: tuple[float | None, ...]
     """None: nothing is known there, and a line has a gap."""
     draw: Draw = "lines"
-    place: int = 0
-    """Of its colour, mark and dash among those of all figures."""
+    style: Style = FIRST
     spread: tuple[float | None, ...] = ()
     """Half width of the 95% confidence interval of each point; empty: none is known."""
     base: tuple[float, ...] = ()
     """Where bars begin; empty: at 0."""
     slot: int = 0
     """Which of the bars that stand side by side at a position it is."""
-    hatched: bool = False
+    part: int = 0
+    """Of a stacked bar, counted from below: decides its pattern."""
     marked: bool = True
     """Each point of the line is a measurement of its own, with a mark and an error bar; otherwise
     there are many, and the interval is a band around the line."""
@@ -80,16 +69,6 @@ class Series:
         for column in (self.y, self.spread, self.base, self.labels):
             if column and len(column) != len(self.x):
                 raise ValueError(f"'{self.name}' has {len(self.x)} points and {len(column)} values")
-
-    @property
-    def colour(self) -> str:
-        """As `#rrggbb`."""
-        return PALETTE[self.place % len(PALETTE)]
-
-    @property
-    def dashed(self) -> bool:
-        """Whether another one has its colour already."""
-        return self.place % (2 * len(PALETTE)) >= len(PALETTE)
 
     def top(self, at: int) -> float | None:
         """Where the bar, or the point, at this index ends."""
@@ -117,18 +96,13 @@ class Mark:
 
 @dataclass(frozen=True)
 class Reference:
-    """A dashed line at a value, for what was predicted or measured elsewhere."""
+    """A dotted line at a value, for what was predicted or measured elsewhere."""
 
     value: float
     name: str
     """In the legend; empty: it has no entry there."""
-    place: int | None = None
-    """Of its colour, as of a series; None: grey."""
-
-    @property
-    def colour(self) -> str:
-        """As `#rrggbb`."""
-        return "#808080" if self.place is None else PALETTE[self.place % len(PALETTE)]
+    colour: str = GREY
+    """As `#rrggbb`: that of the series that it belongs to, or grey."""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +13,8 @@ from netkv.errors import NetkvError, UsageError
 from netkv.report.figure import Figure
 
 Kind = Literal["svg", "png", "html", "directory"]
+_ENDING = re.compile(r"\.[A-Za-z]{2,4}")
+"""What looks like the ending of a file; the name of a directory may be `results-0.1`."""
 _SUFFIXES: dict[str, Kind] = {".svg": "svg", ".png": "png", ".html": "html", ".htm": "html"}
 
 
@@ -23,18 +27,29 @@ class Destination:
 
 
 def destination(path: Path, option: str = "--plot") -> Destination:
-    """What the user means by a path; raises `UsageError`, so ask before anything takes its time."""
+    """What the user means by a path; raises `UsageError`, so ask before anything takes its time.
+
+    A path without an ending is a directory; if it is missing, `write` makes it.
+    """
     if path.is_dir():
         return Destination(path, "directory")
     kind = _SUFFIXES.get(path.suffix.lower())
-    if kind is None:
+    if kind is None and _ENDING.fullmatch(path.suffix):
         raise UsageError(
             f"{option} {path}: the name should end in '.svg', '.png' or '.html', "
-            f"or be that of a directory that is there."
+            f"or be that of a directory, without an ending."
         )
-    if not path.absolute().parent.is_dir():
-        raise UsageError(f"{option} {path}: there is no directory '{path.parent}'.")
-    return Destination(path, kind)
+    whole = path.absolute()
+    if kind is not None:
+        if not whole.parent.is_dir():
+            raise UsageError(f"{option} {path}: there is no directory '{path.parent}'.")
+        return Destination(path, kind)
+    existing = next(each for each in (whole, *whole.parents) if each.exists())
+    if not existing.is_dir():
+        raise UsageError(f"{option} {path}: '{existing}' is a file, not a directory.")
+    if not os.access(existing, os.W_OK | os.X_OK):
+        raise UsageError(f"{option} {path}: no directory can be made in '{existing}'.")
+    return Destination(path, "directory")
 
 
 def write(
@@ -48,6 +63,7 @@ def write(
     written: list[Path] = []
     for each in to:
         if each.kind == "directory":
+            _make(each.path)
             for figure in figures:
                 for kind in ("svg", "png"):
                     file = each.path / f"{figure.name}.{kind}"
@@ -56,6 +72,14 @@ def write(
             named = [figure for figure in figures if figure.name == each.path.stem]
             written.append(_written(each.path, each.kind, named or figures, page))
     return written
+
+
+def _make(directory: Path) -> None:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise NetkvError(f"The directory {directory} cannot be made: {reason}.") from error
 
 
 def _written(file: Path, kind: str, figures: Sequence[Figure], page: Callable[[], str]) -> Path:

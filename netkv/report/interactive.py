@@ -10,10 +10,8 @@ import plotly.graph_objects as go  # type: ignore[import-untyped]
 
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure, Series, number, percent
+from netkv.report.style import BANDS, DOTTED, GREY
 
-_SOFT = "#808080"
-_BANDS = {"warmup": (_SOFT, 0.12), "down": ("#d55e00", 0.15), "recovering": ("#e69f00", 0.17)}
-_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "triangle-down", "cross", "x", "star")
 _STRIP_ROW = 13
 _LEGEND_ROW = 20
 _THOUSANDS = 3000
@@ -43,7 +41,7 @@ def plotly(figure: Figure) -> go.Figure:
     drawn.update_layout(
         title={
             "text": _text(figure.title),
-            "subtitle": {"text": _text(figure.note), "font": {"size": 11, "color": _SOFT}},
+            "subtitle": {"text": _text(figure.note), "font": {"size": 11, "color": GREY}},
             "x": 0.01,
             "y": 0.99,
             "yanchor": "top",
@@ -72,7 +70,6 @@ def plotly(figure: Figure) -> go.Figure:
 
 def _bars(figure: Figure, series: Series) -> dict[str, Any]:
     at = [figure.bar_at(series, x) for x in series.x]
-    pattern = "/" if series.hatched else "." if series.dashed else ""
     values = list(series.y)
     along = ("y", "x") if figure.sideways else ("x", "y")
     return {
@@ -81,8 +78,8 @@ def _bars(figure: Figure, series: Series) -> dict[str, Any]:
         "base": list(series.base) or None,
         "width": figure.bar_width,
         "orientation": "h" if figure.sideways else "v",
-        "marker": {"color": series.colour, "pattern": {"shape": pattern, "fgcolor": "white"}},
-        f"error_{along[1]}": _error(series, _SOFT),
+        "marker": series.style.plotly_bar(series.part),
+        f"error_{along[1]}": _error(series, GREY),
         "text": [_text(label) for label in series.labels] or None,
         "textposition": "outside" if series.labels else "none",
         "cliponaxis": False,
@@ -91,17 +88,16 @@ def _bars(figure: Figure, series: Series) -> dict[str, Any]:
 
 
 def _line(figure: Figure, series: Series) -> dict[str, Any]:
-    line = {"color": series.colour, "width": 2, "dash": "dash" if series.dashed else "solid"}
+    line = series.style.plotly_line()
     if series.draw == "steps":
         line["shape"] = "hv"
-    symbol = _SYMBOLS[series.place % len(_SYMBOLS)]
     return {
         "x": list(series.x),
         "y": list(series.y),
         "mode": "lines+markers" if series.marked else "lines",
         "line": line,
-        "marker": {"symbol": symbol, "size": 7, "color": series.colour},
-        "error_y": _error(series, series.colour) if series.marked else None,
+        "marker": {**series.style.plotly_marker(), "size": 7},
+        "error_y": _error(series, series.style.colour) if series.marked else None,
         **_told(figure, series),
     }
 
@@ -152,7 +148,7 @@ def _band(series: Series) -> dict[str, Any]:
         "x": [x for x, _ in (*there, *back)],
         "y": [y for _, y in (*there, *back)],
         "mode": "lines",
-        "line": {"width": 0, "color": series.colour},
+        "line": {"width": 0, "color": series.style.colour},
         "fill": "toself",
         "opacity": 0.2,
         "hoverinfo": "skip",
@@ -169,7 +165,7 @@ def _add_references(drawn: go.Figure, figure: Figure) -> None:
             x=along if figure.sideways else across,
             y=across if figure.sideways else along,
             mode="lines",
-            line={"color": reference.colour, "width": 1.5, "dash": "dash"},
+            line={"color": reference.colour, "width": 1.5, "dash": DOTTED.plotly(1.5)},
             name=_text(reference.name),
             showlegend=bool(reference.name),
             hoverinfo="skip",
@@ -189,6 +185,9 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
     if axis.categories:
         shown = list(layout.shown_categories(axis))
         about["tickvals"] = shown
+        if layout.leans(axis):
+            # The other way, the last label would end beyond the figure, and plotly leaves it out.
+            about["tickangle"] = -30
         about["ticktext"] = [_text(axis.categories[at]) for at in shown]
     elif axis.log:
         show = percent if axis.share else number
@@ -204,11 +203,11 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> dict[str, Any]:
 def _shapes(figure: Figure) -> Iterator[dict[str, Any]]:
     whole = {"yref": "paper", "y0": 0, "y1": 1, "layer": "below"}
     for band in figure.bands:
-        colour, opacity = _BANDS[band.kind]
+        colour, opacity = BANDS[band.kind]
         edges = {"x0": band.start, "x1": band.end, "fillcolor": colour, "opacity": opacity}
         yield {"type": "rect", "line": {"width": 0}, **edges, **whole}
     for mark in figure.marks:
-        line = {"color": _SOFT, "width": 1, "dash": "dot"}
+        line = {"color": GREY, "width": 1, "dash": DOTTED.plotly(1)}
         yield {"type": "line", "x0": mark.at, "x1": mark.at, "line": line, **whole}
 
 
@@ -223,7 +222,7 @@ def _annotations(figure: Figure) -> Iterator[dict[str, Any]]:
             "xanchor": text.align,
             "text": _text(text.text),
             "showarrow": False,
-            "font": {"size": 10, "color": _SOFT},
+            "font": {"size": 10, "color": GREY},
         }
 
 

@@ -10,7 +10,8 @@ from typing import Literal, TypeAlias
 
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
 from netkv.report.metrics import of_run, over_time
-from netkv.report.rows import Relation, Row, label, places
+from netkv.report.rows import Relation, Row, label
+from netkv.report.style import Style, numbered
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Metric, Plot
 from netkv.scenarios.results import Interval
@@ -32,17 +33,17 @@ _SAME = 0.03
 def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """A line per row; over repeats their mean. Without a value in any series it has none."""
     runs = [run for row in rows for run in row.runs]
-    place = places([row.key() for row in rows])
+    style = numbered(row.key() for row in rows)
     series = []
     references = []
     for row in rows:
-        drawn = _line(row, plot.y, relation, place[row.key()])
+        drawn = _line(row, plot.y, relation, style[row.key()])
         if drawn is None:
             continue
         series.append(drawn)
         predicted = row.mean(lambda run: run.predicted_hit_ratio)
         if plot.y == "hit_ratio" and predicted is not None and not relation:
-            references.append(Reference(predicted.mean, "", place[row.key()]))
+            references.append(Reference(predicted.mean, "", style[row.key()].colour))
     if references:
         references.append(Reference(references[-1].value, "predicted"))
         references = [references[-1], *references[:-1]]
@@ -63,7 +64,7 @@ def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figu
     )
 
 
-def _line(row: Row, metric: Metric, relation: Relation, place: int) -> Series | None:
+def _line(row: Row, metric: Metric, relation: Relation, style: Style) -> Series | None:
     by = 1.0
     if relation:
         base = relation.base(row)
@@ -78,7 +79,7 @@ def _line(row: Row, metric: Metric, relation: Relation, place: int) -> Series | 
         label(row.key()),
         tuple(time for time, _ in points),
         tuple(None if value is None else value.mean / by for _, value in points),
-        place=place,
+        style=style,
         marked=len(points) < _FEW,
         spread=tuple(
             None if value is None or value.ci95 is None else value.ci95 / by for _, value in points

@@ -11,16 +11,21 @@ from netkv.report import recoveries, text
 from netkv.report.figure import Figure
 from netkv.report.interactive import plotly
 from netkv.report.plots import everything
+from netkv.report.tables import ratio_heading
 from netkv.runs.compare import ComparedRow, Comparison, compare
 from netkv.runs.records import RunRecord
 
 _STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1c2330;
-  max-width: 70rem; margin: 2rem auto; padding: 0 1rem; }
+  max-width: 90rem; margin: 2rem auto; padding: 0 1rem; }
+.table { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; }
-th, td { padding: .3rem .8rem; text-align: right; border-bottom: 1px solid #dde1e8; }
+th, td { padding: .3rem .8rem .3rem 0; text-align: right; border-bottom: 1px solid #dde1e8; }
+th { vertical-align: bottom; }
+td { white-space: nowrap; }
 th:first-child, td:first-child { text-align: left; }
 .missed { color: #b3261e; font-weight: 600; }
+.plotly-graph-div { margin-bottom: 1.5rem; }
 pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
 """
 
@@ -35,7 +40,9 @@ def render(records: Sequence[RunRecord]) -> str:
 {_verdicts(records)}
 {plots(drawn)}
 <h2>Where these runs come from</h2>
-<pre>{html.escape(json.dumps([_origin(run) for run in records], indent=2))}</pre>"""
+<details><summary>Seeds, versions, machines and parameters of {_count(records)}</summary>
+<pre>{html.escape(json.dumps([_origin(run) for run in records], indent=2))}</pre>
+</details>"""
     return document(title, body)
 
 
@@ -73,7 +80,7 @@ def document(title: str, body: str) -> str:
 
 def _comparison(compared: Comparison) -> str:
     header = (
-        *("scheme", "sweep point", "runs", "ops/s", "ratio", "mean latency", "p99"),
+        *("scheme", "sweep point", "runs", "ops/s", ratio_heading(compared), "mean latency", "p99"),
         *(
             "hit ratio",
             "predicted",
@@ -84,7 +91,8 @@ def _comparison(compared: Comparison) -> str:
             "writes lost",
         ),
     )
-    return table(header, [_row(row) for row in compared.rows])
+    note = f"<p>{html.escape(compared.note)}</p>" if compared.note else ""
+    return table(header, [_row(row) for row in compared.rows]) + note
 
 
 def _recoveries(compared: Comparison) -> str:
@@ -126,7 +134,12 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "<tr>" + "".join(f"<td{_mark(cell)}>{html.escape(cell)}</td>" for cell in row) + "</tr>"
         for row in rows
     )
-    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    inside = f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody>"
+    return f'<div class="table"><table>{inside}</table></div>'
+
+
+def _count(records: Sequence[RunRecord]) -> str:
+    return "1 run" if len(records) == 1 else f"{len(records)} runs"
 
 
 def _mark(cell: str) -> str:

@@ -14,7 +14,8 @@ from netkv.errors import NetkvError
 from netkv.report import bars, over_time
 from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks, plain, spans_decades
 from netkv.report.metrics import MEASURES, of_run, option
-from netkv.report.rows import Relation, Row, label, places, rows
+from netkv.report.rows import Relation, Row, label, rows
+from netkv.report.style import numbered
 from netkv.runs import histograms
 from netkv.runs.records import RunRecord
 from netkv.scenarios.plot import Plot
@@ -183,9 +184,9 @@ def _is_number(value: Any) -> bool:
 
 def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Figure:
     """A line per scheme over the numbers of a sweep."""
-    place = places([row.key(plot.x) for row in found])
+    style = numbered(row.key(plot.x) for row in found)
     series = []
-    for key in place:
+    for key in style:
         own = sorted((row for row in found if row.key(plot.x) == key), key=lambda r: r.at(plot.x))
         means = [relation.of(row, lambda run: of_run(run, plot.y)) for row in own]
         series.append(
@@ -193,7 +194,7 @@ def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Fig
                 label(key),
                 tuple(float(row.at(plot.x)) for row in own),
                 tuple(None if mean is None else mean.mean for mean in means),
-                place=place[key],
+                style=style[key],
                 spread=tuple(None if mean is None else mean.ci95 for mean in means),
             )
         )
@@ -204,15 +205,15 @@ def _sweep(plot: Plot, found: Sequence[Row], relation: Relation, y: Axis) -> Fig
 
 def _distribution(plot: Plot, found: Sequence[Row]) -> Figure:
     """Share of operations that took no longer, from the histograms of all repeats together."""
-    place = places([row.key() for row in found])
+    style = numbered(row.key() for row in found)
     series = []
     for row in found:
         merged = histograms.merge(run.latency_histogram for run in row.runs)
         if merged is None:
             continue
         latencies, shares = histograms.distribution(merged)
-        name, at = row.label(), place[row.key()]
-        series.append(Series(name, tuple(latencies), tuple(shares), "steps", at, marked=False))
+        name, look = row.label(), style[row.key()]
+        series.append(Series(name, tuple(latencies), tuple(shares), "steps", look, marked=False))
     x = Axis("Latency", "µs", log=plot.log is None or "x" in plot.log)
     y = Axis("Share of operations", share=True, low=0.0, high=1.0)
     return Figure("", plot.title, x, y, tuple(series))

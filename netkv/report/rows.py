@@ -93,17 +93,6 @@ def _order() -> dict[str, int]:
     return {each.name: at for at, each in enumerate(schemes.all_schemes())}
 
 
-def places(keys: Sequence[Key]) -> dict[Key, int]:
-    """A place in the palette for each; where only schemes differ, a scheme has always the same."""
-    distinct = list(dict.fromkeys(keys))
-    order = _order()
-    if len({scheme for scheme, _ in distinct}) < len(distinct):
-        return {key: place for place, key in enumerate(distinct)}
-    unknown = sorted({scheme for scheme, _ in distinct} - set(order))
-    order.update({scheme: len(order) + at for at, scheme in enumerate(unknown)})
-    return {key: order[key[0]] for key in distinct}
-
-
 class Relation:
     """Values as they are, or as ratios to those of a baseline."""
 

@@ -19,6 +19,7 @@ from netkv.bench.simulator import (
 )
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series, log_ticks
+from netkv.report.style import of_scheme
 
 TITLE = "Simulator: requests and events per second"
 
@@ -96,12 +97,12 @@ def _label(result: SimulatorResult) -> str:
 
 def _bars(found: SimulatorBenchmark) -> Figure:
     series = []
-    for place, scheme in enumerate(_schemes(found.results)):
+    for scheme in _schemes(found.results):
         own = [at for at, each in enumerate(found.results) if each.scheme == scheme]
         rates = [found.results[at].requests_per_s for at in own]
         at_x = tuple(float(at) for at in own)
         said = tuple(text.rate(rate) for rate in rates)
-        series.append(Series("", at_x, tuple(rates), "bars", place, labels=said))
+        series.append(Series("", at_x, tuple(rates), "bars", of_scheme(scheme), labels=said))
     return Figure(
         "racks",
         "Simulated requests for each second of wall time",
@@ -127,10 +128,11 @@ def _sweep(
     if len(sizes) < 2:
         return None
     series = []
-    for place, scheme in enumerate(_schemes(results)):
+    for scheme in _schemes(results):
         own = [each for each in results if each.scheme == scheme]
         costs = tuple(1e6 / each.requests_per_core_s for each in own)
-        series.append(Series(scheme, tuple(of(each) for each in own), costs, "lines", place))
+        at_x = tuple(of(each) for each in own)
+        series.append(Series(scheme, at_x, costs, "lines", of_scheme(scheme)))
     return Figure(
         name,
         f"Cost of a simulated request against {name}",

@@ -19,12 +19,14 @@ STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
 
 
 def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -> Table:
-    """A line per scheme (and sweep point): what it did, and how that relates to the baseline.
+    """A line per scheme (and sweep point): what it did, and how that relates to the baseline, which
+    heading and caption name.
 
     Without a sweep a `narrow` one fits into 80 columns.
     """
     rows = compared.rows
     table = _table(title)
+    table.caption = Text(compared.note) if compared.note else None
     table.padding = (0, 0) if narrow else (0, 2, 0, 0)
     table.add_column("scheme", no_wrap=True)
     params = any(row.params for row in rows)
@@ -38,7 +40,7 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
         table.add_column("runs", justify="right")
     for name in (
         "ops/s",
-        "ratio",
+        ratio_heading(compared, "\n"),
         "mean\nlatency",
         "p99\nlatency",
         "hit\nratio",
@@ -48,7 +50,7 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
         "stale\nreads",
         "writes\nlost",
     ):
-        table.add_column(name, justify="right", no_wrap=name in ("ops/s", "ratio"))
+        table.add_column(name, justify="right", no_wrap=name.startswith(("ops/s", "ratio")))
     for row in rows:
         cells = [Text(row.scheme, style="bold")]
         if params:
@@ -58,6 +60,11 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
             cells.append(Text(_runs(row)))
         table.add_row(*cells, *_figures(row))
     return table
+
+
+def ratio_heading(compared: Comparison, between: str = " ") -> str:
+    """Heading of the ratios: `ratio to nocache`, with something else `between` if so wished."""
+    return f"ratio{between}to {compared.baseline}" if compared.baseline else "ratio"
 
 
 def verdicts(thresholds: Sequence[Threshold]) -> Table:
@@ -183,7 +190,13 @@ def _multigets(run: RunRecord) -> str:
 
 
 def _table(title: str) -> Table:
-    return Table(title=title or None, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    return Table(
+        title=title or None,
+        title_justify="left",
+        title_style="bold",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+    )
 
 
 def _control_plane(run: RunRecord) -> str:

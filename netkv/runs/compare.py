@@ -1,9 +1,9 @@
-"""Comparing runs: repeats taken together, ratios to the first, and what else was different.
+"""Comparing runs: repeats taken together, ratios to a baseline, and what else was different.
 
 A row is everything that was run with the same settings. Its figures are means over the repeats with
 the half width of their 95% confidence interval (Student's t). The interval of a ratio combines the
 relative half widths of both means in quadrature, which holds for independent means whose spread is
-small against them.
+small against them. `netkv.runs.baseline` says what the baseline is.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import Any
 
 from pydantic import Field
 
+from netkv.runs.baseline import choose
 from netkv.runs.records import RunRecord
 from netkv.scenarios.recovery import longest
 from netkv.scenarios.results import Interval, Result
@@ -39,8 +40,10 @@ class ComparedRow(Result):
     throughput_ops: Interval | None
     ratio: Interval | None
     """Throughput over that of the baseline; None for a row without throughput to compare with."""
+    relative_to: str | None
+    """The first run of the row that `ratio` is relative to; None if there is none."""
     baseline: bool
-    """Whether other rows are compared with this one."""
+    """Whether the row is its own baseline."""
     latency_mean_us: Interval | None
     latency_p99_us: Interval | None
     hit_ratio: Interval | None
@@ -65,21 +68,31 @@ class Comparison(Result):
     """What `netkv runs compare` prints."""
 
     rows: list[ComparedRow]
+    baseline: str | None
+    """The scheme that all ratios are relative to; None if they are not all to one."""
+    note: str
+    """Sentences: what the ratios are relative to, and why. Empty if there is nothing to compare."""
 
 
-def compare(records: Sequence[RunRecord]) -> Comparison:
-    """Compares runs; the first one given (at its sweep point) is what the others relate to.
+def compare(records: Sequence[RunRecord], baseline: str | None = None) -> Comparison:
+    """Compares runs with their baseline, by the rules of `netkv.runs.baseline`.
 
-    Failed runs are counted, but their figures are left out of the means.
+    `baseline` is the id of one of the runs or the name of one of their schemes; raises `UsageError`
+    if it is neither. Failed runs are counted, but their figures are left out of the means.
     """
     groups = repeats(records)
     different = differing([group[0] for group in groups])
-    baselines = _baselines(groups)
+    baselines = choose(groups, settings, baseline)
     rows = [
-        _row(group, base, different=different, baseline=group is base)
-        for group, base in zip(groups, baselines, strict=True)
+        _row(group, base, different=different)
+        for group, base in zip(groups, baselines.of, strict=True)
     ]
-    return Comparison(rows=rows)
+    bases = {base[0].scheme for base in baselines.of if base is not None}
+    return Comparison(
+        rows=rows,
+        baseline=bases.pop() if len(bases) == 1 and baselines.sentences else None,
+        note=" ".join(baselines.sentences),
+    )
 
 
 def repeats(records: Sequence[RunRecord]) -> list[list[RunRecord]]:
@@ -139,30 +152,17 @@ def differing(records: Sequence[RunRecord]) -> dict[str, None]:
     }
 
 
-def _baselines(groups: Sequence[list[RunRecord]]) -> list[list[RunRecord]]:
-    """For each group the one it relates to: the first at its sweep point, if others share it."""
-    points: dict[str, list[list[RunRecord]]] = {}
-    for group in groups:
-        point = json.dumps([group[0].scenario, group[0].params], sort_keys=True, default=str)
-        points.setdefault(point, []).append(group)
-    if any(len(shared) > 1 for shared in points.values()):
-        first = {id(group): shared[0] for shared in points.values() for group in shared}
-        return [first[id(group)] for group in groups]
-    return [groups[0] for _ in groups]
-
-
 def _row(
     group: list[RunRecord],
-    base: list[RunRecord],
+    base: list[RunRecord] | None,
     *,
     different: Iterable[str],
-    baseline: bool,
 ) -> ComparedRow:
     first = group[0]
     done = [record for record in group if record.status == "done"]
     own = settings(first)
     throughput = _mean(record.throughput_ops for record in done)
-    base_throughput = _mean(r.throughput_ops for r in base if r.status == "done")
+    base_throughput = _mean(r.throughput_ops for r in base or () if r.status == "done")
     lost_writes = [record.acked_writes_lost for record in group]
     return ComparedRow(
         scenario=first.scenario,
@@ -172,8 +172,9 @@ def _row(
         runs=[record.id for record in group],
         failed=sum(record.status == "failed" for record in group),
         throughput_ops=throughput,
-        ratio=ratio(throughput, base_throughput) if not baseline else _one(throughput),
-        baseline=baseline,
+        ratio=_one(throughput) if group is base else ratio(throughput, base_throughput),
+        relative_to=base[0].id if base else None,
+        baseline=group is base,
         latency_mean_us=_mean(record.latency_us.mean for record in done),
         latency_p99_us=_mean(record.latency_us.p99 for record in done),
         hit_ratio=_mean(record.hit_ratio for record in done),

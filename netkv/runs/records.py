@@ -6,6 +6,7 @@ Rates are operations per second, latencies microseconds, times seconds, as in
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from pydantic import Field
@@ -107,6 +108,22 @@ class RunRecord(RunHead):
         fields["finished_at"] = self.finished_at or 0.0
         fields["status"] = "done" if self.status == "done" else "failed"
         return RunResult.model_validate(fields)
+
+
+@dataclass(frozen=True)
+class Timing:
+    """How long a run took that succeeded, and what it was."""
+
+    scenario: str
+    scheme: str
+    params: dict[str, Any]
+    mode: str
+    target: str
+    parameters: dict[str, Any]
+    host: dict[str, Any]
+    """The machine."""
+    seconds: float
+    """Of wall time, from bringing the rack up to taking it down."""
 
 
 SERIES_COLUMNS = (

@@ -21,7 +21,7 @@ from netkv.errors import NetkvError, UsageError
 from netkv.lab import state
 from netkv.runs import database, mapping
 from netkv.runs.owner import Owner
-from netkv.runs.records import RunHead, RunRecord
+from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.scenarios.results import RunEvent, RunSample, Threshold
 
@@ -90,6 +90,41 @@ class Store:
             query = query.where(RunRow.scenario == scenario)
         with Session(self._engine) as session:
             return [mapping.head(row) for row in session.scalars(query.limit(limit))]
+
+    def timings(self, scenario: str | None = None, limit: int = 1000) -> list[Timing]:
+        """How long runs took that succeeded, the newest first; of one scenario, or of all."""
+        query = (
+            select(
+                RunRow.scenario,
+                RunRow.scheme,
+                RunRow.params,
+                RunRow.mode,
+                RunRow.target,
+                RunRow.parameters,
+                RunRow.provenance,
+                RunRow.started_at,
+                RunRow.finished_at,
+            )
+            .where(RunRow.status == "done")
+            .order_by(RunRow.started_at.desc())
+        )
+        if scenario is not None:
+            query = query.where(RunRow.scenario == scenario)
+        with Session(self._engine) as session:
+            return [
+                Timing(
+                    scenario=row.scenario,
+                    scheme=row.scheme,
+                    params=row.params,
+                    mode=row.mode,
+                    target=row.target,
+                    parameters=row.parameters,
+                    host=row.provenance.get("host", {}),
+                    seconds=row.finished_at - row.started_at,
+                )
+                for row in session.execute(query.limit(limit))
+                if row.finished_at is not None
+            ]
 
     def running(self) -> list[RunHead]:
         """Runs that are going on, in the order of their start."""

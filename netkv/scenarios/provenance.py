@@ -6,11 +6,15 @@ import functools
 import os
 import platform
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from netkv import __version__, resources
 from netkv.scenarios.results import Provenance
+
+_MACHINE = ("name", "machine", "processor", "processors")
+"""Parts of `host` that make a machine the same."""
 
 
 def provenance(program: str, program_hash: str) -> Provenance:
@@ -56,6 +60,12 @@ def host() -> dict[str, Any]:
         "memory_bytes": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
         "python": platform.python_version(),
     }
+
+
+def same_machine(other: Mapping[str, Any]) -> bool:
+    """Whether what `host` returned elsewhere, or earlier, was about a machine like this one."""
+    here = host()
+    return all(other.get(part) == here[part] for part in _MACHINE)
 
 
 def _processor() -> str:

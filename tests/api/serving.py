@@ -17,6 +17,7 @@ from netkv.api.app import create_app
 from netkv.api.models import RunRequest
 from netkv.api.server import HOST, bound
 from netkv.runs import Store
+from netkv.sim import speed
 
 RUNNER = Path(__file__).parent / "slow_runner.py"
 
@@ -33,6 +34,7 @@ class Served:
 def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
     monkeypatch.delenv("NETKV_STORE", raising=False)
+    monkeypatch.setattr(speed, "requests_per_core_s", lambda: 200_000.0)
     with Store() as opened:
         yield opened
 

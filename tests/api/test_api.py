@@ -17,7 +17,9 @@ from recorded_runs import record, record_comparison, samples, start
 from serving import Served
 
 from netkv.api.downsample import downsample
+from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
+from netkv.schemes import all_schemes
 
 JSON = {"content-type": "application/json"}
 
@@ -152,9 +154,41 @@ def test_wrong_request_is_explained(served: Served) -> None:
     assert answer.json()["error"]
 
 
+def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
+    looks = httpx.get(f"{served.url}/api/looks").json()
+    assert list(looks["schemes"]) == [scheme.name for scheme in all_schemes()]
+    for name, own in looks["schemes"].items():
+        for number, look in enumerate(own):
+            style = of_scheme(name, number)
+            assert look == {
+                "line": style.plotly_line(),
+                "marker": style.plotly_marker(),
+                "bar": style.plotly_bar(),
+            }
+    assert looks["others"][0]["line"]["color"] == GREY
+
+
+def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None:
+    first, second = record_comparison(served.store)
+    for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
+        found = httpx.get(f"{served.url}/api/compare?{query}").json()
+        assert found["baseline"] == "nocache"
+        assert found["note"].startswith("Ratios are to nocache")
+        asked = httpx.get(f"{served.url}/api/compare?{query}&baseline={second}").json()
+        assert {row["relative_to"] for row in asked["rows"]} == {second}
+    wrong = httpx.get(f"{served.url}/api/compare?{query}&baseline=netcash")
+    assert wrong.status_code == 422
+    assert "neither a scheme nor a run" in wrong.json()["error"]
+
+
 def test_scenarios_can_be_looked_at(served: Served) -> None:
     listed = {each["name"]: each for each in httpx.get(f"{served.url}/api/scenarios").json()}
-    assert listed["quickstart"]["runs"] == 2
+    quickstart, skew = listed["quickstart"], listed["netcache-skew"]
+    assert quickstart["runs"] == 2
+    assert 30 < quickstart["wall_seconds"] < 40
+    assert (quickstart["wall_seconds_source"], quickstart["virtual_seconds"]) == ("estimated", None)
+    assert skew["virtual_seconds"] == 16
+    assert "seconds" not in skew, "nobody takes virtual time for the wall's"
     details = httpx.get(f"{served.url}/api/scenarios/quickstart").json()
     assert details["options"]["workload"]["zipf"] == 0.99
     missing = httpx.get(f"{served.url}/api/scenarios/quickstrat")

@@ -33,7 +33,6 @@ def stored(home: Path) -> None:
 @pytest.mark.usefixtures("stored")
 def test_stored_runs_are_drawn_into_files_and_directories(netkv: Netkv, tmp_path: Path) -> None:
     folder = tmp_path / "figures"
-    folder.mkdir()
     page = tmp_path / "page.html"
     said = netkv("runs", "plot", "gplotted", "--out", str(folder), "-o", str(page), "--json")
     assert said.status == 0, said.err

@@ -19,6 +19,7 @@ from matplotlib import image
 
 from netkv.report import drawing, layout
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series
+from netkv.report.style import nth
 
 ROOT = Path(__file__).parents[2]
 TIMES = tuple(float(second) for second in range(-3, 41))
@@ -29,7 +30,9 @@ LINES = Figure(
     y=Axis("Throughput", "operations/s", low=0.0),
     series=(
         Series("NoCache", (0, 0.9, 0.99), (2000, 1000, 800), spread=(20, 50, 90)),
-        Series("NetCache", (0, 0.9, 0.99), (2000, 4000, None), place=1, spread=(20, None, None)),
+        Series(
+            "NetCache", (0, 0.9, 0.99), (2000, 4000, None), style=nth(1), spread=(20, None, None)
+        ),
     ),
     references=(Reference(1500, "predicted"),),
 )
@@ -39,7 +42,7 @@ OVER_TIME = Figure(
     x=Axis("Time", "s"),
     y=Axis("Hit ratio", share=True, low=0.0, high=1.0),
     series=tuple(
-        Series(name, TIMES, (0.4,) * 44, place=at, spread=(0.1,) * 44, marked=False)
+        Series(name, TIMES, (0.4,) * 44, style=nth(at), spread=(0.1,) * 44, marked=False)
         for at, name in enumerate(("NoCache", "NetCache", "FarReach", "DistCache"))
     ),
     bands=(Band(-3, 0, "warm-up", "warmup"), Band(30, 40, "servers-127 down", "down")),
@@ -52,10 +55,10 @@ STACKED = Figure(
     y=Axis("Throughput relative to NoCache at zipf 0, writes 0.05, value_size 128", low=0.0),
     series=(
         Series("NoCache", (0, 1, 2, 3), (1, 0.9, 0.5, 0.4), "bars", spread=(0.1, None, None, None)),
-        Series("NetCache: servers", (0, 1, 2, 3), (1, 1, 1, 1), "bars", 1, slot=1),
+        Series("NetCache: servers", (0, 1, 2, 3), (1, 1, 1, 1), "bars", nth(1), slot=1),
         Series(
-            "NetCache: cache", (0, 1, 2, 3), (0.1, 1, 4, 6), "bars", 1,
-            base=(1, 1, 1, 1), spread=(None, 0.5, 0.5, 0.5), slot=1, hatched=True,
+            "NetCache: cache", (0, 1, 2, 3), (0.1, 1, 4, 6), "bars", nth(1),
+            base=(1, 1, 1, 1), spread=(None, 0.5, 0.5, 0.5), slot=1, part=1,
         ),
     ),
 )  # fmt: skip

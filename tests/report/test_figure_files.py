@@ -18,6 +18,14 @@ def test_directory_gets_both_files_of_each_figure(tmp_path: Path) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(names)
 
 
+def test_directory_that_is_missing_is_made(tmp_path: Path) -> None:
+    for name in ("new", "runs/2026/results-0.1"):
+        to = destination(tmp_path / name)
+        assert not (tmp_path / name).exists(), "only when there is something to write"
+        write([to], [LINES], lambda: "")
+        assert {file.name for file in (tmp_path / name).iterdir()} == {"lines.svg", "lines.png"}
+
+
 def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
     to = [destination(tmp_path / name) for name in ("stacked.svg", "all.SVG", "page.html")]
     one, every, page = write(to, [LINES, STACKED], lambda: "<!doctype html>")
@@ -31,12 +39,15 @@ def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
     ("name", "sentence"),
     [
         ("figure.gif", "figure.gif: the name should end in '.svg', '.png' or '.html', or be that"),
-        ("figure", "of a directory that is there."),
         ("no-such/figure.svg", "there is no directory 'no-such'."),
-        ("no-such/", "of a directory that is there."),
+        ("pyproject.toml/figures", "pyproject.toml' is a file, not a directory."),
+        ("Makefile", "Makefile' is a file, not a directory."),
     ],
 )
-def test_place_that_cannot_be_is_told_at_once(name: str, sentence: str) -> None:
+def test_place_that_cannot_be_is_told_at_once(
+    name: str, sentence: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(Path(__file__).parents[2])
     with pytest.raises(UsageError) as caught:
         destination(Path(name))
     assert str(caught.value).startswith(f"--plot {Path(name)}: ")

@@ -27,7 +27,7 @@ def test_every_value_of_a_figure_is_on_the_page(figure: Figure) -> None:
         assert list(trace["x" if figure.sideways else "y"]) == list(series.y)
         assert trace["name"] == series.name
         colour = trace["marker"]["color"]
-        assert colour == series.colour
+        assert colour == series.style.colour
     axis = page["xaxis" if figure.sideways else "yaxis"]
     assert axis["title"]["text"] == figure.y.title
     assert page["title"]["text"] == figure.title
@@ -61,9 +61,12 @@ def test_events_and_intervals_are_on_the_page() -> None:
 def test_stacked_bars_stand_on_each_other() -> None:
     data, _ = parts(STACKED)
     servers, cache = data[1:]
+    assert servers["marker"]["color"] == cache["marker"]["color"]
     assert servers["x"] == cache["x"]
     assert tuple(cache["base"]) == (1, 1, 1, 1)
-    assert cache["marker"]["pattern"]["shape"] == "/"
+    pattern = cache["marker"]["pattern"]
+    assert pattern["shape"] == "/"
+    assert pattern["bgcolor"] == cache["marker"]["color"], "without it only white lines are drawn"
 
 
 def test_text_of_a_user_is_no_markup() -> None:

@@ -8,7 +8,7 @@ import pytest
 from recorded_runs import CONTROL, record, record_comparison, record_recovery, recovery, start
 from sweeps import sweep
 
-from netkv.report import plots
+from netkv.report import plots, style
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.scenarios.plot import Plot
@@ -59,8 +59,8 @@ def test_scheme_keeps_its_colour_whatever_else_is_drawn(store: Store) -> None:
     both = plots.draw(plot(x="workload.zipf"), records)
     alone = plots.draw(plot(x="workload.zipf"), [r for r in records if r.scheme == "netcache"])
     bars = plots.draw(plot(), store.records(record_comparison(store)))
-    assert named(both, "NetCache").colour == named(alone, "NetCache").colour
-    assert bars.series[1].colour == named(both, "NetCache").colour != bars.series[0].colour
+    assert named(both, "NetCache").style == named(alone, "NetCache").style
+    assert bars.series[1].style == named(both, "NetCache").style != bars.series[0].style
 
 
 def test_ratio_to_a_scheme_is_taken_at_the_same_point(store: Store) -> None:
@@ -105,10 +105,11 @@ def test_writes_are_not_credited_to_the_cache(store: Store) -> None:
         records, throughput_ops=1000.0, hit_ratio=1.0, server_load=[150.0, 100.0], params={}
     )
     figure = plots.draw(plot(y="served_by"), records)
-    servers, cache = figure.series
-    assert (servers.name, cache.name) == ("servers", "cache")
-    assert servers.y == (1000, 250)
-    assert cache.y == (None, 750)
+    assert figure.legend() == ("servers", "cache")
+    heights = [series.y for series in figure.series if not series.name]
+    assert heights == [(1000,), (250,), (750,)], "NoCache, and the parts of NetCache"
+    colours = [series.style.colour for series in figure.series if not series.name]
+    assert colours == [style.of_scheme(name).colour for name in ("nocache", "netcache", "netcache")]
 
 
 def test_load_is_sorted_so_that_schemes_can_be_compared(store: Store) -> None:
@@ -173,7 +174,9 @@ def test_second_path_of_a_sweep_is_told_apart(store: Store) -> None:
         "NoCache, writes 1",
         "NetCache, writes 1",
     ]
-    assert len({series.colour for series in figure.series}) == 4
+    assert len({series.style for series in figure.series}) == 4
+    colours = [series.style.colour for series in figure.series]
+    assert colours == 2 * [style.of_scheme(name).colour for name in ("nocache", "netcache")]
 
 
 def test_runs_of_another_program_are_another_line(store: Store) -> None:
@@ -242,8 +245,10 @@ def test_phases_of_recoveries_are_stacked_and_the_interval_is_that_of_the_whole(
         record(sink, start("other", "nocache"))
     records = store.records(["r0", "r1", "other"])
     figure = plots.draw(plot(y="recovery_time"), records)
-    collect, restore = figure.series
-    assert (collect.name, restore.name) == ("collect", "restore")
+    assert figure.legend() == ("collect", "restore")
+    collect, restore = (series for series in figure.series if not series.name)
+    assert collect.style == restore.style == style.of_scheme("netcache")
+    assert collect.part != restore.part
     assert figure.x.categories == ("NetCache",), "NoCache has nothing to recover"
     assert collect.y == (2,)
     assert restore.y == (0.5,)
@@ -272,7 +277,8 @@ def test_phases_over_a_sweep_stand_side_by_side_for_each_scheme(store: Store) ->
     ]
     assert [series.name for series in figure.series] == names
     assert [series.slot for series in figure.series] == [0, 0, 1, 1]
-    assert len({series.colour for series in figure.series}) == 4
+    assert len({(series.style, series.part) for series in figure.series}) == 4
+    assert len({series.style.colour for series in figure.series}) == 2
     assert named(figure, "NetCache: restore").y == (0.9, 0.99)
     assert named(figure, "NetCache: restore").base == (2, 2)
 
@@ -328,7 +334,10 @@ def test_time_of_a_simulated_run_is_virtual(store: Store) -> None:
     simulated = changed(records, mode="sim")
     assert plots.draw(plot(x="time"), simulated).x.title == "Virtual time (s)"
     both = plots.draw(plot(), [*records, *simulated])
-    assert [series.name for series in both.series] == ["mode live", "mode sim"]
+    assert both.legend() == ("mode live", "mode sim")
+    bars = [series for series in both.series if not series.name]
+    assert len({series.style for series in bars}) == 4
+    assert len({series.style.colour for series in bars}) == 2, "one for each scheme"
 
 
 def test_runs_that_were_started_apart_are_drawn_over_what_differs(store: Store) -> None:

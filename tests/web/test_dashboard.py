@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from playwright.sync_api import Page, expect
 from recorded_runs import CONTROL, record, record_comparison, record_recovery, samples, start
 from serving import Served
 
-from netkv.report.figure import PALETTE
+from netkv.report.style import of_scheme
 from netkv.runs import StoreSink
 from netkv.scenarios.results import MIB
 
@@ -225,7 +224,7 @@ def record_sweep(served: Served, mode: str = "live") -> None:
                     f"{scheme}-{zipf}",
                     scheme,
                     params={"workload.zipf": zipf},
-                    parameters={"plots": PLOTS},
+                    parameters={"plots": PLOTS, "schemes": ["nocache", "netcache"]},
                     mode=mode,
                     started_at=1_790_000_000.0 + 20 * at + later,
                 )
@@ -279,6 +278,35 @@ def test_figures_take_the_colours_of_the_theme(served: Served, page: Page) -> No
     assert grid() != light
 
 
+def test_exported_page_fills_bars_in_the_colours_of_the_dashboard(
+    served: Served, page: Page, tmp_path: Path
+) -> None:
+    from netkv.report.page import render
+
+    record_sweep(served)
+    file = tmp_path / "report.html"
+    ids = [head.id for head in served.store.heads()]
+    file.write_text(render(served.store.records(ids)), encoding="utf-8")
+    page.set_content(file.read_text(encoding="utf-8"))
+    figure = page.locator(".plotly-graph-div", has_text="Who served what")
+    expect(figure.locator(".main-svg").first).to_be_visible()
+    figure.evaluate("each => { each.id = 'stacked'; }")
+    expected = [rgb(of_scheme(name).colour) for name in ("nocache", "netcache", "netcache")]
+    assert page.evaluate(FILL_OF_BARS, "stacked") == expected
+    expect(page.locator("p").first).to_contain_text("Ratios are to nocache, the first scheme")
+
+
+def test_time_that_a_scenario_takes_is_wall_time(served: Served, page: Page) -> None:
+    page.goto(served.url)
+    expect(page.locator("#about")).to_contain_text(
+        re.compile(r"2 runs, about 3\d s here \(estimated\)\.")
+    )
+    page.locator("#scenario").select_option("netcache-skew")
+    expect(page.locator("#about")).to_contain_text(
+        re.compile(r"8 runs, about .* here \(estimated\), 16 s of virtual time\.")
+    )
+
+
 def test_mode_stands_beside_the_scheme(served: Served, page: Page) -> None:
     record_sweep(served, mode="sim")
     page.goto(served.url)
@@ -289,10 +317,94 @@ def test_mode_stands_beside_the_scheme(served: Served, page: Page) -> None:
     assert axis == "virtual seconds"
 
 
-def test_runs_have_the_colours_of_the_servers_figures() -> None:
-    text = (Path(__file__).parents[2] / "web" / "js" / "store.js").read_text(encoding="utf-8")
-    (line,) = re.findall(r"^const COLOURS = (.*);$", text, flags=re.MULTILINE)
-    assert tuple(json.loads(line)) == PALETTE
+FILL_OF_BARS = """id => [...document.querySelectorAll(`#${id} .barlayer .trace`)].map(trace => {
+    const fill = getComputedStyle(trace.querySelector(".point path")).fill;
+    const pattern = fill.match(/url\\("?#([^")]+)/);
+    const ground = pattern && document.getElementById(pattern[1]).querySelector("rect");
+    return ground ? getComputedStyle(ground).fill : fill;
+})"""
+"""Of each trace of bars: the colour of its first bar, or what its pattern is drawn on."""
+STROKE_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
+    .map(line => getComputedStyle(line).stroke)"""
+LOOK_OF_LINES = """id => [...document.querySelectorAll(`#${id} .scatterlayer .trace .js-line`)]
+    .map(line => getComputedStyle(line))
+    .map(style => `${style.stroke} ${style.strokeDasharray}`)"""
+STROKE_OF_SWATCHES = """place => [...document.querySelectorAll(`${place} .swatch line`)]
+    .map(line => getComputedStyle(line).stroke)"""
+
+
+def rgb(colour: str) -> str:
+    """As browsers say it."""
+    return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
+
+
+def test_both_parts_of_a_stacked_bar_have_the_colour_of_their_scheme(
+    served: Served, page: Page
+) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    wait_for_traces(page, "plot-1", 3)
+    assert [trace["name"] for trace in traces(page, "plot-1")] == [
+        "NoCache",
+        "NetCache: servers",
+        "NetCache: cache",
+    ]
+    expected = [rgb(of_scheme(name).colour) for name in ("nocache", "netcache", "netcache")]
+    assert page.evaluate(FILL_OF_BARS, "plot-1") == expected
+
+
+def test_scheme_has_one_colour_in_every_chart_of_the_page(served: Served, page: Page) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    wait_for_traces(page, "plot-0", 2)
+    wait_for_traces(page, "throughput", 4)
+    wait_for_traces(page, "load", 4)
+    nocache, netcache = (rgb(of_scheme(name).colour) for name in ("nocache", "netcache"))
+    assert page.evaluate(STROKE_OF_LINES, "plot-0") == [nocache, netcache]
+    for chart in ("throughput", "latency"):
+        assert page.evaluate(STROKE_OF_LINES, chart) == 2 * [nocache, netcache]
+    assert page.evaluate(STROKE_OF_LINES, "hits") == 2 * [netcache]
+    assert page.evaluate(FILL_OF_BARS, "load") == 2 * [nocache, netcache]
+    expect(page.locator("#comparison tbody tr")).to_have_count(4)
+    for place in ("#runs", "#comparison"):
+        assert page.evaluate(STROKE_OF_SWATCHES, place) == 2 * [nocache, netcache]
+    assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 4, "and runs can be told apart"
+    # The same schemes without their companions, and after another one: the colours stay.
+    page.locator("[id='run-nocache-0.9']").uncheck()
+    wait_for_traces(page, "throughput", 3)
+    assert page.evaluate(STROKE_OF_LINES, "throughput") == [netcache, nocache, netcache]
+
+
+def test_more_runs_than_colours_all_look_different(served: Served, page: Page) -> None:
+    with StoreSink(served.store, group="gmany") as sink:
+        for repeat in range(6):
+            for scheme in ("nocache", "netcache"):
+                run = start(f"{scheme}-{repeat}", scheme, repeat=repeat, seed=repeat + 1)
+                record(sink, run)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 12)
+    assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 12
+
+
+def test_ratios_are_to_the_first_scheme_whichever_run_is_ticked_first(
+    served: Served, page: Page
+) -> None:
+    record_sweep(served)
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 4)
+    for run in ("nocache-0.9", "nocache-0.99"):
+        page.locator(f"[id='run-{run}']").uncheck()
+        page.locator(f"[id='run-{run}']").check()
+    wait_for_traces(page, "throughput", 4)
+    expect(page.locator("#comparison th").nth(2)).to_have_text("ratio to nocache")
+    expect(page.locator("#comparison p.hint")).to_contain_text(
+        "Ratios are to nocache, the first scheme of 'quickstart', at the same sweep point."
+    )
+    rows = page.locator("#comparison tbody tr")
+    expect(rows).to_have_count(4)
+    found = {row.split()[0]: row for row in rows.all_inner_texts()}
+    assert "1.00" in found["nocache"]
+    assert "2.6" in found["netcache"]
 
 
 @pytest.mark.timeout(300)

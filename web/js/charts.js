@@ -2,7 +2,8 @@
 
 import { colour } from "./theme.js";
 import { label } from "./format.js";
-import { colourAt, seriesOf } from "./store.js";
+import { looksOf } from "./looks.js";
+import { seriesOf } from "./store.js";
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
 /** Events that begin and end a disturbance of a node; the time between is shaded. */
@@ -11,7 +12,7 @@ const UP = new Set(["started", "ready"]);
 
 let scheduled = false;
 
-/** Draws all charts for these runs (heads, in the order of their colours) at the next frame. */
+/** Draws all charts for these runs (heads, in the order in which they are shown) at the next frame. */
 export function schedule(runs) {
   if (scheduled) return;
   scheduled = true;
@@ -22,11 +23,12 @@ export function schedule(runs) {
 }
 
 function draw(runs) {
-  const shown = runs.map((run, index) => ({ run, colour: colourAt(index), series: seriesOf(run.id) }));
+  const looks = looksOf(runs);
+  const shown = runs.map((run) => ({ run, look: looks.get(run.id), series: seriesOf(run.id) }));
   const loaded = shown.filter((each) => each.series);
   const shapes = [...warmup(runs), ...disturbances(loaded)];
   const x = { title: { text: runs.length && runs.every((run) => run.mode === "sim") ? "virtual seconds" : "seconds" } };
-  // One legend is enough: a run has its colour in the list and the table as well.
+  // One legend is enough: a run has its look in the list and the table as well.
   plot("throughput", lines(loaded, "throughput_ops", "%{y:,.0f} ops/s"), {
     shapes,
     x,
@@ -58,7 +60,7 @@ function draw(runs) {
 }
 
 function lines(shown, column, hover, scale = (value) => value) {
-  return shown.map(({ run, colour: line, series }) => {
+  return shown.map(({ run, look, series }) => {
     const y = series.columns[column].map((value) => (value == null ? null : scale(value)));
     return {
       type: "scatter",
@@ -68,8 +70,8 @@ function lines(shown, column, hover, scale = (value) => value) {
       y,
       text: column.startsWith("latency") ? y.map((value) => (value == null ? "" : `${value.toFixed(2)} ms`)) : undefined,
       hovertemplate: `${hover}<extra>%{fullData.name}</extra>`,
-      line: { color: line, width: 2 },
-      marker: { color: line },
+      line: look.line,
+      marker: look.marker,
     };
   });
 }
@@ -80,7 +82,7 @@ function milliseconds(microseconds) {
 
 /** Load of each server: of a run that goes on its last second, of a finished one its mean. */
 function loads(shown) {
-  return shown.map(({ run, colour: fill, series }) => {
+  return shown.map(({ run, look, series }) => {
     const now = series.columns.server_load.at(-1) ?? [];
     const load = run.status === "running" || !run.server_load.length ? now : run.server_load;
     return {
@@ -88,7 +90,7 @@ function loads(shown) {
       name: label(run),
       x: load.map((_, index) => index),
       y: load,
-      marker: { color: fill },
+      marker: look.bar,
       hovertemplate: "server %{x}: %{y:,.0f} ops/s<extra>%{fullData.name}</extra>",
     };
   });
@@ -102,10 +104,10 @@ function warmup(runs) {
 function predictions(shown) {
   return shown
     .filter(({ run }) => run.predicted_hit_ratio != null)
-    .map(({ run, colour: line }) => ({
+    .map(({ run, look }) => ({
       type: "line", xref: "paper", x0: 0, x1: 1, yref: "y",
       y0: run.predicted_hit_ratio, y1: run.predicted_hit_ratio,
-      line: { color: line, width: 1.5, dash: "dash" },
+      line: { color: look.line.color, width: 1.5, dash: "dot" },
     }));
 }
 
@@ -117,7 +119,7 @@ function disturbances(shown) {
   const shapes = [];
   const bands = [];
   const recovering = [];
-  for (const { run, colour: line, series } of shown) {
+  for (const { run, look, series } of shown) {
     const down = new Map();
     const up = new Map();
     const end = series.columns.time.at(-1) ?? 0;
@@ -135,7 +137,7 @@ function disturbances(shown) {
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time]);
         up.delete(event.node);
       } else if (event.kind === "shift" || event.kind === "note") {
-        shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: line, width: 1, dash: "dot" } });
+        shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: look.line.color, width: 1, dash: "dot" } });
       }
     }
     // At its end every rack is taken down; only what stayed down before that is a disturbance.

@@ -16,11 +16,18 @@ export function byId(id) {
   return document.getElementById(id);
 }
 
-/** A little square in the colour of a run. The style is set by script: the policy forbids inline ones. */
-export function swatch(colour) {
-  const square = make("span", { class: "swatch", "aria-hidden": "true" });
-  if (colour) square.style.background = colour;
-  return square;
+const SVG = "http://www.w3.org/2000/svg";
+
+/** A sample of the line of a run; a grey one without a look. */
+export function swatch(look) {
+  const sample = document.createElementNS(SVG, "svg");
+  const line = document.createElementNS(SVG, "line");
+  for (const [name, value] of Object.entries({ class: "swatch", "aria-hidden": "true", viewBox: "0 0 24 10" })) sample.setAttribute(name, value);
+  for (const [name, value] of Object.entries({ x1: 0, y1: 5, x2: 24, y2: 5 })) line.setAttribute(name, value);
+  if (look) line.setAttribute("stroke", look.line.color);
+  if (look && look.line.dash !== "solid") line.setAttribute("stroke-dasharray", look.line.dash);
+  sample.append(line);
+  return sample;
 }
 
 /** A table from a list of headings and rows of cells (strings or elements). */

@@ -16,6 +16,7 @@ export async function start() {
   byId("scenario").replaceChildren(...[...scenarios.keys()].map((name) => make("option", { value: name }, name)));
   if (scenarios.has("quickstart")) byId("scenario").value = "quickstart";
   describe();
+  allow();
 }
 
 /** Shows what goes on. */
@@ -29,9 +30,14 @@ export function render(now) {
   };
   byId("activity").dataset.state = now.state;
   byId("activity").textContent = words[now.state];
-  byId("start").disabled = now.state !== "idle";
+  allow();
   byId("stop").disabled = !["starting", "running"].includes(now.state);
   if (now.error) problem(now.error);
+}
+
+/** Lets the user start something: not while anything runs, nor before the scenarios are known. */
+function allow() {
+  byId("start").disabled = activity.state !== "idle" || !scenarios.size;
 }
 
 /** Shows that the server is gone, or back. */
@@ -48,7 +54,8 @@ function describe() {
   const scenario = scenarios.get(byId("scenario").value);
   if (!scenario) return;
   const runs = scenario.runs === 1 ? "1 run" : `${scenario.runs} runs`;
-  byId("about").textContent = `${scenario.title}. ${runs}, about ${duration(scenario.seconds)}.`;
+  const virtual = scenario.virtual_seconds == null ? "" : `, ${duration(scenario.virtual_seconds)} of virtual time`;
+  byId("about").textContent = `${scenario.title}. ${runs}, about ${duration(scenario.wall_seconds)} here (${scenario.wall_seconds_source})${virtual}.`;
   const boxes = scenario.schemes.map((name) => {
     const box = make("input", { type: "checkbox", name: "scheme", value: name });
     box.checked = true;

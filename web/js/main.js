@@ -4,6 +4,7 @@ import { listen } from "./api.js";
 import { byId } from "./dom.js";
 import * as charts from "./charts.js";
 import * as launch from "./launch.js";
+import * as looks from "./looks.js";
 import * as plots from "./plots.js";
 import * as runs from "./runs.js";
 import * as store from "./store.js";
@@ -31,7 +32,7 @@ function followNewest() {
 }
 
 async function reload() {
-  await store.loadHeads();
+  await Promise.all([looks.load(), store.loadHeads()]);
   if (byId("follow").checked && (activity?.runs.length || !runs.shown().length)) followNewest();
   refresh();
 }

@@ -1,32 +1,34 @@
 // What recoveries of switches took: a table over the repeats, with a bar of the phases of each row.
 
-import { make, swatch, table } from "./dom.js";
+import { make, table } from "./dom.js";
 import { latency, params } from "./format.js";
-import { colourAt } from "./store.js";
 
-/** A table of the rows of a comparison in which a switch recovered; nothing if there are none. */
-export function recoveries(rows) {
+/**
+ * A table of the rows of a comparison in which a switch recovered; nothing if there are none. `looks` has the look of
+ * each run by its id.
+ */
+export function recoveries(rows, looks) {
   const recovered = rows.filter((row) => row.recovery_time);
   if (!recovered.length) return [];
   const phases = [...new Set(recovered.flatMap((row) => Object.keys(row.recovery_phases)))];
   const longest = Math.max(...recovered.map((row) => row.recovery_time.mean));
   const headings = ["recovery of the switch", "takes", ...phases, ""];
-  const found = table(headings, recovered.map((row) => cells(row, phases, longest)));
+  const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
-  // A phase has the colour of its bar.
+  // A phase is as light as in the bars.
   found.querySelectorAll("th").forEach((heading, at) => {
-    if (at > 1 && at < headings.length - 1) heading.prepend(swatch(colourAt(at - 2)));
+    if (at > 1 && at < headings.length - 1) heading.prepend(make("span", { class: `phase-sample phase-${at - 2}`, "aria-hidden": "true" }));
   });
   return [found];
 }
 
-function cells(row, phases, longest) {
+function cells(row, phases, longest, looks) {
   const point = params({ ...row.params, ...row.settings });
   return [
     make("td", { class: "strong" }, `${row.scheme}${point ? ` · ${point}` : ""}`),
     time(row.recovery_time),
     ...phases.map((name) => time(row.recovery_phases[name])),
-    make("td", {}, bar(row, phases, longest)),
+    make("td", {}, bar(row, phases, longest, looks.get(row.runs[0]))),
   ];
 }
 
@@ -38,12 +40,12 @@ function time(value) {
 }
 
 /** The phases one after the other, as wide as they are long. */
-function bar(row, phases, longest) {
+function bar(row, phases, longest, look) {
   const whole = make("div", { class: "phases", role: "img", "aria-label": "phases of the recovery" });
   phases.forEach((name, at) => {
     const seconds = row.recovery_phases[name]?.mean ?? 0;
-    const part = make("span", { title: name });
-    part.style.background = colourAt(at);
+    const part = make("span", { title: name, class: `phase-${at}` });
+    part.style.background = look.bar.color;
     part.style.width = `${longest ? (100 * seconds) / longest : 0}%`;
     whole.append(part);
   });

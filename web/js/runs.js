@@ -2,7 +2,8 @@
 
 import { byId, make, swatch } from "./dom.js";
 import { label, moment, rate } from "./format.js";
-import { colourAt, groups, heads } from "./store.js";
+import { looksOf } from "./looks.js";
+import { groups, heads } from "./store.js";
 
 const selected = new Set();
 let changed = () => {};
@@ -12,7 +13,7 @@ export function start(notify) {
   changed = notify;
 }
 
-/** Heads of the runs that are shown, in the order of their colours. */
+/** Heads of the runs that are shown, in the order in which they are numbered. */
 export function shown() {
   return [...selected].map((id) => heads.get(id)).filter(Boolean);
 }
@@ -36,30 +37,30 @@ export function render() {
     place.replaceChildren(make("p", { class: "empty" }, "No run is stored yet. Start one above, or with ‘netkv scenario run quickstart’."));
     return;
   }
-  const colours = new Map(shown().map((run, index) => [run.id, colourAt(index)]));
-  place.replaceChildren(...[...groups()].map(([group, runs]) => section(group, runs, colours)));
+  const looks = looksOf(shown());
+  place.replaceChildren(...[...groups()].map(([group, runs]) => section(group, runs, looks)));
   // Drawing anew must not throw a keyboard user out of the list.
   if (focused) byId(focused)?.focus();
 }
 
-function section(group, runs, colours) {
+function section(group, runs, looks) {
   const title = make(
     "button",
     { type: "button", id: `group-${group}`, title: "Show these runs", click: () => { select(runs.map((run) => run.id)); changed(); } },
     runs[0].scenario,
     make("time", { datetime: new Date(runs[0].started_at * 1000).toISOString() }, moment(runs[0].started_at)),
   );
-  return make("section", { class: "group" }, title, make("ul", {}, ...runs.map((run) => item(run, colours.get(run.id)))));
+  return make("section", { class: "group" }, title, make("ul", {}, ...runs.map((run) => item(run, looks.get(run.id)))));
 }
 
-function item(run, colour) {
+function item(run, look) {
   const box = make("input", { type: "checkbox", id: `run-${run.id}`, change: () => toggle(run.id, box.checked) });
-  box.checked = colour !== undefined;
+  box.checked = look !== undefined;
   const state = run.status === "done" ? `${rate(run.throughput_ops)} ops/s` : run.status;
   return make(
     "li",
     { class: "run", title: run.reason ?? run.id },
-    make("label", {}, box, swatch(colour), make("span", { class: "name" }, label(run)), make("span", { class: `rate status-${run.status}` }, state)),
+    make("label", {}, box, swatch(look), make("span", { class: "name" }, label(run)), make("span", { class: `rate status-${run.status}` }, state)),
   );
 }
 

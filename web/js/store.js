@@ -2,8 +2,6 @@
 
 import { get } from "./api.js";
 
-/** Colours for runs: those of the figures that the server makes (netkv/report/figure.py). */
-const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7", "#56b4e9", "#7f7f7f", "#a6761d"];
 /** Points of a trace; the server joins neighbours of longer runs. */
 const MAX_POINTS = 1200;
 const MIB = 2 ** 20;
@@ -89,9 +87,4 @@ export function addEvent(happened) {
   const known = series.get(happened.run);
   const same = (event) => event.time === happened.event.time && event.text === happened.event.text;
   if (known?.events && !known.events.some(same)) known.events.push(happened.event);
-}
-
-/** The colour of the run that is shown at this place. */
-export function colourAt(index) {
-  return COLOURS[index % COLOURS.length];
 }

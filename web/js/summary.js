@@ -3,10 +3,12 @@
 import { get } from "./api.js";
 import { byId, make, swatch, table } from "./dom.js";
 import { bandwidth, count, factor, label, latency, number, params, rate, share, time } from "./format.js";
+import { looksOf } from "./looks.js";
 import { recoveries } from "./recovery.js";
-import { colourAt, seriesOf } from "./store.js";
+import { seriesOf } from "./store.js";
 
-const HEADINGS = ["scheme", "ops/s", "ratio", "mean latency", "p99", "hit ratio", "predicted", "load max/mean", "control plane", "lost", "stale", "writes lost"];
+const BEFORE_RATIO = ["scheme", "ops/s"];
+const AFTER_RATIO = ["mean latency", "p99", "hit ratio", "predicted", "load max/mean", "control plane", "lost", "stale", "writes lost"];
 let newest = 0;
 
 /** Draws all for these runs; figures come from the server, which knows the rules of comparison. */
@@ -34,26 +36,30 @@ async function comparison(runs, finished) {
     return [make("p", { class: "empty" }, text)];
   }
   const query = finished.map((run) => `run=${encodeURIComponent(run.id)}`).join("&");
-  let rows;
+  let compared;
   try {
-    rows = (await get(`/api/compare?${query}`)).rows;
+    compared = await get(`/api/compare?${query}`);
   } catch (error) {
     return [make("p", { class: "problem" }, error.message)];
   }
   const failures = finished.filter((run) => run.status === "failed");
+  const { rows, baseline, note } = compared;
+  const headings = [...BEFORE_RATIO, baseline ? `ratio to ${baseline}` : "ratio", ...AFTER_RATIO];
+  const looks = looksOf(runs);
   return [
-    table(HEADINGS, rows.map((row) => cells(row, runs))),
-    ...recoveries(rows),
+    table(headings, rows.map((row) => cells(row, runs, looks))),
+    note ? make("p", { class: "hint" }, note) : "",
+    ...recoveries(rows, looks),
     ...failures.map((run) => make("p", { class: "problem" }, `${label(run)} failed: ${run.reason ?? "no reason is known"}`)),
   ];
 }
 
-function cells(row, runs) {
-  const index = runs.findIndex((run) => run.id === row.runs[0]);
+function cells(row, runs, looks) {
+  const [first] = row.runs;
   const point = params({ ...row.params, ...row.settings });
   const repeats = row.runs.length > 1 ? ` (${row.runs.length} runs)` : "";
-  const mode = make("small", {}, runs[index]?.mode ?? "");
-  const name = make("td", { class: "strong" }, swatch(colourAt(index)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`, mode);
+  const mode = make("small", {}, runs.find((run) => run.id === first)?.mode ?? "");
+  const name = make("td", { class: "strong" }, swatch(looks.get(first)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`, mode);
   const better = row.ratio && !row.baseline && row.ratio.mean >= 1;
   return [
     name,
@@ -94,15 +100,16 @@ async function verdictsOf(runs) {
 
 /** What happened in the runs that are shown. */
 export function renderEvents(runs) {
-  const rows = runs.flatMap((run, index) => {
+  const looks = looksOf(runs);
+  const rows = runs.flatMap((run) => {
     const events = seriesOf(run.id)?.events ?? [];
-    return events.map((event) => ({ event, index, mode: run.mode }));
+    return events.map((event) => ({ event, look: looks.get(run.id), mode: run.mode }));
   });
   rows.sort((a, b) => a.event.time - b.event.time);
   byId("events").replaceChildren(
     rows.length
-      ? table(["at", "what", "node", ""], rows.map(({ event, index, mode }) => [
-          make("td", {}, swatch(colourAt(index)), time(event.time, mode)),
+      ? table(["at", "what", "node", ""], rows.map(({ event, look, mode }) => [
+          make("td", {}, swatch(look), time(event.time, mode)),
           make("td", { class: { failed: "bad", killed: "bad", recovered: "good" }[event.kind] ?? "" }, event.kind),
           event.node,
           event.text,

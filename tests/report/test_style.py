@@ -1,0 +1,142 @@
+"""A colour belongs to a scheme, and no two series look the same."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from netkv import schemes
+from netkv.report import style
+from netkv.report.style import Style
+
+# Linear RGB as seen with one kind of cone missing (Machado, Oliveira and Fernandes, 2009).
+SIGHT = {
+    "full": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
+PAPER, DARK = "#ffffff", "#191f29"
+"""Grounds of figures: paper and light pages, cards of the dark theme."""
+
+
+def linear(colour: str) -> list[float]:
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    return [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+
+
+def seen(colour: str, sight: str) -> tuple[float, ...]:
+    """In OKLab, where distances are as large as the eye finds them."""
+    whole = linear(colour)
+    r, g, b = (
+        min(max(sum(w * p for w, p in zip(row, whole, strict=True)), 0.0), 1.0)
+        for row in SIGHT[sight]
+    )
+    long = (0.4122214708 * r + 0.5363325363 * g + 0.0514459929 * b) ** (1 / 3)
+    middle = (0.2119034982 * r + 0.6806995451 * g + 0.1073969566 * b) ** (1 / 3)
+    short = (0.0883024619 * r + 0.2817188376 * g + 0.6299787005 * b) ** (1 / 3)
+    return (
+        0.2104542553 * long + 0.7936177850 * middle - 0.0040720468 * short,
+        1.9779984951 * long - 2.4285922050 * middle + 0.4505937099 * short,
+        0.0259040371 * long + 0.7827717662 * middle - 0.8086757660 * short,
+    )
+
+
+def contrast(one: str, other: str) -> float:
+    """As WCAG has it."""
+    light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in (linear(one), linear(other))]
+    return (max(light) + 0.05) / (min(light) + 0.05)
+
+
+def looks(found: Style) -> Iterator[tuple[object, ...]]:
+    """What tells a style apart: as a line without and with markers, and as both parts of a bar."""
+    yield found.colour, found.dash
+    for part in (0, 1):
+        yield found.fill(part), found.pattern(part)
+
+
+@pytest.mark.parametrize("sight", SIGHT)
+def test_colours_differ_for_every_kind_of_sight(sight: str) -> None:
+    for one, other in itertools.combinations(style.PALETTE, 2):
+        assert math.dist(seen(one, sight), seen(other, sight)) > 0.075, f"{one} and {other}"
+
+
+def test_colours_show_on_paper_and_on_dark_ground() -> None:
+    for colour in (*style.PALETTE, style.GREY):
+        assert contrast(colour, PAPER) > 1.9, colour
+        assert contrast(colour, DARK) > 1.9, colour
+
+
+def test_every_scheme_has_a_colour_of_its_own() -> None:
+    names = [scheme.name for scheme in schemes.all_schemes()]
+    assert len({style.of_scheme(name).colour for name in names}) == len(names)
+    assert style.GREY not in {style.of_scheme(name).colour for name in names}
+    assert style.of_scheme("from-a-newer-netkv").colour == style.GREY
+
+
+def test_new_schemes_get_a_look_by_being_registered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also more of them than there are colours."""
+    known = schemes.all_schemes()
+    before = {each.name: style.of_scheme(each.name) for each in known}
+    more = (*known, *(replace(known[0], name=f"new-{at}") for at in range(20)))
+    monkeypatch.setattr(schemes, "all_schemes", lambda: more)
+    assert {name: style.of_scheme(name) for name in before} == before
+    found = [style.of_scheme(each.name, number) for each in more for number in range(12)]
+    assert len({look for each in found for look in looks(each)}) == 3 * len(found)
+
+
+def test_several_runs_of_a_scheme_share_its_colour_and_differ() -> None:
+    found = [style.of_scheme("netcache", number) for number in range(4)]
+    assert len({each.colour for each in found}) == 1
+    assert len({each.dash for each in found}) == 4
+    assert len({each.marker for each in found}) == 4
+
+
+@pytest.mark.parametrize("of", [style.nth, style.neutral, lambda n: style.of_scheme("nocache", n)])
+def test_a_hundred_series_have_a_hundred_looks(of: object) -> None:
+    assert callable(of)
+    found = [of(number) for number in range(100)]
+    assert len({look for each in found for look in looks(each)}) == 300
+
+
+def test_parts_of_a_stack_have_the_colour_of_their_series_and_differ() -> None:
+    bar = style.of_scheme("netcache")
+    assert bar.fill(0) == bar.fill(1) == bar.colour
+    assert len({(bar.fill(part), bar.pattern(part)) for part in range(6)}) == 6
+
+
+def test_series_are_numbered_for_each_scheme_and_unknown_ones_together() -> None:
+    keys = [("netcache", "a"), ("nocache", "a"), ("netcache", "b"), ("x", "a"), ("y", "a")]
+    found = style.numbered([*keys, keys[0]])
+    assert list(found) == keys
+    assert found["netcache", "b"] == style.of_scheme("netcache", 1)
+    assert found["nocache", "a"] == style.of_scheme("nocache")
+    assert [found[name, "a"] for name in ("x", "y")] == [style.neutral(0), style.neutral(1)]
+
+
+def test_both_renderers_get_the_same_style() -> None:
+    for number in range(8):
+        found = style.of_scheme("farreach", number)
+        assert found.plotly_line()["color"] == found.matplotlib_line(marked=True)["color"]
+        solid = found.dash.plotly(2) == "solid"
+        assert solid == (found.matplotlib_line(marked=False)["linestyle"] == "-")
+        for part in (0, 1):
+            page, file = found.plotly_bar(part), found.matplotlib_bar(part)
+            assert page["color"] == page["pattern"]["bgcolor"] == file["color"]
+            assert bool(page["pattern"]["shape"]) == bool(file["hatch"])

@@ -1,0 +1,173 @@
+"""How long a scenario takes: measured where it was run before on this machine, else estimated."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from recorded_runs import record, start
+
+from netkv.runs import Store, StoreSink, walltime
+from netkv.runs.walltime import History, Takes
+from netkv.scenarios import loader
+from netkv.scenarios.model import Scenario
+from netkv.scenarios.plan import PlannedRun, plan
+from netkv.scenarios.provenance import host
+from netkv.scenarios.results import Provenance
+from netkv.sim import speed
+
+SPEED = 200_000.0
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture(autouse=True)
+def known_speed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed, "requests_per_core_s", lambda: SPEED)
+
+
+def scenario(*changes: str, name: str = "quickstart") -> Scenario:
+    return loader.load(loader.find(name), list(changes))
+
+
+def ran(store: Store, item: PlannedRun, seconds: float, **changes: Any) -> None:
+    """Stores such a run, which took so long; on this machine, unless told otherwise."""
+    where = changes.pop("host", host())
+    origin = Provenance(
+        netkv_version="0", source_revision="", program="", program_hash="", host=where
+    )
+    fields = {
+        "scenario": item.scenario.name,
+        "mode": item.scenario.mode,
+        "params": item.params,
+        "repeat": item.repeat,
+        "parameters": item.scenario.model_dump(mode="json"),
+        "provenance": origin,
+        # A recorded run ends when its load does.
+        "warmup": 0.0,
+        "duration": seconds,
+        **changes,
+    }
+    with StoreSink(store) as sink:
+        record(sink, start(f"r{len(store.heads())}", item.scheme, **fields))
+
+
+def takes(store: Store, asked: Scenario) -> Takes:
+    return walltime.of_scenario(asked, History(store.timings()))
+
+
+def test_scenario_that_ran_here_takes_what_it_took(store: Store) -> None:
+    asked = scenario("repeat=2")
+    for item in plan(asked):
+        ran(store, item, 21.0 if item.scheme == "nocache" else 23.0)
+    found = takes(store, asked)
+    assert (found.source, found.runs, found.virtual_seconds) == ("measured", 4, None)
+    assert found.wall_seconds == 2 * 21 + 2 * 23
+    assert takes(store, scenario("repeat=5")).wall_seconds == 5 * 21 + 5 * 23, "others alike"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"host": {**host(), "processors": 999}},
+        {"scenario": "another"},
+        {"mode": "sim"},
+        {"params": {"workload.zipf": 0.9}},
+    ],
+)
+def test_other_runs_say_nothing_about_it(store: Store, changes: dict[str, Any]) -> None:
+    for item in plan(scenario()):
+        ran(store, item, 500.0, **changes)
+    found = takes(store, scenario())
+    assert found.source == "estimated"
+    assert found.wall_seconds < 100
+
+
+def test_other_load_is_another_run_but_texts_and_expectations_are_not(store: Store) -> None:
+    for item in plan(scenario()):
+        ran(store, item, 25.0)
+    assert takes(store, scenario("title=Mine", "expect=[]", "seed=5")).source == "measured"
+    assert takes(store, scenario("duration=100")).source == "estimated"
+    assert takes(store, scenario("lab.servers=16")).source == "estimated"
+
+
+def test_failed_runs_do_not_count(store: Store) -> None:
+    item = plan(scenario())[0]
+    with StoreSink(store) as sink:
+        sink.begin(start("failed", scenario=item.scenario.name))
+    assert store.timings() == []
+
+
+def test_live_scenario_takes_its_load_and_a_little_for_each_run(store: Store) -> None:
+    found = takes(store, scenario("warmup=5", "duration=60", "repeat=3"))
+    assert found.source == "estimated"
+    assert 6 * 65 < found.wall_seconds < 6 * 75
+
+
+def test_simulated_scenario_takes_its_requests_not_its_virtual_time(store: Store) -> None:
+    """128 servers that do 10,000 requests a second each, for 2 virtual seconds."""
+    options = ("sweep={}", "schemes=[nocache]", "workload.zipf=0", "expect=[]", "plots=[]")
+    found = takes(store, scenario(*options, name="netcache-skew"))
+    assert found.virtual_seconds == 2
+    assert found.wall_seconds == pytest.approx(2 * 128 * 10_000 / SPEED, rel=0.1)
+    twice = takes(store, scenario(*options, "duration=3", name="netcache-skew"))
+    assert twice.wall_seconds == pytest.approx(2 * found.wall_seconds, rel=0.1)
+    cores = len(os.sched_getaffinity(0))
+    again = takes(store, scenario(*options, f"repeat={2 * cores}", name="netcache-skew"))
+    assert again.wall_seconds == pytest.approx(2 * found.wall_seconds), "one on each core"
+
+
+def test_skew_costs_a_rack_without_a_cache_requests_and_gives_one_with_a_cache_more(
+    store: Store,
+) -> None:
+    def seconds(scheme: str, zipf: float) -> float:
+        options = ("sweep={}", f"schemes=[{scheme}]", f"workload.zipf={zipf}")
+        return takes(
+            store, scenario(*options, "expect=[]", "plots=[]", name="netcache-skew")
+        ).wall_seconds
+
+    assert seconds("nocache", 0.99) < seconds("nocache", 0) / 2
+    assert seconds("netcache", 0.99) > seconds("netcache", 0)
+
+
+def test_runs_that_are_stored_correct_the_estimate_of_the_others(store: Store) -> None:
+    asked = scenario(name="netcache-skew")
+    before = takes(store, asked)
+    first = plan(asked)[0]
+    alone = walltime._estimate(first)
+    ran(store, first, 3 * round(alone))
+    after = takes(store, asked)
+    assert after.source == "estimated"
+    assert after.wall_seconds == pytest.approx(3 * before.wall_seconds, rel=0.1)
+
+
+def test_every_shipped_scenario_has_an_estimate() -> None:
+    nothing = History(())
+    for file in loader.shipped():
+        found = walltime.of_scenario(loader.load(file), nothing)
+        assert 0.5 < found.wall_seconds < 3600, file
+
+
+def test_speed_of_the_simulator_is_measured_once_for_each_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.undo()
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path))
+    measured = speed.requests_per_core_s()
+    assert measured > 1000
+    monkeypatch.setattr(speed, "_measure", lambda: 123.0)
+    assert speed.requests_per_core_s() == measured
+    kept = json.loads(speed.path().read_text(encoding="utf-8"))
+    kept["host"]["processor"] = "another"
+    speed.path().write_text(json.dumps(kept), encoding="utf-8")
+    assert speed.requests_per_core_s() == 123
+    speed.path().write_text("no JSON", encoding="utf-8")
+    assert speed.requests_per_core_s() == 123

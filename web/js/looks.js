@@ -1,0 +1,34 @@
+// How runs are drawn. The server defines it (netkv/report/style.py): its figures, and what is drawn here, have the
+// same colours. A colour belongs to a scheme; its runs differ in dash, marker and pattern.
+
+import { get } from "./api.js";
+
+let known = null;
+
+/** Loads the definitions, once. */
+export async function load() {
+  known ??= await get("/api/looks");
+}
+
+/**
+ * Id of each of these runs → its look: `line`, `marker` and `bar` of plotly traces. Runs of a scheme are numbered in
+ * this order, repeats after the first runs with their settings, which are those that figures of the server show.
+ */
+export function looksOf(runs) {
+  const firsts = new Map();
+  const repeats = [];
+  for (const run of runs) {
+    const settings = JSON.stringify([run.scenario, run.scheme, run.params, run.mode, run.target]);
+    if (firsts.has(settings)) repeats.push(run);
+    else firsts.set(settings, run);
+  }
+  const counts = new Map();
+  const looks = new Map();
+  for (const run of [...firsts.values(), ...repeats]) {
+    const own = known.schemes[run.scheme] ?? known.others;
+    const number = counts.get(own) ?? 0;
+    counts.set(own, number + 1);
+    looks.set(run.id, own[number % own.length]);
+  }
+  return looks;
+}

@@ -104,6 +104,33 @@ fn what_is_missing_is_named_as_not_supported_yet() {
     fails("", "apply { clone3(CloneType.I2E, 1, { meta.a }); }", "clone_preserving_field_list");
 }
 
+/// A table with one key, whose properties are given.
+fn table(kind: &str, properties: &str) -> String {
+    format!(
+        "action a() {{ }}
+        table t {{ key = {{ meta.b: {kind}; }} actions = {{ a; }} {properties} }}
+        apply {{ t.apply(); }}"
+    )
+}
+
+#[test]
+fn priorities_that_do_not_count_are_errors() {
+    let entries = "entries = { 1: a(); priority = 3: 2: a(); }";
+    fails("", &table("ternary", &format!("const {entries}")), "'const entries' have no priority");
+    fails("", &table("lpm", entries), "No key of table 't' is ternary, range or optional");
+    fails("", &table("ternary", entries), "The first entry needs a priority");
+    fails("", &table("ternary", "entries = { priority = 0: 2: a(); }"), "out of range");
+    fails("", &table("ternary", "entries = { priority = 1: 1: a(); 2: a(); }"), "out of range");
+    fails("", &table("ternary", "priority_delta = 0; entries = { 1: a(); }"), "at least 1");
+    fails(
+        "",
+        &table("ternary", "entries = { 1: a() @priority; }"),
+        "Expected one number: @priority(3).",
+    );
+    fails("", &table("ternary", "entries = { 1: a() @priority(1, 2); }"), "Expected one number");
+    fails("", &table("ternary", "entries = { 1: a() @priority(meta.a); }"), "must be a constant");
+}
+
 #[test]
 fn a_missing_include_says_where_it_was_searched() {
     let options = Options { include_dirs: vec!["/nowhere".into()], defines: Vec::new() };

@@ -6,6 +6,7 @@ mod args;
 mod call;
 mod convert;
 mod decl;
+mod entries;
 mod expr;
 mod generic;
 mod instance;

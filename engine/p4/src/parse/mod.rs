@@ -57,7 +57,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
 ];
 
 /// Annotations with expressions that the compiler reads.
-const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id"];
+const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id", "priority"];
 
 /// The reason is reported already.
 pub(crate) struct Failed;

@@ -2,7 +2,7 @@
 
 use netkv_ir::MatchKind;
 
-use super::{Checker, Symbol};
+use super::{Checker, Symbol, Wanted};
 use crate::ast::{ActionRef, Arg, Decl, Dir, Expr, ExprKind, Key, Name, Property, PropertyValue};
 use crate::diag::did_you_mean;
 use crate::hir::{Annotations, CallArg, HExpr, HKey, HLocal, HTable, HTableAction};
@@ -141,7 +141,7 @@ impl Checker<'_> {
                 None
             }
             None => {
-                self.undeclared(name);
+                self.undeclared(name, Wanted::Action);
                 None
             }
         }

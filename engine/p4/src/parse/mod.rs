@@ -16,7 +16,7 @@ use crate::token::{Tok, Token};
 const MAX_DEPTH: usize = 200;
 
 /// Words that are never names.
-pub(crate) const KEYWORDS: &[&str] = &[
+const KEYWORDS: &[&str] = &[
     "abstract",
     "action",
     "apply",

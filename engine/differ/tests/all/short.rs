@@ -39,24 +39,22 @@ fn executors_agree_on_generated_programs() {
 #[test]
 fn generated_programs_have_calls_exits_and_priorities() {
     let texts: Vec<String> = (0..200).map(program::generate).collect();
-    let wanted: [(&str, &dyn Fn(&str) -> bool); 6] = [
-        ("an exit", &|line| line == "exit;"),
-        ("an action with an output", &|line| {
-            line.starts_with("action ") && (line.contains("out ") || line.contains("inout "))
-        }),
-        ("a compound assignment", &|line| {
-            [" += ", " -= ", " <<= ", " >>= ", " |+|= ", " ^= "].iter().any(|op| line.contains(op))
-        }),
-        ("an index with a call, assigned a call", &|line| {
-            line.starts_with("h.st") && line.contains("[f") && line.matches("(").count() > 1
-        }),
-        ("an entry with @priority", &|line| line.contains(" @priority(")),
-        ("an entry with a priority", &|line| line.starts_with("priority = ")),
-    ];
-    for (what, has) in wanted {
+    let common = |what: &str, has: &dyn Fn(&str) -> bool| {
         let count = texts.iter().filter(|text| text.lines().any(|line| has(line.trim()))).count();
         assert!(count >= 10, "{what}: in {count} of {} programs", texts.len());
-    }
+    };
+    common("an exit", &|line| line == "exit;");
+    common("an action with an output", &|line| {
+        line.starts_with("action ") && (line.contains("out ") || line.contains("inout "))
+    });
+    common("a compound assignment", &|line| {
+        [" += ", " -= ", " <<= ", " >>= ", " |+|= ", " ^= "].iter().any(|op| line.contains(op))
+    });
+    common("an index with a call, assigned a call", &|line| {
+        line.starts_with("h.st") && line.contains("[f") && line.matches("(").count() > 1
+    });
+    common("an entry with @priority", &|line| line.contains(" @priority("));
+    common("an entry with a priority", &|line| line.starts_with("priority = "));
     let nested = texts.iter().filter(|text| calls_an_action_in_an_action(text)).count();
     assert!(nested >= 10, "an action in an action: in {nested} of {} programs", texts.len());
 }

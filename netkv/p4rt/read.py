@@ -110,8 +110,7 @@ def _entry_message(table: Table, entry: TableEntry) -> p4r.TableEntry:
         table_id=table.id,
         match=translate.field_matches(entry["matches"]),
         action=translate.table_action(entry["action"]),
-        # The engine orders const entries by priority even where P4Runtime knows none.
-        priority=entry["priority"] if table.has_priority else 0,
+        priority=entry["priority"],
         metadata=entry["metadata"],
         controller_metadata=entry["controller_metadata"],
         is_const=entry["is_const"],

@@ -115,7 +115,7 @@ pub struct InitialEntry {
     pub matches: Vec<Match>,
     /// What it runs.
     pub action: ActionCall,
-    /// Larger wins. For `const entries` without `priority`: number of entries minus position.
+    /// Larger wins; 0 where no two entries can match.
     pub priority: u32,
 }
 

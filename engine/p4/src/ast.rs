@@ -266,6 +266,7 @@ pub(crate) struct Entry {
     pub priority: Option<Expr>,
     pub keys: Expr,
     pub action: Expr,
+    pub annotations: Vec<Annotation>,
 }
 
 #[derive(Debug, Clone)]

@@ -149,7 +149,11 @@ impl Reporter {
 
 /// The candidate nearest to a misspelt name, if any is near: `Did you mean ...?`.
 pub(crate) fn did_you_mean<'a>(name: &str, candidates: impl Iterator<Item = &'a str>) -> String {
-    let limit = (name.chars().count() / 3).clamp(1, 3);
+    // Of a name of one letter nothing would be left.
+    let limit = match name.chars().count() {
+        0 | 1 => 0,
+        length => (length / 3).clamp(1, 3),
+    };
     let best = candidates
         .filter(|c| *c != name && !c.is_empty())
         .map(|c| (distance(name, c), c))

@@ -9,12 +9,6 @@ use crate::hir::{Callee, HExpr, HKind, HStmt, HStmtKind, Hir, Id};
 pub(crate) fn has_effects(hir: &Hir, expr: &HExpr) -> bool {
     let any = |e: &HExpr| has_effects(hir, e);
     match &expr.kind {
-        HKind::Const(_) | HKind::Str(_) | HKind::Var(_) | HKind::Invalid | HKind::Wrong => false,
-        HKind::Field(e, _) | HKind::Slice(e, ..) | HKind::Unary(_, e) | HKind::Cast(e) => any(e),
-        HKind::IsValid(e) | HKind::Next(e) | HKind::Last(e) | HKind::LastIndex(e) => any(e),
-        HKind::Element(a, b) | HKind::Binary(_, a, b) => any(a) || any(b),
-        HKind::Mux(a, b, c) => any(a) || any(b) || any(c),
-        HKind::Aggregate(parts) => parts.iter().any(any),
         HKind::Hit(..) => true,
         HKind::Call(call) => match &call.callee {
             Callee::Function(id) => {
@@ -24,7 +18,13 @@ pub(crate) fn has_effects(hir: &Hir, expr: &HExpr) -> bool {
             Callee::Method(_, of, method) => !(&**of == "packet_in" && &**method == "length"),
             _ => true,
         },
+        other => other.parts().into_iter().any(any),
     }
+}
+
+/// Does it call anything? p4c takes every call to have an effect, `isValid()` excepted.
+pub(crate) fn calls(expr: &HExpr) -> bool {
+    matches!(expr.kind, HKind::Call(_) | HKind::Hit(..)) || expr.kind.parts().into_iter().any(calls)
 }
 
 /// The expression that a function is, when it only takes values and returns one.
@@ -88,6 +88,11 @@ impl Touched {
                     self.write(hir, to, seen);
                     self.read(hir, value, seen);
                 }
+                HStmtKind::Update(to, _, value) => {
+                    self.write(hir, to, seen);
+                    self.read(hir, to, seen);
+                    self.read(hir, value, seen);
+                }
                 HStmtKind::Call(e) => self.read(hir, e, seen),
                 HStmtKind::If(cond, then, otherwise) => {
                     self.read(hir, cond, seen);
@@ -117,8 +122,21 @@ impl Touched {
             Some(path) => self.writes.push(path),
             None => self.read(hir, to, seen),
         }
-        if let HKind::Element(_, index) = &to.kind {
-            self.read(hir, index, seen);
+        self.indices(hir, to, seen);
+    }
+
+    /// What the indices in the name of a place use.
+    fn indices(&mut self, hir: &Hir, place: &HExpr, seen: &mut HashSet<usize>) {
+        match &place.kind {
+            HKind::Field(base, _) | HKind::Slice(base, ..) => self.indices(hir, base, seen),
+            HKind::Next(base) | HKind::Last(base) | HKind::LastIndex(base) => {
+                self.indices(hir, base, seen);
+            }
+            HKind::Element(base, index) => {
+                self.indices(hir, base, seen);
+                self.read(hir, index, seen);
+            }
+            _ => {}
         }
     }
 
@@ -128,11 +146,11 @@ impl Touched {
         }
         match &expr.kind {
             HKind::Const(_) | HKind::Str(_) | HKind::Var(_) | HKind::Invalid | HKind::Wrong => {}
-            HKind::Field(e, _) => {
-                if path(e).is_none() {
-                    self.read(hir, e, seen);
-                }
-            }
+            HKind::Field(e, _) => match path(e) {
+                // The field counts, and not all of what it is in.
+                Some(_) => self.indices(hir, e, seen),
+                None => self.read(hir, e, seen),
+            },
             HKind::Slice(e, ..)
             | HKind::Unary(_, e)
             | HKind::Cast(e)

@@ -146,6 +146,8 @@ pub(crate) struct HStmt {
 pub(crate) enum HStmtKind {
     Decl(HVar),
     Assign(HExpr, HExpr),
+    /// `to op= value`: the target is evaluated once.
+    Update(HExpr, BinOp, HExpr),
     Call(HExpr),
     If(HExpr, Vec<HStmt>, Vec<HStmt>),
     /// Cases: actions (none: default) and body.
@@ -281,7 +283,8 @@ pub(crate) struct HTableAction {
 
 #[derive(Debug)]
 pub(crate) struct HEntry {
-    pub priority: Option<BigInt>,
+    /// Larger wins; it counts where several entries can match.
+    pub priority: u32,
     pub keys: Vec<KeySet>,
     /// Place in the table's list of actions.
     pub action: usize,
@@ -325,6 +328,26 @@ pub(crate) struct Hir {
     pub main_span: Span,
     /// First number that is no declaration.
     pub next_id: Id,
+}
+
+impl HKind {
+    /// The expressions that it is made of, left to right; the arguments of a call are not among
+    /// them.
+    pub fn parts(&self) -> Vec<&HExpr> {
+        match self {
+            HKind::Const(_) | HKind::Str(_) | HKind::Var(_) | HKind::Invalid | HKind::Wrong => {
+                Vec::new()
+            }
+            HKind::Field(e, _) | HKind::Slice(e, ..) | HKind::Unary(_, e) | HKind::Cast(e) => {
+                vec![e]
+            }
+            HKind::IsValid(e) | HKind::Next(e) | HKind::Last(e) | HKind::LastIndex(e) => vec![e],
+            HKind::Element(a, b) | HKind::Binary(_, a, b) => vec![a, b],
+            HKind::Mux(a, b, c) => vec![a, b, c],
+            HKind::Aggregate(parts) => parts.iter().collect(),
+            HKind::Call(_) | HKind::Hit(..) => Vec::new(),
+        }
+    }
 }
 
 impl HExpr {

@@ -7,6 +7,7 @@
 
 #![forbid(unsafe_code)]
 
+mod alias;
 mod ast;
 mod check;
 mod condition;
@@ -19,6 +20,7 @@ mod lower;
 mod macros;
 mod p4info;
 mod parse;
+mod parts;
 mod preprocess;
 mod token;
 mod types;

@@ -32,6 +32,88 @@ fn a_misspelt_name_is_answered_with_the_right_one() {
     fails("", "table t { kye = { } } apply { }", "Did you mean 'key'?");
 }
 
+/// No message of a program proposes something.
+fn proposes_nothing(globals: &str, ingress: &str, message: &str) {
+    let found = errors(globals, ingress);
+    assert!(found.iter().any(|(m, _)| m.contains(message)), "{found:#?}");
+    assert!(found.iter().all(|(m, _)| !m.contains("Did you mean")), "{found:#?}");
+}
+
+#[test]
+fn keywords_are_proposed_only_where_they_can_stand() {
+    proposes_nothing("", "apply { meta.a = foo; }", "'foo' is not declared.");
+    proposes_nothing("", "apply { foo(); }", "'foo' is not declared.");
+    proposes_nothing("", "foo x; apply { }", "'foo' is not declared.");
+    proposes_nothing("", "apply { meta.a = ot; }", "'ot' is not declared.");
+    proposes_nothing("", "table t { actions = { actio; } } apply { }", "'actio' is not declared.");
+    proposes_nothing("in x;", "apply { }", "Expected a declaration, not 'in'.");
+    proposes_nothing("", "apply { meta.a = x; }", "'x' is not declared.");
+    fails("", "apply { if (treu) { } }", "Did you mean 'true'?");
+    fails("bol f() { return true; }", "apply { }", "Did you mean 'bool'?");
+    fails("strct x { }", "apply { }", "Did you mean 'struct'?");
+    fails("", "tabel t { } apply { }", "Did you mean 'table'?");
+    fails("", "actoin a() { } apply { }", "Did you mean 'action'?");
+    fails("", "apply { retrun; }", "'retrun' starts no statement here. Did you mean 'return'?");
+    fails("", "apply { swich (meta.a) { } }", "Did you mean 'switch'?");
+}
+
+#[test]
+fn only_names_of_the_wanted_kind_are_proposed() {
+    // A header type is no value, a value no type, an action no match kind.
+    proposes_nothing("", "apply { meta.a = ipv4; }", "'ipv4' is not declared.");
+    proposes_nothing("", "met x; apply { }", "'met' is not declared.");
+    fails("", "apply { meta.a = met.a; }", "Did you mean 'meta'?");
+    fails("", "ipv4_tt x; apply { }", "Did you mean 'ipv4_t'?");
+    fails("", "action run() { } table t { actions = { rnu; } } apply { }", "Did you mean 'run'?");
+}
+
+#[test]
+fn the_name_of_the_package_is_said_once() {
+    let text = common::program("", "apply { }").replace(" main;", " mian;");
+    let found = compile_source("test.p4", &text, &Options::default()).unwrap_err();
+    let messages: Vec<_> = found.0.iter().map(|d| d.message.as_str()).collect();
+    assert_eq!(messages, ["The package instance must be called 'main'."]);
+}
+
+/// Whatever word of a program is misspelt, no message proposes a word that it has said, and none
+/// proposes what stands there.
+#[test]
+fn no_proposal_repeats_what_is_said_or_written() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/features.p4");
+    let text = std::fs::read_to_string(path).expect("the program");
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let starts: Vec<usize> = (1..text.len())
+        .filter(|at| text.is_char_boundary(*at) && text.is_char_boundary(at - 1))
+        .filter(|at| text[*at..].starts_with(|c: char| c.is_ascii_alphabetic()))
+        .filter(|at| !text[..*at].ends_with(is_word))
+        .collect();
+    let mut proposals = 0;
+    for (i, start) in starts.iter().step_by(2).enumerate() {
+        let end = *start + text[*start..].find(|c| !is_word(c)).unwrap_or(text.len() - start);
+        let word = &text[*start..end];
+        let misspelt = match (i % 3, word.len()) {
+            (0, 2..) => word[..word.len() - 1].to_string(),
+            (1, 2..) => format!("{}{}{}", &word[1..2], &word[..1], &word[2..]),
+            _ => format!("{word}x"),
+        };
+        let program = format!("{}{misspelt}{}", &text[..*start], &text[end..]);
+        let Err(found) = compile_source("test.p4", &program, &Options::default()) else { continue };
+        for diagnostic in &found.0 {
+            let Some((said, proposed)) = diagnostic.message.split_once("Did you mean '") else {
+                continue;
+            };
+            let proposed = proposed.split('\'').next().unwrap_or_default();
+            assert!(!said.contains(&format!("'{proposed}'")), "{diagnostic}");
+            let from = diagnostic.column.saturating_sub(1) as usize;
+            let written: String =
+                diagnostic.source_line.chars().skip(from).take_while(|c| is_word(*c)).collect();
+            assert_ne!(written, proposed, "{diagnostic}");
+            proposals += 1;
+        }
+    }
+    assert!(proposals > 50, "{proposals} proposals");
+}
+
 #[test]
 fn an_error_shows_line_column_and_a_caret() {
     let text = "const bit<8> x = 1;\nconst bit<8> y = x +;\n";
@@ -102,6 +184,33 @@ fn what_is_missing_is_named_as_not_supported_yet() {
     fails("", "apply { for (bit<8> i in 0 .. 3) { } }", "'for' is not supported yet.");
     fails("struct g<T> { T x; }", "apply { }", "A generic struct or header is not supported yet.");
     fails("", "apply { clone3(CloneType.I2E, 1, { meta.a }); }", "clone_preserving_field_list");
+}
+
+/// A table with one key, whose properties are given.
+fn table(kind: &str, properties: &str) -> String {
+    format!(
+        "action a() {{ }}
+        table t {{ key = {{ meta.b: {kind}; }} actions = {{ a; }} {properties} }}
+        apply {{ t.apply(); }}"
+    )
+}
+
+#[test]
+fn priorities_that_do_not_count_are_errors() {
+    let entries = "entries = { 1: a(); priority = 3: 2: a(); }";
+    fails("", &table("ternary", &format!("const {entries}")), "'const entries' have no priority");
+    fails("", &table("lpm", entries), "No key of table 't' is ternary, range or optional");
+    fails("", &table("ternary", entries), "The first entry needs a priority");
+    fails("", &table("ternary", "entries = { priority = 0: 2: a(); }"), "out of range");
+    fails("", &table("ternary", "entries = { priority = 1: 1: a(); 2: a(); }"), "out of range");
+    fails("", &table("ternary", "priority_delta = 0; entries = { 1: a(); }"), "at least 1");
+    fails(
+        "",
+        &table("ternary", "entries = { 1: a() @priority; }"),
+        "Expected one number: @priority(3).",
+    );
+    fails("", &table("ternary", "entries = { 1: a() @priority(1, 2); }"), "Expected one number");
+    fails("", &table("ternary", "entries = { 1: a() @priority(meta.a); }"), "must be a constant");
 }
 
 #[test]

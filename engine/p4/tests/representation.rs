@@ -113,21 +113,76 @@ fn entries_of_the_source_keep_order_and_priority() {
             default_action = a(0);
             const entries = { (0x0A000000 &&& 0xFF000000, 1 .. 5, _): a(1); (_, _, 7): a(2); }
         }
-        table prio {
+        table prefixes {
             key = { hdr.ipv4.dstAddr: lpm; }
             actions = { a; }
             default_action = a(0);
-            entries = { priority = 10: 0x0A000000 &&& 0xFFFF0000: a(3); priority = 20: _: a(4); }
+            entries = { 0x0A000000 &&& 0xFFFF0000: a(3); _: a(4); }
         }
-        apply { t.apply(); prio.apply(); }";
+        apply { t.apply(); prefixes.apply(); }";
     let program = compile("", ingress).unwrap_or_else(|e| panic!("{e}")).program;
     let first = &program.tables[0];
     assert!(first.const_entries);
     assert_eq!(first.entries.iter().map(|e| e.priority).collect::<Vec<_>>(), [2, 1]);
     assert_eq!(first.entries[1].matches[2], Match::Optional(Some(netkv_ir::Value::new(16, 7))));
     let second = &program.tables[1];
-    assert_eq!(second.entries.iter().map(|e| e.priority).collect::<Vec<_>>(), [10, 20]);
+    assert_eq!(second.entries.iter().map(|e| e.priority).collect::<Vec<_>>(), [0, 0]);
     assert_eq!(second.entries[0].matches[0], Match::Lpm(netkv_ir::Value::new(32, 0x0A00_0000), 16));
+}
+
+/// Priorities of the entries of a table with one ternary key; larger wins.
+fn priorities(properties: &str) -> Vec<u32> {
+    let ingress = format!(
+        "action a(bit<8> v) {{ meta.a = v; }}
+        table t {{ key = {{ meta.b: ternary; }} actions = {{ a; }} default_action = a(0); {properties} }}
+        apply {{ t.apply(); }}"
+    );
+    let program = compile("", &ingress).unwrap_or_else(|e| panic!("{e}")).program;
+    program.tables[0].entries.iter().map(|entry| entry.priority).collect()
+}
+
+#[test]
+fn priorities_of_entries_are_those_of_p4c() {
+    let bare = "entries = { 1: a(1); 2: a(2); 3: a(3); }";
+    assert_eq!(priorities(&format!("const {bare}")), [3, 2, 1]);
+    assert_eq!(priorities(bare), [3, 2, 1]);
+    assert_eq!(priorities(&format!("priority_delta = 10; {bare}")), [21, 11, 1]);
+    assert_eq!(
+        priorities("entries = { priority = 30: 1: a(1); 2: a(2); priority = 5: 3: a(3); }"),
+        [30, 29, 5]
+    );
+    assert_eq!(
+        priorities(
+            "priority_delta = 7; entries = { priority = (3 * 10): 1: a(1); 2: a(2); 3: a(3); }"
+        ),
+        [30, 23, 16]
+    );
+    // The control plane counts the other way round: the largest wins.
+    let smallest = "largest_priority_wins = false; entries = { priority = 10: 1: a(1); 2: a(2); priority = 90: 3: a(3); }";
+    assert_eq!(priorities(smallest), [81, 80, 1]);
+}
+
+/// p4c hands bmv2 the number of `@priority`, or the place of the entry; bmv2 takes the smallest.
+#[test]
+fn at_priority_orders_entries_as_on_bmv2() {
+    let marked = |first: &str, second: &str, third: &str| {
+        priorities(&format!(
+            "const entries = {{ 1: a(1) {first}; 2: a(2) {second}; 3: a(3) {third}; }}"
+        ))
+    };
+    assert_eq!(marked("@priority(3)", "@priority(2)", "@priority(1)"), [1, 2, 3]);
+    assert_eq!(marked("@priority(3)", "", "@priority(1)"), [1, 2, 3]);
+    assert_eq!(marked("", "", "@priority(1)"), [3, 1, 2]);
+    assert_eq!(marked("@priority(100)", "", ""), [1, 3, 2]);
+    assert_eq!(marked("@priority(0x7)", "@priority(7)", "@priority(7)"), [3, 2, 1]);
+    assert_eq!(
+        priorities("entries = { priority = 1: 1: a(1); priority = 9: 2: a(2) @priority(5); }"),
+        [2, 1]
+    );
+    let program = "action a() { } table t { key = { meta.b: ternary; } actions = { a; }
+         const entries = { 1: a() @priority(4); } } apply { t.apply(); }";
+    let warnings = compile("", program).unwrap_or_else(|e| panic!("{e}")).warnings;
+    assert!(warnings.iter().any(|w| w.message.contains("the smallest number")), "{warnings:?}");
 }
 
 #[test]

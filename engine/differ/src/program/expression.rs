@@ -1,6 +1,7 @@
 //! Expressions of a wanted type.
 
-use super::writer::{Place, Ty, Variable, Writer};
+use super::target;
+use super::writer::{Function, Place, Ty, Variable, Writer};
 
 /// A constant of a width in hexadecimal, with digits for every bit.
 fn digits(w: &mut Writer, width: u32) -> String {
@@ -78,10 +79,27 @@ pub(super) fn element(w: &mut Writer, ty: Ty) -> Option<String> {
 /// An index into a stack: a variable, often cut so that it is in range. No parameter: a call may
 /// give it a constant, and a constant index out of range is an error.
 pub(super) fn index(w: &mut Writer) -> Option<String> {
+    if w.rng.chance(15)
+        && let Some(text) = index_with_effect(w)
+    {
+        return Some(text);
+    }
     let from_packet = |v: &Variable| matches!(v.ty, Ty::Bit(_)) && v.text.contains('.');
     let found = w.variable(from_packet)?;
     let Ty::Bit(width) = found.ty else { return None };
     Some(if width > 2 && w.rng.chance(70) { format!("{}[1:0]", found.text) } else { found.text })
+}
+
+/// A call that changes something and gives an index. (What only takes values and returns one may
+/// be a constant.)
+fn index_with_effect(w: &mut Writer) -> Option<String> {
+    let changes = |f: &Function| {
+        matches!(f.result, Ty::Bit(2..)) && f.params.iter().any(|(direction, _)| *direction != "in")
+    };
+    let fitting: Vec<_> = w.functions.iter().filter(|f| changes(f)).cloned().collect();
+    let function = w.rng.pick_any(&fitting)?.clone();
+    let arguments = arguments(w, &function.params, 1)?;
+    Some(format!("{}({arguments})[1:0]", function.name))
 }
 
 /// An expression; `depth` limits how deep it nests.
@@ -193,7 +211,7 @@ fn concatenation(w: &mut Writer, ty: Ty, width: u32, depth: usize) -> String {
 }
 
 /// A call of a function that gives this type.
-fn call(w: &mut Writer, ty: Ty, depth: usize) -> Option<String> {
+pub(super) fn call(w: &mut Writer, ty: Ty, depth: usize) -> Option<String> {
     if w.place == Place::Function || w.place == Place::Checksum {
         return None;
     }
@@ -213,7 +231,7 @@ pub(super) fn arguments(
     for (direction, ty) in params {
         made.push(match *direction {
             "in" | "" => expression(w, *ty, depth.min(2)),
-            _ => w.variable(|v| v.ty == *ty && v.writable)?.text,
+            _ => target::output(w, *ty)?,
         });
     }
     Some(made.join(", "))

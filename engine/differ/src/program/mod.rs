@@ -11,6 +11,7 @@ mod layout;
 mod parser;
 mod statement;
 mod table;
+mod target;
 mod writer;
 
 use writer::{Writer, line};

@@ -2,6 +2,7 @@
 
 use super::expression::{arguments, element, expression, index, literal};
 use super::extern_call;
+use super::target::assign;
 use super::writer::{Place, Ty, Variable, Writer, line};
 
 /// How deep expressions of a statement nest.
@@ -38,7 +39,7 @@ fn statement(w: &mut Writer, depth: usize) {
         24..30 if in_pipeline => extern_call::write(w),
         30..34 if w.place == Place::Control => apply(w, depth),
         34 if w.place == Place::Control && depth > 0 => value_switch(w, depth),
-        35..37 if w.place == Place::Control => direct_call(w),
+        35..37 if in_pipeline => direct_call(w),
         37 if w.place == Place::Control => nested_call(w),
         38 if in_pipeline && depth < 2 && w.rng.chance(25) => {
             let leave = *w.rng.pick(&["exit", "return"]);
@@ -58,8 +59,7 @@ fn writable(w: &mut Writer) -> Option<Variable> {
 
 pub(super) fn assignment(w: &mut Writer) {
     let Some(to) = writable(w) else { return };
-    let value = expression(w, to.ty, DEPTH);
-    line!(w, "{} = {value};", to.text);
+    assign(w, &to.text, to.ty, DEPTH);
 }
 
 fn slice_assignment(w: &mut Writer) {
@@ -67,8 +67,8 @@ fn slice_assignment(w: &mut Writer) {
     let (Ty::Bit(width) | Ty::Int(width)) = to.ty else { return };
     let low = w.rng.below(width as usize) as u32;
     let high = low + w.rng.below((width - low) as usize) as u32;
-    let value = expression(w, Ty::Bit(high - low + 1), DEPTH);
-    line!(w, "{}[{high}:{low}] = {value};", to.text);
+    let slice = format!("{}[{high}:{low}]", to.text);
+    assign(w, &slice, Ty::Bit(high - low + 1), DEPTH);
 }
 
 /// Into an element that only the packet knows.
@@ -78,10 +78,7 @@ fn element_assignment(w: &mut Writer) {
         None => return assignment(w),
     };
     match element(w, ty) {
-        Some(to) => {
-            let value = expression(w, ty, DEPTH);
-            line!(w, "{to} = {value};");
-        }
+        Some(to) => assign(w, &to, ty, DEPTH),
         None => assignment(w),
     }
 }

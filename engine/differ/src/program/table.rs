@@ -3,6 +3,7 @@
 use super::expression::{expression, literal};
 use super::extern_call::{ALGORITHMS, egress_spec};
 use super::statement::statements;
+use super::target::assign;
 use super::writer::{Action, Place, Table, Ty, Writer, line};
 
 /// Declares an action; `of_table` with the direct meter that it reads.
@@ -12,8 +13,8 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     let mut directed = Vec::new();
     let mut data = Vec::new();
     let mut params = Vec::new();
-    if of_table.is_none() && w.rng.chance(25) {
-        for _ in 0..1 + w.rng.below(2) {
+    if of_table.is_none() && w.rng.chance(45) {
+        for _ in 0..1 + w.rng.below(3) {
             let direction = *w.rng.pick(&["in", "inout", "out"]);
             let ty = if direction == "in" {
                 w.ty()
@@ -62,10 +63,38 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     }
     let count = 1 + w.rng.below(4);
     statements(w, count, 1);
+    if !directed.is_empty() && w.rng.chance(50) {
+        leave(w, &params[..directed.len()]);
+    }
     w.place = Place::Control;
     line!(w, "}}");
     w.variables.truncate(known);
     w.actions.push(Action { name, directed, data, of_table });
+}
+
+/// Leaves on some packets, with outputs that the others assign anew.
+fn leave(w: &mut Writer, params: &[String]) {
+    let outputs: Vec<String> = params
+        .iter()
+        .filter(|param| !param.starts_with("in "))
+        .filter_map(|param| param.rsplit(' ').next().map(str::to_owned))
+        .collect();
+    let again = |w: &mut Writer| {
+        for output in &outputs {
+            if let Some(found) = w.variable(|v| v.text == *output)
+                && w.rng.chance(60)
+            {
+                assign(w, &found.text, found.ty, 1);
+            }
+        }
+    };
+    again(w);
+    let cond = expression(w, Ty::Bool, 1);
+    line!(w, "if ({cond}) {{");
+    again(w);
+    line!(w, "exit;");
+    line!(w, "}}");
+    again(w);
 }
 
 /// Declares actions and tables.
@@ -219,13 +248,56 @@ fn default_action(w: &mut Writer, actions: &[Action]) {
     }
 }
 
+/// What decides between entries that match.
+enum Order {
+    Place,
+    /// `@priority`.
+    Marked,
+    /// `priority =`, down from this number.
+    Given(usize),
+}
+
+impl Order {
+    /// Also writes the properties of the table that it takes.
+    fn choose(w: &mut Writer) -> Self {
+        match w.rng.below(3) {
+            0 => Order::Place,
+            1 => Order::Marked,
+            _ => {
+                if w.rng.chance(40) {
+                    line!(w, "largest_priority_wins = false;");
+                }
+                if w.rng.chance(40) {
+                    line!(w, "priority_delta = {};", 1 + w.rng.below(9));
+                }
+                Order::Given(100)
+            }
+        }
+    }
+
+    /// What stands before and behind an entry.
+    fn texts(&self, w: &mut Writer, number: usize) -> (String, String) {
+        match self {
+            Order::Marked if w.rng.chance(70) => {
+                (String::new(), format!(" @priority({})", w.rng.below(5)))
+            }
+            Order::Given(top) if number == 0 || w.rng.chance(60) => {
+                (format!("priority = {}: ", top - w.rng.below(50)), String::new())
+            }
+            _ => (String::new(), String::new()),
+        }
+    }
+}
+
 fn entries(w: &mut Writer, keys: &Keys, actions: &[Action]) {
     let plain: Vec<Action> = actions.iter().filter(|a| a.directed.is_empty()).cloned().collect();
-    if keys.is_empty() || plain.is_empty() || !w.rng.chance(25) {
+    let by_priority = keys.iter().any(|key| matches!(key.2, "ternary" | "range" | "optional"));
+    if keys.is_empty() || plain.is_empty() || !w.rng.chance(if by_priority { 60 } else { 25 }) {
         return;
     }
-    let by_priority = keys.iter().any(|key| matches!(key.2, "ternary" | "range" | "optional"));
-    line!(w, "const entries = {{");
+    let order = if by_priority { Order::choose(w) } else { Order::Place };
+    let constant = if matches!(order, Order::Given(_)) { "" } else { "const " };
+    line!(w, "{constant}entries = {{");
     for number in 0..1 + w.rng.below(4) {
         let mut sets = Vec::new();
         for (_, width, kind, _) in keys {
@@ -249,7 +321,8 @@ fn entries(w: &mut Writer, keys: &Keys, actions: &[Action]) {
         };
         let action = w.rng.pick(&plain).clone();
         let call = call(w, &action);
-        line!(w, "{set}: {call};");
+        let (before, behind) = order.texts(w, number);
+        line!(w, "{before}{set}: {call}{behind};");
         let narrowest = keys.iter().map(|key| key.1).min().unwrap_or(1);
         if !by_priority && number + 1 >= 1usize << narrowest.min(4) {
             break;

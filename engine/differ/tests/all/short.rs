@@ -35,6 +35,43 @@ fn executors_agree_on_generated_programs() {
     assert!(progress.frames_out.into_inner() * 2 > progress.packets.into_inner());
 }
 
+/// What the order of evaluation, write-back and priorities depend on stands in the programs.
+#[test]
+fn generated_programs_have_calls_exits_and_priorities() {
+    let texts: Vec<String> = (0..200).map(program::generate).collect();
+    let common = |what: &str, has: &dyn Fn(&str) -> bool| {
+        let count = texts.iter().filter(|text| text.lines().any(|line| has(line.trim()))).count();
+        assert!(count >= 10, "{what}: in {count} of {} programs", texts.len());
+    };
+    common("an exit", &|line| line == "exit;");
+    common("an action with an output", &|line| {
+        line.starts_with("action ") && (line.contains("out ") || line.contains("inout "))
+    });
+    common("a compound assignment", &|line| {
+        [" += ", " -= ", " <<= ", " >>= ", " |+|= ", " ^= "].iter().any(|op| line.contains(op))
+    });
+    common("an index with a call, assigned a call", &|line| {
+        line.starts_with("h.st") && line.contains("[f") && line.matches("(").count() > 1
+    });
+    common("an entry with @priority", &|line| line.contains(" @priority("));
+    common("an entry with a priority", &|line| line.starts_with("priority = "));
+    let nested = texts.iter().filter(|text| calls_an_action_in_an_action(text)).count();
+    assert!(nested >= 10, "an action in an action: in {nested} of {} programs", texts.len());
+}
+
+fn calls_an_action_in_an_action(text: &str) -> bool {
+    let mut inside = false;
+    text.lines().any(|line| {
+        if line.trim_start().starts_with("action ") {
+            inside = true;
+        } else if line == "    }" {
+            inside = false;
+        }
+        let call = line.trim_start().strip_prefix('a').and_then(|rest| rest.split_once('('));
+        inside && call.is_some_and(|(name, _)| name.chars().all(|c| c.is_ascii_digit()))
+    })
+}
+
 #[test]
 fn a_seed_always_makes_the_same_program_and_it_compiles() {
     for seed in 1_000..1_200 {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use netkv_ir::Span;
 
 use super::generic::{Bindings, substitute};
-use super::{Checker, Place, Symbol};
+use super::{Checker, Place, Symbol, Wanted};
 use crate::ast::{self, Arg, Expr, ExprKind, Name};
 use crate::diag::did_you_mean;
 use crate::hir::{Annotations, Call, Callee, HExpr, HKind, HParam};
@@ -75,7 +75,7 @@ impl Checker<'_> {
                         format!("'{}' is not supported yet; '{new}' does the same.", name.text),
                     );
                 }
-                self.undeclared(name);
+                self.undeclared(name, Wanted::Callee);
                 HExpr::wrong(span)
             }
             Some(_) => self.wrong(span, format!("'{}' cannot be called.", name.text)),

@@ -3,7 +3,8 @@
 use std::rc::Rc;
 
 use super::{Checker, Place, Symbol};
-use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt};
+use crate::ast::{self, BlockDecl, Decl, DeclKind, Dir, Name, Signature, Stmt, TypeKind};
+use crate::diag::did_you_mean;
 use crate::hir::{HAction, HBlock, HExpr, HFunction, HKind, HLocal, HValueSet, HVar};
 use crate::types::{BlockType, Ty};
 
@@ -118,7 +119,7 @@ impl Checker<'_> {
             self.reporter.unsupported(param.span, "A generic function");
             return;
         }
-        let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.ty(ty));
+        let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.result_type(ty));
         let (place, outer) = (self.place, std::mem::replace(&mut self.result, result.clone()));
         self.place = Place::Function;
         self.push_scope();
@@ -267,9 +268,21 @@ impl Checker<'_> {
                 self.declare(name, Symbol::ValueSet(id, index));
                 locals.push(HLocal::ValueSet(index));
             }
-            _ => self
-                .error(decl.span, "This declaration must stand outside of parsers and controls."),
+            _ => self.misplaced(decl),
         }
+    }
+
+    /// Reports a declaration that no parser or control can have.
+    fn misplaced(&mut self, decl: &Decl) {
+        let mut hint = String::new();
+        if let DeclKind::Function(Signature { result: Some(ty), .. }, _) = &decl.kind
+            && let TypeKind::Named(name, ..) = &ty.kind
+            && self.lookup(&name.text).is_none()
+        {
+            hint = did_you_mean(&name.text, ["action"].into_iter());
+        }
+        let message = "This declaration must stand outside of parsers and controls.";
+        self.error(decl.span, format!("{message}{hint}"));
     }
 
     pub(super) fn var_decl(

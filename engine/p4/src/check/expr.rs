@@ -3,7 +3,7 @@
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-use super::{Checker, Place, Symbol};
+use super::{Checker, Place, Symbol, Wanted};
 use crate::ast::{Expr, ExprKind, Name, StructKind};
 use crate::diag::did_you_mean;
 use crate::fold;
@@ -72,7 +72,7 @@ impl Checker<'_> {
             Some(Symbol::Var(id, ty)) => return HExpr { kind: HKind::Var(id), ty, span },
             Some(Symbol::Type(Ty::Unknown)) => return HExpr::wrong(span),
             None => {
-                self.undeclared(name);
+                self.undeclared(name, Wanted::Value);
                 return HExpr::wrong(span);
             }
             Some(Symbol::Type(_) | Symbol::BlockType) => "a type",

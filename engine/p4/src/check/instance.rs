@@ -4,9 +4,8 @@ use std::rc::Rc;
 
 use netkv_ir::Span;
 
-use super::{Checker, Symbol};
+use super::{Checker, Symbol, Wanted};
 use crate::ast::{self, Arg, Decl, Dir, ExprKind, Name};
-use crate::diag::did_you_mean;
 use crate::hir::{Annotations, HExpr, HInstance, InstanceOf};
 use crate::types::Ty;
 
@@ -144,8 +143,7 @@ impl Checker<'_> {
             return;
         }
         if &*name.text != "main" {
-            let hint = did_you_mean(&name.text, ["main"].into_iter());
-            self.error(name.span, format!("The package instance must be called 'main'.{hint}"));
+            self.error(name.span, "The package instance must be called 'main'.");
         }
         if self.main_seen {
             self.error(name.span, "There is a 'main' already.");
@@ -186,7 +184,7 @@ impl Checker<'_> {
                             );
                         }
                         None => {
-                            self.undeclared(name);
+                            self.undeclared(name, Wanted::Block);
                             return None;
                         }
                         _ => {}

@@ -6,6 +6,7 @@ mod args;
 mod call;
 mod convert;
 mod decl;
+mod entries;
 mod expr;
 mod generic;
 mod instance;
@@ -23,7 +24,6 @@ use netkv_ir::Span;
 use crate::ast::{self, Name};
 use crate::diag::{Reporter, did_you_mean};
 use crate::hir::{HExpr, HInstance, HParam, Hir, Id};
-use crate::parse::KEYWORDS;
 use crate::types::{BlockType, Sig, Ty};
 
 /// What a name stands for.
@@ -41,6 +41,51 @@ enum Symbol {
     Action(usize),
     Table(usize),
     ValueSet(Id, usize),
+}
+
+/// What a name that nothing declares should have been.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// A value, or the name before a `.`.
+    Value,
+    /// A function or an action.
+    Callee,
+    Type,
+    /// The type of a function, or the keyword of a declaration that looks like one.
+    Result,
+    Action,
+    /// A parser or control.
+    Block,
+}
+
+impl Wanted {
+    fn fits(self, symbol: &Symbol) -> bool {
+        match self {
+            Wanted::Value => match symbol {
+                Symbol::Var(..) | Symbol::Const(_) | Symbol::Table(_) => true,
+                Symbol::Type(ty) => matches!(ty, Ty::Enum(_) | Ty::Block(_) | Ty::Unknown),
+                _ => false,
+            },
+            Wanted::Callee => {
+                matches!(symbol, Symbol::Functions(_) | Symbol::Externs(_) | Symbol::Action(_))
+            }
+            Wanted::Type | Wanted::Result => matches!(symbol, Symbol::Type(_)),
+            Wanted::Action => matches!(symbol, Symbol::Action(_)),
+            Wanted::Block => matches!(symbol, Symbol::Type(Ty::Block(_))),
+        }
+    }
+
+    /// Keywords that can stand there.
+    fn keywords(self) -> &'static [&'static str] {
+        match self {
+            Wanted::Value => &["true", "false", "error"],
+            Wanted::Type => &["bit", "bool", "int", "varbit", "tuple", "error"],
+            Wanted::Result => {
+                &["bit", "bool", "int", "tuple", "error", "void", "action", "control", "parser"]
+            }
+            Wanted::Callee | Wanted::Action | Wanted::Block => &[],
+        }
+    }
 }
 
 /// Where the code that is being checked stands.
@@ -156,9 +201,9 @@ impl Checker<'_> {
     }
 
     /// Reports a name that nothing declares.
-    fn undeclared(&mut self, name: &Name) {
-        let candidates = self.scopes.iter().flat_map(|scope| scope.keys()).map(|k| &**k);
-        let candidates = candidates.chain(KEYWORDS.iter().copied());
+    fn undeclared(&mut self, name: &Name, wanted: Wanted) {
+        let known = self.scopes.iter().flatten().filter(|(_, symbol)| wanted.fits(symbol));
+        let candidates = known.map(|(name, _)| &**name).chain(wanted.keywords().iter().copied());
         let hint = did_you_mean(&name.text, candidates);
         let message = format!("'{}' is not declared.{hint}", name.text);
         self.error(name.span, message);

@@ -4,7 +4,7 @@ use netkv_ir::Span;
 
 use super::{Checker, Place, Symbol};
 use crate::ast::{DeclKind, Expr, ExprKind, Stmt, StmtKind, SwitchCase};
-use crate::hir::{Callee, HKind, HStmt, HStmtKind};
+use crate::hir::{Callee, HExpr, HKind, HStmt, HStmtKind};
 use crate::types::Ty;
 
 /// Does every way through these statements end in `return` or `exit`?
@@ -53,15 +53,13 @@ impl Checker<'_> {
             StmtKind::Assign(left, op, right) => {
                 let to = self.expr(left, None);
                 self.check_lvalue(&to, "The left side");
-                let value = match op {
-                    None => self.expr_to(right, &to.ty),
-                    Some(op) => {
-                        let right = self.expr(right, None);
-                        let made = self.make_binary(op, to.clone(), right, span);
-                        self.convert(made, &to.ty)
+                match op {
+                    None => {
+                        let value = self.expr_to(right, &to.ty);
+                        HStmtKind::Assign(to, value)
                     }
-                };
-                HStmtKind::Assign(to, value)
+                    Some(op) => self.update(to, op, right, span)?,
+                }
             }
             StmtKind::Call(call) => {
                 let call = self.expr(call, None);
@@ -92,6 +90,18 @@ impl Checker<'_> {
             }
         };
         Some(HStmt { kind, span })
+    }
+
+    /// `to op= right`.
+    fn update(&mut self, to: HExpr, op: &str, right: &Expr, span: Span) -> Option<HStmtKind> {
+        let hint = to.ty.clone();
+        let right = self.expr(right, Some(&hint));
+        let made = self.make_binary(op, to.clone(), right, span);
+        // What is left of a correct one has the operator on top and the target unchanged below.
+        match self.convert(made, &to.ty).kind {
+            HKind::Binary(op, _, value) => Some(HStmtKind::Update(to, op, *value)),
+            _ => None,
+        }
     }
 
     fn return_stmt(&mut self, value: Option<&Expr>, span: Span) -> Option<HStmtKind> {

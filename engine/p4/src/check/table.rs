@@ -2,12 +2,10 @@
 
 use netkv_ir::MatchKind;
 
-use super::{Checker, Symbol};
-use crate::ast::{
-    ActionRef, Arg, Decl, Dir, Entry, Expr, ExprKind, Key, Name, Property, PropertyValue,
-};
+use super::{Checker, Symbol, Wanted};
+use crate::ast::{ActionRef, Arg, Decl, Dir, Expr, ExprKind, Key, Name, Property, PropertyValue};
 use crate::diag::did_you_mean;
-use crate::hir::{Annotations, CallArg, HEntry, HExpr, HKey, HLocal, HTable, HTableAction};
+use crate::hir::{Annotations, CallArg, HExpr, HKey, HLocal, HTable, HTableAction};
 use crate::types::Ty;
 
 const PROPERTIES: &[&str] = &[
@@ -79,11 +77,8 @@ impl Checker<'_> {
             }
             None => self.no_action(&mut table),
         }
-        let types: Vec<Ty> = table.keys.iter().map(|k| k.expr.ty.clone()).collect();
-        for entry in entries.into_iter().flatten() {
-            if let Some(made) = self.entry(&table, entry, &types) {
-                table.entries.push(made);
-            }
+        if let Some(entries) = entries {
+            self.entries(&mut table, entries);
         }
         let id = self.hir.tables.len();
         self.hir.tables.push(table);
@@ -146,7 +141,7 @@ impl Checker<'_> {
                 None
             }
             None => {
-                self.undeclared(name);
+                self.undeclared(name, Wanted::Action);
                 None
             }
         }
@@ -212,7 +207,7 @@ impl Checker<'_> {
     }
 
     /// `action(data)` of an entry or default: place in the table's list, and data.
-    fn action_call(
+    pub(super) fn action_call(
         &mut self,
         table: &HTable,
         expr: &Expr,
@@ -273,16 +268,6 @@ impl Checker<'_> {
         Some((index, made))
     }
 
-    fn entry(&mut self, table: &HTable, entry: &Entry, types: &[Ty]) -> Option<HEntry> {
-        let keys = self.key_sets(&entry.keys, types)?;
-        let (action, data) = self.action_call(table, &entry.action, false)?;
-        let priority = match &entry.priority {
-            None => None,
-            Some(expr) => Some(self.const_u32(expr, "A priority")?.into()),
-        };
-        Some(HEntry { priority, keys, action, data, span: entry.keys.span })
-    }
-
     fn property(
         &mut self,
         table: &mut HTable,
@@ -320,9 +305,10 @@ impl Checker<'_> {
                 table.largest_priority_wins =
                     value.as_const().is_none_or(|v| *v != num_bigint::BigInt::ZERO);
             }
-            "priority_delta" => {
-                table.priority_delta = self.const_u32(expr, "priority_delta").unwrap_or(1).max(1);
-            }
+            "priority_delta" => match self.const_u32(expr, "priority_delta") {
+                Some(0) => self.error(expr.span, "priority_delta must be at least 1."),
+                delta => table.priority_delta = delta.unwrap_or(1),
+            },
             text => {
                 let hint = did_you_mean(text, PROPERTIES.iter().copied());
                 if hint.is_empty() {

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use num_bigint::BigInt;
 
-use super::{Checker, Symbol};
+use super::{Checker, Symbol, Wanted};
 use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};
 use crate::hir::Annotations;
 use crate::token::MAX_WIDTH;
@@ -70,11 +70,23 @@ impl Checker<'_> {
                 }
                 Ty::Stack(Rc::new(element_ty), size)
             }
-            TypeKind::Named(name, global, args) => self.named_type(name, *global, args),
+            TypeKind::Named(name, global, args) => {
+                self.named_type(name, *global, args, Wanted::Type)
+            }
         }
     }
 
-    fn named_type(&mut self, name: &Name, global: bool, args: &[ast::Type]) -> Ty {
+    /// What a function returns.
+    pub(super) fn result_type(&mut self, ty: &ast::Type) -> Ty {
+        match &ty.kind {
+            TypeKind::Named(name, global, args) => {
+                self.named_type(name, *global, args, Wanted::Result)
+            }
+            _ => self.ty(ty),
+        }
+    }
+
+    fn named_type(&mut self, name: &Name, global: bool, args: &[ast::Type], wanted: Wanted) -> Ty {
         let found = match global {
             true => self.scopes[0].get(&name.text),
             false => self.lookup(&name.text),
@@ -90,7 +102,7 @@ impl Checker<'_> {
                 return Ty::Unknown;
             }
             None => {
-                self.undeclared(name);
+                self.undeclared(name, wanted);
                 return Ty::Unknown;
             }
         };
@@ -328,7 +340,7 @@ impl Checker<'_> {
             name: signature.name.text.clone(),
             type_params: signature.type_params.iter().map(|n| n.text.clone()).collect(),
             params: c.sig_params(&signature.params),
-            result: signature.result.as_ref().map_or(Ty::Void, |ty| c.ty(ty)),
+            result: signature.result.as_ref().map_or(Ty::Void, |ty| c.result_type(ty)),
         })
     }
 

@@ -7,7 +7,7 @@ use super::call::Source;
 use super::instance::Object;
 use super::layout::join;
 use crate::ast::Dir;
-use crate::effects::{Touched, has_effects};
+use crate::effects::has_effects;
 
 impl Lowerer<'_> {
     fn applied(&mut self) -> (Word, Word) {
@@ -70,8 +70,8 @@ impl Lowerer<'_> {
         for (action, block, sources) in bodies {
             self.graph.enter(block);
             if !self.too_large() {
-                let touched = Touched::of_action(hir, action);
-                self.call_action(action, &sources, &touched);
+                let at_exit = self.table_at_exit(action);
+                self.call_action(action, &sources, at_exit);
             }
             self.span = span;
             self.jump(arm.map_or(done, |arm| arm(action)));

@@ -3,12 +3,13 @@
 
 use std::rc::Rc;
 
-use netkv_ir::{Expr, Op, Place, Terminator};
+use netkv_ir::{Expr, Op, Place};
 
+use super::exit::AtExit;
 use super::instance::{BlockInstance, Object};
 use super::layout::{Range, Store, join, overlap};
 use super::value::{LVal, Val};
-use super::{Frame, Lowerer};
+use super::{CopyOut, Frame, Lowerer, Site};
 use crate::ast::Dir;
 use crate::effects::{Path, Touched, has_effects, simple_body};
 use crate::exits::dead_assignments;
@@ -25,9 +26,6 @@ pub(super) enum Source<'e> {
     None,
 }
 
-/// A write-back after the call.
-type CopyOut = (LVal, Store, Ty);
-
 pub(super) fn sources(args: &[CallArg]) -> Vec<Source<'_>> {
     args.iter().map(|a| a.expr.as_ref().map_or(Source::None, Source::Expr)).collect()
 }
@@ -37,16 +35,16 @@ impl Lowerer<'_> {
         if self.too_large() {
             return Val::Void;
         }
-        let hir = self.hir;
         match &call.callee {
             Callee::Function(id) => return self.call_function(*id, call),
             Callee::Action(id) => {
-                let touched = Touched::of_action(hir, *id);
-                self.call_action(*id, &sources(&call.args), &touched);
+                let at_exit = self.action_at_exit(*id, &call.args);
+                self.call_action(*id, &sources(&call.args), at_exit);
             }
             Callee::Instance(id) => {
                 if let Some(Object::Block(instance)) = self.objects.get(id).cloned() {
-                    self.call_block(&instance, call);
+                    let at_exit = self.block_at_exit(*id, &instance, call);
+                    self.call_block(&instance, call, at_exit);
                 }
             }
             Callee::Table(table) => self.apply_table(*table, None),
@@ -73,7 +71,7 @@ impl Lowerer<'_> {
     fn call_function(&mut self, id: usize, call: &Call) -> Val {
         let hir = self.hir;
         let function = &hir.functions[id];
-        let copy_outs = self.bind(&function.params, &sources(&call.args), &[], &[]);
+        let copy_outs = self.bind(&function.params, &sources(&call.args), &[], &[], None);
         if let Some(value) = simple_body(hir, id) {
             let mut made = self.value(value);
             if let Val::At(place) = &made
@@ -103,16 +101,19 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn call_action(&mut self, id: usize, sources: &[Source<'_>], touched: &Touched) {
+    pub(super) fn call_action(&mut self, id: usize, sources: &[Source<'_>], at_exit: AtExit) {
         let hir = self.hir;
         let action = &hir.actions[id];
+        let touched = Touched::of_action(hir, id);
         let reads: Vec<Range> = touched.reads.iter().filter_map(|p| self.path_range(p)).collect();
         let writes: Vec<Range> = touched.writes.iter().filter_map(|p| self.path_range(p)).collect();
-        let copy_outs = self.bind(&action.params, sources, &reads, &writes);
+        let copy_outs = self.bind(&action.params, sources, &reads, &writes, at_exit);
         let body = action.body.clone();
         let skipped = Rc::new(dead_assignments(hir, action));
         let outer = std::mem::replace(&mut self.skipped, skipped);
+        let site = std::mem::replace(&mut self.site, Site::Action);
         self.inline(copy_outs, None, |this| this.stmts(&body));
+        self.site = site;
         self.skipped = outer;
     }
 
@@ -131,10 +132,9 @@ impl Lowerer<'_> {
         Some(self.range(&store))
     }
 
-    fn call_block(&mut self, instance: &Rc<BlockInstance>, call: &Call) {
-        let hir = self.hir;
-        let copy_outs =
-            self.bind(&hir.blocks[instance.block].params, &sources(&call.args), &[], &[]);
+    fn call_block(&mut self, instance: &Rc<BlockInstance>, call: &Call, at_exit: AtExit) {
+        let params = &self.hir.blocks[instance.block].params;
+        let copy_outs = self.bind(params, &sources(&call.args), &[], &[], at_exit);
         let instance = instance.clone();
         self.inline(copy_outs, None, |this| this.block_body(&instance));
     }
@@ -144,6 +144,7 @@ impl Lowerer<'_> {
         let hir = self.hir;
         let block = &hir.blocks[instance.block];
         let outer = std::mem::replace(&mut self.path, instance.path.clone());
+        let site = std::mem::replace(&mut self.site, Site::Block(instance.block));
         self.env.extend(instance.values.iter().cloned());
         self.objects.extend(instance.objects.iter().cloned());
         for local in &block.locals {
@@ -155,6 +156,7 @@ impl Lowerer<'_> {
             true => self.parser_states(block),
             false => self.stmts(&block.body),
         }
+        self.site = site;
         self.path = outer;
     }
 
@@ -171,22 +173,12 @@ impl Lowerer<'_> {
         self.jump(done);
         self.graph.enter(done);
         if let Some(frame) = self.frames.pop() {
-            self.copy_out(&frame);
+            frame.copy_outs.iter().for_each(|copy| self.copy_out(copy));
         }
     }
 
-    fn copy_out(&mut self, frame: &Frame) {
-        for (to, from, ty) in &frame.copy_outs {
-            self.assign(to, &Val::At(LVal::Store(from.clone())), ty);
-        }
-    }
-
-    /// `exit`: every call that is open writes its arguments back, then the graph ends.
-    pub(super) fn exit(&mut self) {
-        for frame in self.frames.clone().iter().rev() {
-            self.copy_out(frame);
-        }
-        self.end(Terminator::Exit);
+    pub(super) fn copy_out(&mut self, copy: &CopyOut) {
+        self.assign(&copy.to, &Val::At(LVal::Store(copy.from.clone())), &copy.ty);
     }
 
     /// Binds parameters. `reads` and `writes` are the words that the body uses on its own,
@@ -197,8 +189,10 @@ impl Lowerer<'_> {
         sources: &[Source<'_>],
         reads: &[Range],
         writes: &[Range],
+        at_exit: AtExit,
     ) -> Vec<CopyOut> {
         let hir = self.hir;
+        let at_exit = at_exit.unwrap_or_else(|| vec![true; params.len()]);
         let mut values: Vec<Option<Val>> = Vec::new();
         let mut copies: Vec<Option<Store>> = vec![None; params.len()];
         // First all arguments from left to right.
@@ -256,7 +250,8 @@ impl Lowerer<'_> {
                 .any(|(j, other)| j != i && other.is_some_and(|other| overlap(other, range)));
             let used = reads.iter().chain(writes).any(|r| overlap(*r, range));
             let in_place = matches!(value, Val::At(LVal::Store(_)));
-            if copies[i].is_none() && (shared || used || !in_place) {
+            // What an exit loses must not be in the argument before.
+            if copies[i].is_none() && (shared || used || !in_place || !at_exit[i]) {
                 copies[i] = Some(match param.dir {
                     Dir::InOut => self.copy_in(param, &value),
                     _ => self.param_store(param),
@@ -277,7 +272,8 @@ impl Lowerer<'_> {
                         zeroed.push(store.clone());
                     }
                     if let (Some(Val::At(to)), true) = (value, is_out) {
-                        copy_outs.push((to, store.clone(), param.ty.clone()));
+                        let (from, ty) = (store.clone(), param.ty.clone());
+                        copy_outs.push(CopyOut { to, from, ty, at_exit: at_exit[i] });
                     }
                     Val::At(LVal::Store(store))
                 }

@@ -5,6 +5,7 @@ mod assign;
 mod call;
 mod dead;
 mod equal;
+mod exit;
 mod externs;
 mod graph;
 mod instance;
@@ -43,7 +44,25 @@ struct Frame {
     done: netkv_ir::BlockId,
     result: Option<(Store, Ty)>,
     /// Arguments to write back, left to right.
-    copy_outs: Vec<(LVal, Store, Ty)>,
+    copy_outs: Vec<CopyOut>,
+}
+
+/// A write-back after a call.
+#[derive(Debug, Clone)]
+struct CopyOut {
+    to: LVal,
+    from: Store,
+    ty: Ty,
+    /// An `exit` does it, too.
+    at_exit: bool,
+}
+
+/// Whose body is being inlined.
+#[derive(Debug, Clone, Copy)]
+enum Site {
+    /// A parser or control.
+    Block(usize),
+    Action,
 }
 
 struct Lowerer<'a> {
@@ -55,6 +74,7 @@ struct Lowerer<'a> {
     objects: HashMap<Id, Object>,
     graph: Graph,
     frames: Vec<Frame>,
+    site: Site,
     /// Words that are written once.
     temps: HashSet<Word>,
     /// The header that a word is a field of.
@@ -84,6 +104,7 @@ pub(crate) fn lower(name: &str, hir: &Hir, reporter: &mut Reporter) -> Option<Pr
         objects: HashMap::new(),
         graph: Graph::new(),
         frames: Vec::new(),
+        site: Site::Block(0),
         temps: HashSet::new(),
         header_of: HashMap::new(),
         actions: HashMap::new(),

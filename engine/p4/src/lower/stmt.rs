@@ -4,8 +4,9 @@ use netkv_ir::{Expr, Pattern, SelectCase, Terminator};
 
 use super::Lowerer;
 use super::layout::join;
+use super::ops;
 use super::value::{LVal, Val};
-use crate::effects::has_effects;
+use crate::effects::calls;
 use crate::exits;
 use crate::hir::{Callee, HExpr, HStmt, HStmtKind, HVar};
 
@@ -37,14 +38,28 @@ impl Lowerer<'_> {
     fn stmt(&mut self, stmt: &HStmt) {
         match &stmt.kind {
             HStmtKind::Decl(var) => self.declare(var),
-            HStmtKind::Assign(..) if self.skipped.contains(&exits::key(stmt)) => {}
+            HStmtKind::Assign(to, value) | HStmtKind::Update(to, _, value)
+                if self.skipped.contains(&exits::key(stmt)) =>
+            {
+                for expr in [to, value].into_iter().filter(|expr| calls(expr)) {
+                    self.value(expr);
+                }
+            }
             HStmtKind::Assign(to, value) => {
-                let Val::At(mut place) = self.value(to) else { return };
-                if has_effects(self.hir, value) {
+                let Some(mut place) = self.target(to) else { return };
+                let made = self.value(value);
+                if self.hir.types.width(&to.ty).is_none() {
+                    // It is written in parts, and none of them may move it.
                     place = self.fix_place(place);
                 }
-                let made = self.value(value);
                 self.assign(&place, &made, &to.ty);
+            }
+            HStmtKind::Update(to, op, value) => {
+                let Some(place) = self.target(to) else { return };
+                let value = self.scalar(value);
+                let old = self.load_place(&place);
+                let signed = self.hir.types.is_signed(&to.ty);
+                self.store_scalar(&place, ops::binary(*op, signed, old, value));
             }
             HStmtKind::Call(call) => drop(self.value(call)),
             HStmtKind::If(cond, then, otherwise) => {
@@ -92,6 +107,14 @@ impl Lowerer<'_> {
             }
             HStmtKind::Exit => self.exit(),
         }
+    }
+
+    /// The place on the left of an assignment. An index that does more than give a value is
+    /// evaluated here. Another one is left to be read when the right side has been evaluated: the
+    /// specification has it the other way round, but this is what p4c makes of it (docs/p4.md).
+    fn target(&mut self, to: &HExpr) -> Option<LVal> {
+        let Val::At(place) = self.value(to) else { return None };
+        Some(if calls(to) { self.fix_place(place) } else { place })
     }
 
     fn switch_value(&mut self, value: &HExpr, cases: &[(Vec<Option<HExpr>>, Vec<HStmt>)]) {

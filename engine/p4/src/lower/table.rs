@@ -125,35 +125,11 @@ impl Lowerer<'_> {
     }
 
     fn entries(&mut self, def: &HTable, keys: &[TableKey]) -> Vec<InitialEntry> {
-        let count = def.entries.len() as u32;
-        let given = def.entries.iter().any(|e| e.priority.is_some());
-        let mut priorities: Vec<u32> = Vec::new();
-        let mut next = 1 + count.saturating_sub(1).saturating_mul(def.priority_delta);
-        if !def.largest_priority_wins {
-            next = 1;
-        }
-        for (i, entry) in def.entries.iter().enumerate() {
-            if let Some(priority) = &entry.priority {
-                next = u32::try_from(priority).unwrap_or(u32::MAX);
-            } else if !given {
-                next = count - i as u32;
-            }
-            priorities.push(next);
-            next = match def.largest_priority_wins {
-                true => next.saturating_sub(def.priority_delta),
-                false => next.saturating_add(def.priority_delta),
-            };
-        }
-        if given && !def.largest_priority_wins {
-            // Here the larger number wins.
-            let top = priorities.iter().max().copied().unwrap_or(0).saturating_add(1);
-            priorities.iter_mut().for_each(|p| *p = top - *p);
-        }
         let mut made = Vec::new();
-        for (entry, priority) in def.entries.iter().zip(priorities) {
+        for entry in &def.entries {
             let matches = self.matches(entry, keys);
             let action = self.action_call(entry.action, &entry.data);
-            made.push(InitialEntry { matches, action, priority });
+            made.push(InitialEntry { matches, action, priority: entry.priority });
         }
         made
     }

@@ -1,12 +1,39 @@
 //! Declarations.
 
-use super::{Failed, KEYWORDS, Parsed, Parser};
+use super::{Failed, Parsed, Parser};
 use crate::ast::{
     Annotation, BlockBody, BlockDecl, Decl, DeclKind, Dir, Field, Name, Param, Signature,
     StructKind, TypeKind,
 };
 use crate::diag::did_you_mean;
 use crate::token::Tok;
+
+/// Words that start a declaration outside of every block.
+const GLOBAL_WORDS: &[&str] = &[
+    "action",
+    "bit",
+    "bool",
+    "const",
+    "control",
+    "enum",
+    "error",
+    "extern",
+    "header",
+    "header_union",
+    "int",
+    "match_kind",
+    "package",
+    "parser",
+    "struct",
+    "type",
+    "typedef",
+    "void",
+];
+/// In a parser.
+const PARSER_WORDS: &[&str] = &["bit", "bool", "const", "error", "int", "state", "value_set"];
+/// In a control.
+const CONTROL_WORDS: &[&str] =
+    &["action", "apply", "bit", "bool", "const", "error", "int", "table"];
 
 impl Parser<'_> {
     pub(super) fn top_level(&mut self) -> Parsed<Decl> {
@@ -47,21 +74,16 @@ impl Parser<'_> {
                 self.expect(";", "after a package")?;
                 DeclKind::Package { name, type_params }
             }
-            _ => return self.typed(annotations, word.as_deref()),
+            _ => return self.typed(annotations, GLOBAL_WORDS),
         };
         Ok(Decl { annotations, kind, span })
     }
 
-    /// An instance, a function or a variable: all start with a type.
-    fn typed(&mut self, annotations: Vec<Annotation>, word: Option<&str>) -> Parsed<Decl> {
+    /// An instance, a function or a variable: all start with a type. `words`: what else could
+    /// start a declaration here.
+    fn typed(&mut self, annotations: Vec<Annotation>, words: &[&str]) -> Parsed<Decl> {
         let span = self.span();
         let Some(ty) = self.attempt(Self::ty) else {
-            let hint = did_you_mean(word.unwrap_or(""), KEYWORDS.iter().copied());
-            if !hint.is_empty() && self.quiet == 0 {
-                let span = self.span();
-                let text = self.peek().describe();
-                return self.error(span, format!("Expected a declaration, not {text}.{hint}"));
-            }
             return self.unexpected("a declaration");
         };
         if self.peek().is("(") {
@@ -78,8 +100,9 @@ impl Parser<'_> {
             let body = self.block("before the body of a function")?;
             return Ok(Decl { annotations, kind: DeclKind::Function(signature, body), span });
         }
-        if let (TypeKind::Named(name, ..), false) = (&ty.kind, self.peek().ident().is_some()) {
-            let hint = did_you_mean(&name.text, KEYWORDS.iter().copied());
+        let named = self.peek().ident().is_some();
+        if let (TypeKind::Named(name, ..), true) = (&ty.kind, !named || self.ahead(1).is("{")) {
+            let hint = did_you_mean(&name.text, words.iter().copied());
             let text = name.text.clone();
             return self
                 .error(span, format!("Expected a declaration, but '{text}' starts none.{hint}"));
@@ -294,6 +317,7 @@ impl Parser<'_> {
     fn local(&mut self, is_parser: bool, body: &mut BlockBody, applied: &mut bool) -> Parsed<()> {
         let annotations = self.annotations()?;
         let token = self.peek().clone();
+        let words = if is_parser { PARSER_WORDS } else { CONTROL_WORDS };
         let decl = match token.ident().map(|t| &**t) {
             Some("state") if is_parser => {
                 body.states.push(self.state()?);
@@ -309,8 +333,8 @@ impl Parser<'_> {
             Some("action") if !is_parser => self.action(annotations)?,
             Some("table") if !is_parser => self.table(annotations)?,
             Some("value_set") if self.ahead(1).is("<") => self.value_set(annotations)?,
-            Some(_) => self.typed(annotations, token.ident().map(|t| &**t))?,
-            None if matches!(token.tok, Tok::Punct(".")) => self.typed(annotations, None)?,
+            Some(_) => self.typed(annotations, words)?,
+            None if matches!(token.tok, Tok::Punct(".")) => self.typed(annotations, words)?,
             None if is_parser => return self.unexpected("a state or a declaration"),
             None => return self.unexpected("an action, a table, 'apply' or a declaration"),
         };

@@ -16,7 +16,7 @@ use crate::token::{Tok, Token};
 const MAX_DEPTH: usize = 200;
 
 /// Words that are never names.
-pub(crate) const KEYWORDS: &[&str] = &[
+const KEYWORDS: &[&str] = &[
     "abstract",
     "action",
     "apply",
@@ -57,7 +57,7 @@ pub(crate) const KEYWORDS: &[&str] = &[
 ];
 
 /// Annotations with expressions that the compiler reads.
-const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id"];
+const EXPR_ANNOTATIONS: &[&str] = &["field_list", "id", "priority"];
 
 /// The reason is reported already.
 pub(crate) struct Failed;

@@ -1,7 +1,8 @@
 //! Statements and parser states.
 
 use super::{Failed, Parsed, Parser};
-use crate::ast::{Decl, DeclKind, Expr, State, Stmt, StmtKind, SwitchCase, Transition};
+use crate::ast::{Decl, DeclKind, Expr, ExprKind, State, Stmt, StmtKind, SwitchCase, Transition};
+use crate::diag::did_you_mean;
 use crate::token::Tok;
 
 /// Compound assignments and their operators.
@@ -150,13 +151,31 @@ impl Parser<'_> {
         let kind = if let Some(op) = op {
             self.bump();
             StmtKind::Assign(left, op, self.expr()?)
-        } else if matches!(left.kind, crate::ast::ExprKind::Call(..)) {
+        } else if matches!(left.kind, ExprKind::Call(..)) && !self.peek().is("{") {
             StmtKind::Call(left)
         } else {
-            return self.unexpected("'=' or a call");
+            return self.no_statement(&left);
         };
         self.expect(";", "at the end of the statement")?;
         Ok(Stmt { kind, span })
+    }
+
+    /// Reports what cannot be a statement: perhaps its keyword is misspelt.
+    fn no_statement(&mut self, left: &Expr) -> Parsed<Stmt> {
+        let (name, words, expected) = match &left.kind {
+            ExprKind::Call(callee, ..) => {
+                (&callee.kind, ["if", "switch"], "';' at the end of the statement")
+            }
+            other => (other, ["exit", "return"], "'=' or a call"),
+        };
+        if let ExprKind::Ident(name) = name {
+            let hint = did_you_mean(&name.text, words.into_iter());
+            if !hint.is_empty() {
+                let message = format!("'{}' starts no statement here.{hint}", name.text);
+                return self.error(name.span, message);
+            }
+        }
+        self.unexpected(expected)
     }
 
     /// Name and value of a variable, after its type.

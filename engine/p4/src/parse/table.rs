@@ -94,8 +94,8 @@ impl Parser<'_> {
         let keys: Expr = self.key_set()?;
         self.expect(":", "between the keys and the action of an entry")?;
         let action = self.expr()?;
-        self.annotations()?;
+        let annotations = self.annotations()?;
         self.expect(";", "after the action of an entry")?;
-        Ok(Entry { priority, keys, action })
+        Ok(Entry { priority, keys, action, annotations })
     }
 }

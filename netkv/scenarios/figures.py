@@ -44,6 +44,7 @@ FIGURES: dict[str, Figure] = {
     ),
     "server_load": Figure("Operations that each server completed.", "operations/s"),
     "load_imbalance": Figure("Load of the busiest server over the mean of all.", "1 or more"),
+    "busiest_server_ops": Figure("Load of the busiest server.", "operations/s"),
     "keys_per_s": Figure("Keys of the reads that were answered; only with multigets.", "keys/s"),
     "groups_per_request": Figure(
         "Requests that servers got for one request of a client, on average; only with multigets."

@@ -73,12 +73,11 @@ class History:
         """What such runs took; None if there are none."""
         scenario = item.scenario
         kind = _kind(scenario.name, item.scheme, item.params, scenario.mode, scenario.lab.target)
+        alike = self._kinds.get(kind)
+        if alike is None:
+            return None
         own = _settings(scenario.model_dump(mode="json"))
-        found = [
-            timing.seconds
-            for timing in self._kinds.get(kind, ())
-            if _same(own, _settings(timing.parameters))
-        ]
+        found = [timing.seconds for timing in alike if _same(own, _settings(timing.parameters))]
         return median(found[:_NEWEST]) if found else None
 
 

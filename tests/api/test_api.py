@@ -22,6 +22,8 @@ from netkv.runs import StoreSink
 from netkv.schemes import all_schemes
 
 JSON = {"content-type": "application/json"}
+SLOW = 100.0
+"""Seconds for what takes a busy machine its time: drawing, and reading all scenarios."""
 
 
 def wait_for(served: Served, state: str, seconds: float = 20) -> dict[str, Any]:
@@ -94,7 +96,7 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
         for scheme in ("nocache", "netcache"):
             record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
     asked = {"run": ["p-nocache", "p-netcache"]}
-    document = httpx.get(f"{served.url}/api/plots", params=asked).json()
+    document = httpx.get(f"{served.url}/api/plots", params=asked, timeout=SLOW).json()
     assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
         [0.0] * 13 + [3.0] + [0.0] * 9
@@ -102,11 +104,11 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
     (sentence,) = document["left_out"]
     assert sentence.startswith("'Missing' cannot be drawn: ")
     for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
-        answer = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        answer = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked, timeout=SLOW)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
         assert answer.content.startswith(begin)
-        again = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked)
+        again = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked, timeout=SLOW)
         assert again.content == answer.content
 
 
@@ -182,7 +184,8 @@ def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None
 
 
 def test_scenarios_can_be_looked_at(served: Served) -> None:
-    listed = {each["name"]: each for each in httpx.get(f"{served.url}/api/scenarios").json()}
+    scenarios = httpx.get(f"{served.url}/api/scenarios", timeout=SLOW).json()
+    listed = {each["name"]: each for each in scenarios}
     quickstart, skew = listed["quickstart"], listed["netcache-skew"]
     assert quickstart["runs"] == 2
     assert 30 < quickstart["wall_seconds"] < 40

@@ -14,6 +14,7 @@ from finsy.proto import U128, p4r
 
 from netkv import _engine
 from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.p4rt import server as server_module
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.entities import Call, Names, insert, modify
 from netkv.p4rt.errors import Code, RpcError
@@ -174,6 +175,24 @@ async def test_what_must_not_be_lost_is_limited_too_and_ends_who_does_not_read()
     assert [await mailbox.get() for _ in range(2 + RESERVE)] == list(range(2 + RESERVE))
     with pytest.raises(RpcError, match="the stream is not read"):
         await mailbox.get()
+
+
+async def test_calls_at_a_time_are_limited(
+    monkeypatch: pytest.MonkeyPatch, switch: _engine.Switch, bundle: bytes
+) -> None:
+    monkeypatch.setattr(server_module, "MAX_RPCS", 2)
+    server = P4RuntimeServer(switch, bundle=bundle)
+    await server.start()
+    try:
+        async with (
+            P4RuntimeClient(server.address, election_id=1),
+            P4RuntimeClient(server.address, election_id=2) as second,
+        ):
+            with pytest.raises(ControllerError) as refused:
+                await second.get_pipeline()
+            assert refused.value.code is Code.RESOURCE_EXHAUSTED
+    finally:
+        await server.stop()
 
 
 async def test_reports_of_hot_records_leave_room_for_answers_in_a_slow_stream(

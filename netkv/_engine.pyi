@@ -641,9 +641,9 @@ class Simulation:
         its control channel: all notices of that moment. `now()` is `until` if there are none.
         """
 
-    def write(self, switch: int, token: int) -> None:
+    def write(self, switch: int, token: int) -> bool:
         """Send a table write down the control channel; notices "write" say when it is there, one
-        for each pipeline of the switch."""
+        for each pipeline of the switch. False if too many are under way; then it is not sent."""
 
     def answer(self, switch: int, token: int) -> None:
         """Send the answer to a write up the channel; a notice "answered" says when it is there."""
@@ -660,7 +660,10 @@ class Simulation:
     def statistics(self) -> dict[str, Any]:
         """Counts since the start: "events", "frames" and "bytes" put on links, "link_drops" (full
         queues), "lost" (impaired links), "pipeline_drops", "client_drops", "unrouted",
-        "control_lost", "control_frame_bytes"; now: "pending" (events), "frames_under_way";
+        "control_lost" (frames and digests that met a cut channel, or nobody at its end),
+        "control_dropped" and "reports_dropped" (full queues of control channels; reports are hot
+        records), "control_waiting_peak" (most messages that waited in one direction of a channel),
+        "control_frame_bytes"; now: "pending" (events), "frames_under_way", "control_waiting";
         "servers": for each what `ServerNode.statistics` tells, and "stored" (keys ever written).
         "coordinator": what `CoordinatorNode.statistics` tells of the role, "dropped" and "busy_s";
         None if there is none.
@@ -687,8 +690,12 @@ class Simulation:
         """Take the power from a client's host, or give it back."""
 
     def cut_channel(self, switch: int, cut: bool) -> None:
-        """Cut a control channel or make it whole. Frames and digests sent meanwhile are lost;
-        table writes and their answers wait."""
+        """Cut a control channel or make it whole. Frames and digests sent meanwhile, or waiting to
+        be sent, are lost; table writes and their answers wait."""
+
+    def connect(self, switch: int, connected: bool) -> None:
+        """Whether there is a controller at the channel; at first there is. When one dies, what is
+        under way to it is gone; when the next one is there, what has not left the former is."""
 
     def impair(
         self,

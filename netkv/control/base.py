@@ -9,6 +9,7 @@ in order. Four promises bind it:
    the switch restarts first. Writes are carried out in the order they were given, so one list may
    go into one P4Runtime batch, and not before the frames that were said before them are sent; nor
    are saves.
+   It refuses a write while `MAX_WRITES` others are not answered.
    In a switch of several pipelines each gets a write in that order, one pipeline after the other,
    and packets may meet it in some and not yet in others; `TableWritten` says that it is in all.
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
@@ -36,6 +37,11 @@ Nanoseconds: TypeAlias = int
 
 SECOND: Nanoseconds = 1_000_000_000
 MILLISECOND: Nanoseconds = 1_000_000
+
+MAX_WRITES = 65_536
+"""Table writes of a switch that are under way at most, twice what its lookup table has entries."""
+
+TOO_MANY_WRITES = f"{MAX_WRITES:,} table writes are under way already"
 
 # --------------------------------------------------------------------------------- events
 
@@ -211,6 +217,19 @@ class Save:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovering:
+    """The switch has lost its memory, and from now on it gets back what it had.
+
+    `Recovered` says that it has. Another `Recovering` says that it died meanwhile, or its
+    controller did, and that all of it begins anew.
+    """
+
+    def describe(self) -> str:
+        """For the list of events."""
+        return "recovery begins"
+
+
+@dataclass(frozen=True, slots=True)
 class Recovered:
     """The switch had lost its memory, and is as before now: how long that took, by phase.
 
@@ -249,7 +268,9 @@ class Note:
 TableWrite: TypeAlias = (
     InsertEntry | ModifyEntry | DeleteEntry | SetDefault | CloneSession | MulticastGroup
 )
-Action: TypeAlias = TableWrite | SendFrame | Save | Recovered | Note
+Elsewhere: TypeAlias = Save | Recovering | Recovered | Note
+"""What is no matter of the switch."""
+Action: TypeAlias = TableWrite | SendFrame | Elsewhere
 
 # -------------------------------------------------------------------------- control plane
 

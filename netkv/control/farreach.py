@@ -20,6 +20,7 @@ from netkv.control.base import (
     Nanoseconds,
     Note,
     PacketIn,
+    Recovering,
     Saved,
     SendFrame,
     TableWrite,
@@ -211,6 +212,7 @@ class FarReach(NoCache):
             state = None
             yield Note("what was saved is refused", {"because": str(error)})
         if state is not None:
+            yield Recovering()
             self._keeper.restore(state)
             self._snapshots.go_above(state.snapshot)
         self._recovery.begin(now, (), first=state is None)
@@ -238,6 +240,7 @@ class FarReach(NoCache):
         self._clients.resave()
         self._next_snapshot = None
         yield from super().on_switch_restarted(now)
+        yield Recovering()
         self._recovery.begin(now, frozen, first=False)
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:

@@ -122,6 +122,7 @@ class Bit(IntFlag):
 
 NO_BITS = Bit(0)
 
+_REPORTS = (bytes([FORMAT, Op.OFFER]), bytes([FORMAT, Op.OFFER_REPLY]))
 _OPS = {int(op): op for op in Op}
 _STATUSES = {int(status): status for status in Status}
 
@@ -253,6 +254,12 @@ def decode(frame: bytes) -> Datagram:
     if end > len(frame):
         raise MalformedFrameError(f"Cut short: {end} bytes, {len(frame)} arrived.")
     return Datagram(source, destination, _decode_kv(frame[KV_AT:end]))
+
+
+def is_report(frame: bytes) -> bool:
+    """Whether a frame reports a hot record, or acknowledges that: its sender repeats it, so it may
+    be dropped before anything else."""
+    return frame[KV_AT : KV_AT + 2] in _REPORTS
 
 
 @lru_cache(maxsize=4096)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -55,7 +56,7 @@ class Controller:
         preload: Sequence[bytes],
         saved: Path,
         tell: Callable[[str], object],
-        on_recovered: Callable[[base.Recovered], object],
+        on_recovery: Callable[[base.Recovering | base.Recovered], object],
         on_failure: Callable[[str], None],
     ) -> None:
         """`saved` is the file for what it saves, and holds what the one before has saved.
@@ -81,11 +82,12 @@ class Controller:
         """`Saved` that came while the switch was away."""
         self._listener = tell
         self._said = ""
-        self._on_recovered = on_recovered
+        self._on_recovery = on_recovery
         self._on_failure = on_failure
         self._life: Life | None = None
         self._task: asyncio.Task[None] | None = None
         self._lives = 0
+        self._dropped: Counter[str] = Counter()
 
     @property
     def cached(self) -> int:
@@ -105,8 +107,13 @@ class Controller:
         return self.control_plane.clients_present()
 
     def statistics(self) -> dict[str, int]:
-        """What the control plane counts, and `lives`: how often the switch was set up."""
-        return {**self.control_plane.statistics(), "lives": self._lives}
+        """What the control plane counts, `dropped`, and `lives`: how often it set the switch up."""
+        counts = {**self.control_plane.statistics(), "lives": self._lives}
+        return {**counts, **self.dropped()}
+
+    def dropped(self) -> dict[str, int]:
+        """What found no room so far (`backlog`, and `P4RuntimeClient.dropped`)."""
+        return dict(self._dropped)
 
     @property
     def running(self) -> bool:
@@ -168,7 +175,12 @@ class Controller:
             self.candidate.primary(client.election_id)
             await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
             life = Life(
-                client, self._channel, self.control_plane, self._note_bytes, self._carry_out
+                client,
+                self._channel,
+                self.control_plane,
+                self._note_bytes,
+                self._carry_out,
+                self._dropped,
             )
             await life.enable_digests()
             await self._channel.whole()
@@ -196,6 +208,7 @@ class Controller:
             for save in life.saves_left():
                 self._saver.save(save)
             self._answers += life.answers_left()
+            self._dropped["events_dropped"] += client.dropped
             await client.close()
 
     def _ended(self, error: ControllerError) -> None:
@@ -213,13 +226,13 @@ class Controller:
         else:
             self._life.hear(answer)
 
-    def _carry_out(self, action: base.Save | base.Recovered | base.Note) -> None:
+    def _carry_out(self, action: base.Elsewhere) -> None:
         """Does what is no matter of the switch."""
         match action:
             case base.Save():
                 self._saver.save(action)
-            case base.Recovered():
-                self._on_recovered(action)
+            case base.Recovering() | base.Recovered():
+                self._on_recovery(action)
             case base.Note():
                 self._tell(action.describe())
 

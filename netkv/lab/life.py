@@ -4,7 +4,8 @@ Rules
 -----
 1. What the control plane says is carried out in the order it was said. Table writes that stand
    together go into one Write.
-2. What belongs to a life (writes not answered, packets not handled) is forgotten with it, but for
+2. What waits is limited, and answers go before reports of hot records (`backlog`).
+3. What belongs to a life (writes not answered, packets not handled) is forgotten with it, but for
    saves and their answers: these are the controller's (`saves_left`, `answers_left`).
 """
 
@@ -12,10 +13,11 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
 from netkv.control import base
+from netkv.lab.backlog import Actions, Events
 from netkv.lab.channel import ControlChannel
 from netkv.p4rt import entities, updates
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
@@ -36,20 +38,18 @@ class Life:
         channel: ControlChannel,
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
-        carry_out: Callable[[base.Save | base.Recovered | base.Note], None],
+        carry_out: Callable[[base.Elsewhere], None],
+        dropped: Counter[str],
     ) -> None:
-        """`carry_out` does what is no matter of the switch."""
+        """`carry_out` does what is no matter of the switch; `dropped` counts what found no room."""
         self._client = client
         self._channel = channel
         self._names = client.names
         self._control_plane = control_plane
         self._note_bytes = note_bytes
         self._carry_out_elsewhere = carry_out
-        self._events: asyncio.Queue[base.Event] = asyncio.Queue()
-        self._actions: deque[tuple[int, base.Action]] = deque()
-        """With the number of cuts of the channel when it was decided."""
-        self._decided = asyncio.Event()
-        """Set while there may be actions."""
+        self._events = Events(dropped)
+        self._actions = Actions(dropped)
 
     async def enable_digests(self) -> None:
         """Asks the switch for the digests that the control plane wants."""
@@ -69,19 +69,15 @@ class Life:
 
     def hear(self, event: base.Event) -> None:
         """Takes an event for the control plane."""
-        self._events.put_nowait(event)
+        self._events.put(event)
 
     def saves_left(self) -> list[base.Save]:
         """After the end: saves that were said and not carried out."""
-        return [action for _, action in self._actions if isinstance(action, base.Save)]
+        return self._actions.saves()
 
     def answers_left(self) -> list[base.Saved]:
         """After the end: answers to saves that the control plane has not heard."""
-        left: list[base.Saved] = []
-        while not self._events.empty():
-            if isinstance(event := self._events.get_nowait(), base.Saved):
-                left.append(event)
-        return left
+        return self._events.answers_to_saves()
 
     async def run(self, first: Sequence[base.Event]) -> None:
         """Runs until the stream breaks; raises `ControllerError`."""
@@ -113,9 +109,11 @@ class Life:
             event = beginning.popleft() if beginning else await self._next_event(timed)
             timed = isinstance(event, base.Timer)
             for action in self._control_plane.handle(time.monotonic_ns(), event):
-                if not isinstance(action, base.SendFrame) or not self._channel.loses():
-                    self._actions.append((self._channel.cuts, action))
-                    self._decided.set()
+                if isinstance(action, base.SendFrame) and self._channel.loses():
+                    continue
+                refused = self._actions.add(self._channel.cuts, action)
+                if refused is not None:
+                    self.hear(refused)
             # Neither many events nor a timer that is always due may starve the other tasks.
             await asyncio.sleep(0)
 
@@ -136,12 +134,12 @@ class Life:
     async def _carry_out(self) -> None:
         while True:
             if not self._actions:
-                self._decided.clear()
-                await self._decided.wait()
-            if writes := self._leading_writes():
+                self._actions.decided.clear()
+                await self._actions.decided.wait()
+            if writes := self._actions.leading_writes():
                 await self._write(writes)
                 continue
-            cuts, action = self._actions.popleft()
+            cuts, action = self._actions.pop()
             match action:
                 case base.SendFrame(frame, egress_port):
                     # It may have waited behind a write that stalled.
@@ -150,16 +148,8 @@ class Life:
                     packet = self._names.packet_out(frame, {"egress_port": egress_port, "pad": 0})
                     self._note_bytes(packet.ByteSize())
                     await self._client.packet_out(packet)
-                case base.Save() | base.Recovered() | base.Note():
+                case base.Save() | base.Recovering() | base.Recovered() | base.Note():
                     self._carry_out_elsewhere(action)
-
-    def _leading_writes(self) -> list[base.TableWrite]:
-        """The table writes at the head of the actions, taken off."""
-        writes: list[base.TableWrite] = []
-        while self._actions and isinstance(write := self._actions[0][1], base.TableWrite):
-            writes.append(write)
-            self._actions.popleft()
-        return writes
 
     async def _write(self, writes: Sequence[base.TableWrite]) -> None:
         """Carries out table writes that stand together and answers each."""
@@ -177,6 +167,7 @@ class Life:
                 # The Write was refused as a whole.
                 failed = dict.fromkeys(range(len(writes)), str(refused))
         await self._channel.whole()
+        self._actions.answered(len(writes))
         for index, write in enumerate(writes):
             error = failed.get(index, "")
             written = base.TableWritten(write.write, index not in failed, error)

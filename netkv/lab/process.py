@@ -25,6 +25,8 @@ Kind = Literal["switch", "server", "coordinator", "client", "redis"]
 READY_TIMEOUT = 60.0
 """Seconds for a node to load its data and bind its ports."""
 COMMAND_TIMEOUT = 30.0
+MAX_COMMANDS = 256
+"""Commands that a node may leave unanswered: those of a node that hangs wait in its pipe."""
 STOP_TIMEOUT = 3.0
 """Seconds that a node has to go once its stdin is closed."""
 _LINE_LIMIT = 64 * 1024 * 1024
@@ -76,6 +78,8 @@ class NodeProcess:
         self._process: asyncio.subprocess.Process | None = None
         self._replies: dict[int, asyncio.Future[Any]] = {}
         self._next_id = 0
+        self._unanswered = 0
+        """Commands sent, also those that nobody waits for any more."""
         self._reader: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
 
@@ -140,6 +144,11 @@ class NodeProcess:
         """Sends a command and returns the node's result; raises `NodeError`."""
         if not self.running:
             raise NodeError(f"The node '{self.name}' is not running.")
+        if self._unanswered >= MAX_COMMANDS:
+            raise NodeError(
+                f"The node '{self.name}' hangs: it has not answered {MAX_COMMANDS} commands."
+            )
+        self._unanswered += 1
         self._next_id += 1
         number = self._next_id
         reply: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -218,6 +227,7 @@ class NodeProcess:
     def _hear(self, message: dict[str, Any]) -> None:
         assert self._ready is not None
         if "id" in message:
+            self._unanswered -= 1
             reply = self._replies.get(message["id"])
             if reply is None or reply.done():
                 return

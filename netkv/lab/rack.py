@@ -34,7 +34,7 @@ from netkv.lab.controller import Controller
 from netkv.lab.guests import Farewells
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
-from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
+from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.shards import Shards, is_shard
 from netkv.lab.spec import RackSpec
 
@@ -84,6 +84,7 @@ class Rack:
         self._conditions = Conditions()
         self._server_counts = ServerCounts(spec.lab.servers)
         self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
+        self._control_drops = ControlDrops()
         self._control_bytes = 0
         """Between all controllers and the switch, up to the last sample."""
         self._bytes_of_the_dead = 0
@@ -262,6 +263,10 @@ class Rack:
         load, dropped, statistics = self._server_counts.take(servers, interval)
         bytes_before, self._control_bytes = self._control_bytes, self._controller_bytes()
         control_bytes = self._control_bytes - bytes_before
+        controller = {} if self._controller is None else self._controller.dropped()
+        control_dropped, reports_dropped = self._control_drops.take(
+            switch=switch, controller=controller
+        )
         return RackSample(
             time=time.time(),
             client=client_sample(client),
@@ -274,6 +279,8 @@ class Rack:
             cached=self._controller.cached if self._controller is not None else 0,
             server_statistics=statistics,
             client_statistics=client,
+            control_dropped=control_dropped,
+            reports_dropped=reports_dropped,
             coordinator=self._coordinator_counts.take(coordinator, interval),
         )
 
@@ -353,7 +360,7 @@ class Rack:
             preload=preload,
             saved=self._saved,
             tell=lambda text: self._tell("control", CONTROLLER, text),
-            on_recovered=self._recovered,
+            on_recovery=self._recovery,
             on_failure=self._controller_failed,
         )
         self._set_up = True
@@ -453,8 +460,11 @@ class Rack:
             self._fail(node.name, f"The node '{node.name}' {node.obituary()}")
             self._on_processes(self._nodes)
 
-    def _recovered(self, it: base.Recovered) -> None:
-        self._add(RackEvent(time.time(), "recovered", "switch", it.describe(), it))
+    def _recovery(self, it: base.Recovering | base.Recovered) -> None:
+        if isinstance(it, base.Recovering):
+            self._tell("recovering", "switch", it.describe())
+        else:
+            self._add(RackEvent(time.time(), "recovered", "switch", it.describe(), it))
 
     def _controller_failed(self, text: str) -> None:
         self._fail("controller", text)

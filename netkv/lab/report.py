@@ -21,10 +21,11 @@ EventKind = Literal[
     "control",
     "shift",
     "note",
+    "recovering",
     "recovered",
 ]
-"""`failed` is an unexpected death; `killed` and `stopped` were asked for. `recovered`: a switch
-that had lost its memory is as before."""
+"""`failed` is an unexpected death; `killed` and `stopped` were asked for. `recovering`: a switch
+that has lost its memory begins to get it back; `recovered`: it is as before."""
 
 
 @dataclass(frozen=True)
@@ -134,5 +135,9 @@ class RackSample:
     """Everything each server counts, since it started."""
     client_statistics: dict[str, Any] = field(default_factory=dict)
     """The load generator's sample as it gave it."""
+    control_dropped: int = 0
+    """Messages between switches and controllers that found a full queue in the interval."""
+    reports_dropped: int = 0
+    """Reports of hot records of which the same is true."""
     coordinator: CoordinatorSample | None = None
     """None if there is none, or if it is down."""

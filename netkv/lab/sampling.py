@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from netkv.lab.report import ClientSample, CoordinatorSample
@@ -99,3 +99,43 @@ def client_sample(reply: dict[str, Any]) -> ClientSample:
         latency=str(reply.get("latency", "")),
         **counts,
     )
+
+
+_CONTROL_DROPS = (
+    "control_dropped",
+    "cpu_queue_drops",
+    "packet_out_drops",
+    "outbox_drops",
+    "events_dropped",
+    "frames_dropped",
+)
+_REPORT_DROPS = (
+    "reports_dropped",
+    "report_drops",
+    "digest_drops",
+    "outbox_report_drops",
+    "acknowledgements_dropped",
+)
+
+
+class ControlDrops:
+    """What was dropped between switches and controllers because a queue was full."""
+
+    def __init__(self) -> None:
+        self._before: dict[str, tuple[int, int]] = {}
+
+    def take(self, **sources: Mapping[str, Any]) -> tuple[int, int]:
+        """Messages and reports dropped since the last call, from what each source counts. A source
+        that counts less than before was started again."""
+        control = reports = 0
+        for name, counts in sources.items():
+            now = _sum(counts, _CONTROL_DROPS), _sum(counts, _REPORT_DROPS)
+            before = self._before.get(name, (0, 0))
+            self._before[name] = now
+            control += now[0] - before[0] if now[0] >= before[0] else now[0]
+            reports += now[1] - before[1] if now[1] >= before[1] else now[1]
+        return control, reports
+
+
+def _sum(counts: Mapping[str, Any], names: Iterable[str]) -> int:
+    return sum(int(counts.get(name, 0)) for name in names)

@@ -5,7 +5,8 @@ Rules
 1. A save is a temporary file in the same directory, synced, renamed over what was there, and the
    directory synced: whoever reads, also after a power cut, finds this save or the one before.
 2. Saves are carried out one after another in the order they were given, each answered once.
-3. A controller that has ended changes nothing any more. Its save that a thread is still writing is
+3. At most `MAX_SAVES` wait; a further one is refused.
+4. A controller that has ended changes nothing any more. Its save that a thread is still writing is
    thrown away, even if the next controller has read and saved since.
 """
 
@@ -21,6 +22,11 @@ from pathlib import Path
 
 from netkv.control import base
 from netkv.errors import NetkvError
+
+MAX_SAVES = 16
+"""A control plane has one under way; each life of a switch may leave one behind."""
+
+TOO_MANY_SAVES = f"{MAX_SAVES} saves wait already"
 
 
 class SaveFile:
@@ -90,7 +96,10 @@ class Saver:
 
     def save(self, action: base.Save) -> None:
         """Takes a save; `answer` hears when it is done."""
-        self._waiting.put_nowait(action)
+        if self._waiting.qsize() >= MAX_SAVES:
+            self._answer(base.Saved(action.save, False, TOO_MANY_SAVES))
+        else:
+            self._waiting.put_nowait(action)
 
     async def run(self) -> None:
         """Runs until it is cancelled; then what is under way changes nothing any more."""

@@ -6,6 +6,12 @@ import asyncio
 from collections import deque
 from typing import Generic, TypeVar
 
+from netkv.p4rt.errors import Code, RpcError
+
+RESERVE = 1024
+"""Messages that must not be lost and wait beyond the limit; whoever lets more of them wait does not
+read, and is given up."""
+
 Message = TypeVar("Message")
 
 
@@ -20,15 +26,23 @@ class Mailbox(Generic[Message]):
         self._closed = False
         self._error: Exception | None = None
 
-    def put(self, message: Message) -> None:
-        """Queue a message that must not be lost."""
-        if not self._closed:
-            self._messages.append(message)
-            self._ready.set()
+    def __len__(self) -> int:
+        return len(self._messages)
 
-    def offer(self, message: Message) -> bool:
-        """Queue a message unless too many wait; returns whether it was queued."""
-        if self._closed or len(self._messages) >= self._limit:
+    def put(self, message: Message) -> None:
+        """Queue a message that must not be lost; close if too many wait for that."""
+        if self._closed:
+            return
+        if len(self._messages) >= self._limit + RESERVE:
+            text = f"{len(self._messages)} messages wait; the stream is not read"
+            self.close(RpcError(Code.RESOURCE_EXHAUSTED, text))
+            return
+        self._messages.append(message)
+        self._ready.set()
+
+    def offer(self, message: Message, room: int | None = None) -> bool:
+        """Queue a message unless so many wait (None: `limit`); returns whether it was queued."""
+        if self._closed or len(self._messages) >= (self._limit if room is None else room):
             return False
         self.put(message)
         return True

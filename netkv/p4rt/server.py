@@ -30,6 +30,9 @@ _LOG = logging.getLogger(__name__)
 MESSAGE_LIMIT = 256 << 20
 """Bytes of one request: a bundle of a large program, or a batch of 100,000 updates."""
 
+MAX_RPCS = 256
+"""Calls at a time, streams included; a further one is answered RESOURCE_EXHAUSTED."""
+
 UPDATES_PER_TURN = 500
 """Updates of a batch that are applied before other streams get their turn (some milliseconds)."""
 
@@ -84,7 +87,8 @@ class P4RuntimeServer:
                 ("grpc.so_reuseport", 0),
                 ("grpc.max_receive_message_length", MESSAGE_LIMIT),
                 ("grpc.max_send_message_length", MESSAGE_LIMIT),
-            ]
+            ],
+            maximum_concurrent_rpcs=MAX_RPCS,
         )
         p4r_grpc.add_P4RuntimeServicer_to_server(_Service(self), server)
         wanted = f"127.0.0.1:{port}"

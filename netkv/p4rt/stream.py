@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from finsy.proto import p4r
 
+from netkv.control.messages import is_report
 from netkv.p4rt import packets
 from netkv.p4rt.arbitration import Arbitration, Controller, Notice, Role
 from netkv.p4rt.digests import DigestBatcher
@@ -26,6 +27,10 @@ if TYPE_CHECKING:
 
 OUTBOX_LIMIT = 8192
 """Packet-ins and digest lists that wait for a slow controller; further ones are dropped."""
+
+REPORTS_LIMIT = 1024
+"""Messages that wait when the next report of hot records (a digest list or a packet-in) is dropped:
+a controller that is slow has room for answers left."""
 
 
 class Session:
@@ -55,7 +60,9 @@ class Streams:
         self._batchers: dict[int, DigestBatcher] = {}
         self.counts: Counter[str] = Counter()
         """"packet_ins", "packet_outs", "digest_lists" delivered; "packet_ins_dropped" and
-        "digests_dropped": nobody to receive them, or the receiver too slow."""
+        "digests_dropped": nobody to receive them, or the receiver too slow. "outbox_drops" and
+        "outbox_report_drops": packet-ins, and reports of hot records, for which a receiver was too
+        slow."""
 
     def open(self) -> Session:
         """A stream was opened."""
@@ -108,9 +115,10 @@ class Streams:
             delivered = False
             if message is not None:
                 response = p4r.StreamMessageResponse(packet=message)
+                report = is_report(message.payload)
                 for role, controller in receivers:
                     if _accepts(role, message):
-                        delivered |= self._sessions[controller].outbox.offer(response)
+                        delivered |= self._offer(controller, response, report=report)
             self.counts["packet_ins" if delivered else "packet_ins_dropped"] += 1
 
     def on_digests(self, digests: Iterable[DigestMessage]) -> None:
@@ -159,11 +167,20 @@ class Streams:
             response = p4r.StreamMessageResponse(digest=each)
             delivered = False
             for _, controller in self._arbitration.packet_receivers():
-                delivered |= self._sessions[controller].outbox.offer(response)
+                delivered |= self._offer(controller, response, report=True)
             if delivered:
                 self.counts["digest_lists"] += 1
             else:
                 self.counts["digests_dropped"] += len(each.data)
+
+    def _offer(
+        self, controller: Controller, response: p4r.StreamMessageResponse, *, report: bool
+    ) -> bool:
+        room = REPORTS_LIMIT if report else OUTBOX_LIMIT
+        taken = self._sessions[controller].outbox.offer(response, room)
+        if not taken:
+            self.counts["outbox_report_drops" if report else "outbox_drops"] += 1
+        return taken
 
     def _packet_out(self, controller: Controller, message: p4r.PacketOut) -> None:
         _check_primary(controller, "send packets")

@@ -173,7 +173,8 @@ def _down(run: RunRecord) -> Iterator[Stretch]:
 def _recovering(run: RunRecord) -> Iterator[Stretch]:
     """From the moment a switch was there again to the one at which it was as before.
 
-    A switch that was never away recovers because its controller was: as long as that took.
+    A switch that was never away recovers because its controller was: as long as that took. One that
+    was not recovered by the end was not as before from then on.
     """
     outages = list(_down(run))
     whole: dict[str, float] = {}
@@ -186,6 +187,9 @@ def _recovering(run: RunRecord) -> Iterator[Stretch]:
         whole[found.switch] = found.at
         if 0 < start < last:
             yield found.switch, start, min(found.at, last)
+    for left in run.unfinished_recoveries:
+        if not left.recovered and 0 < left.began < last:
+            yield left.switch, left.began, last
 
 
 def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:

@@ -22,12 +22,13 @@ def header(compared: Comparison) -> list[str]:
 
 
 def rows(compared: Comparison) -> list[list[str]]:
-    """Cells below them, of rows in which a switch recovered; means over the repeats."""
+    """Cells below them, of rows in which a switch recovered, or should have; means over the
+    repeats."""
     return [
         [
             row.scheme,
             text.params({**row.params, **row.settings}),
-            text.spread(row.recovery_time, text.seconds),
+            _whole(row),
             *(
                 text.spread(row.recovery_phases.get(name), text.seconds)
                 for name in _phases(compared)
@@ -53,6 +54,25 @@ def overview(compared: Comparison) -> Table | None:
 def details(run: RunHead) -> list[Table]:
     """A table for each recovery of a run: its phases as bars, and what was moved."""
     return [_details(found) for found in run.recoveries]
+
+
+def unfinished(run: RunHead) -> str:
+    """What is to be said of recoveries of a run that came to no end; a line each."""
+    return "\n".join(found.text for found in run.unfinished_recoveries)
+
+
+def _whole(row: ComparedRow) -> str:
+    """How long it took, and what came to no end."""
+    told = [] if row.recovery_time is None else [text.spread(row.recovery_time, text.seconds)]
+    if row.recoveries_interrupted:
+        told.append(f"{row.recoveries_interrupted} interrupted, recovered by the next")
+    if row.not_recovered:
+        told.append("not recovered by the end" + _times(row.not_recovered, row.runs))
+    return "\n".join(told)
+
+
+def _times(count: int, runs: list[str]) -> str:
+    return f" ({count} times in {len(runs)} runs)" if len(runs) > 1 or count > 1 else ""
 
 
 def _details(found: Recovery) -> Table:
@@ -81,7 +101,11 @@ def _details(found: Recovery) -> Table:
 
 
 def _recovered(compared: Comparison) -> list[ComparedRow]:
-    return [row for row in compared.rows if row.recovery_time is not None]
+    return [
+        row
+        for row in compared.rows
+        if row.recovery_time is not None or row.recoveries_interrupted or row.not_recovered
+    ]
 
 
 def _phases(compared: Comparison) -> list[str]:

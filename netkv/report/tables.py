@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netkv.report import text, violations
+from netkv.report import recoveries, text, violations
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
 from netkv.scenarios.results import Interval, Threshold
@@ -144,6 +144,7 @@ def run_details(run: RunRecord) -> Table:
         ("history", Text(violations.summary(run), style="bold red" if wrong else "")),
         ("control plane", _control_plane(run)),
         ("recovery", ", ".join(text.seconds(each.seconds) for each in run.recoveries)),
+        ("unfinished", Text(recoveries.unfinished(run), style="bold yellow")),
         ("program", f"{run.provenance.program} {run.provenance.program_hash[:12]}"),
         ("netkv", f"{run.provenance.netkv_version} {run.provenance.source_revision or ''}"),
     ]
@@ -203,7 +204,11 @@ def _control_plane(run: RunRecord) -> str:
     by_switch = run.control_plane_mib_per_s_by_switch
     each = ", ".join(f"{name} {text.bandwidth(rate)}" for name, rate in by_switch.items())
     whole = text.bandwidth(run.control_plane_mib_per_s)
-    return f"{whole} ({each})" if len(by_switch) > 1 else whole
+    told = [f"{whole} ({each})" if len(by_switch) > 1 else whole]
+    for count, what in ((run.control_dropped, "messages"), (run.reports_dropped, "hot reports")):
+        if count:
+            told.append(f"{count:,} {what} dropped")
+    return ", ".join(told)
 
 
 def _status(head: RunHead) -> Text:

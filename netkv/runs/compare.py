@@ -17,7 +17,7 @@ from pydantic import Field
 
 from netkv.runs.baseline import choose
 from netkv.runs.records import RunRecord
-from netkv.scenarios.recovery import longest
+from netkv.scenarios.recovery import longest, not_recovered
 from netkv.scenarios.results import Interval, Result
 from netkv.scenarios.statistics import all_of, interval
 
@@ -55,6 +55,10 @@ class ComparedRow(Result):
     """Seconds of the longest recovery of each run; None if there were none."""
     recovery_phases: dict[str, Interval] = Field(default_factory=dict)
     """Seconds of its phases, in their order."""
+    recoveries_interrupted: int = 0
+    """Recoveries that something cut, and a later one came to its end."""
+    not_recovered: int = 0
+    """Switches that were not recovered by the end of their runs."""
     lost_ops: int
     stale_reads: int
     phantom_reads: int
@@ -183,6 +187,10 @@ def _row(
         control_plane_mib_per_s=_mean(record.control_plane_mib_per_s for record in done),
         recovery_time=_mean(record.recovery_time for record in done),
         recovery_phases=_phases(done),
+        recoveries_interrupted=sum(
+            found.recovered for record in group for found in record.unfinished_recoveries
+        ),
+        not_recovered=sum(len(not_recovered(record.unfinished_recoveries)) for record in group),
         lost_ops=sum(record.lost_ops for record in group),
         stale_reads=sum(record.stale_reads for record in group),
         phantom_reads=sum(record.phantom_reads for record in group),

@@ -9,6 +9,7 @@ from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, columns
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
     MIB,
     Latency,
@@ -117,6 +118,9 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
             found.model_dump(mode="json")
             for each in row.events
             if (found := Recovery.of(event(each))) is not None
+        ],
+        "unfinished_recoveries": [
+            found.model_dump(mode="json") for found in unfinished(map(event, row.events))
         ],
     }
 

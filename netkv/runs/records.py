@@ -21,6 +21,7 @@ from netkv.scenarios.results import (
     RunResult,
     RunSample,
     Threshold,
+    UnfinishedRecovery,
     Violation,
 )
 
@@ -76,6 +77,9 @@ class RunHead(Result):
     control_plane_mib_per_s: float = 0.0
     control_plane_mib_per_s_by_switch: dict[str, float] = Field(default_factory=dict)
     recoveries: list[Recovery] = Field(default_factory=list)
+    unfinished_recoveries: list[UnfinishedRecovery] = Field(default_factory=list)
+    control_dropped: int = 0
+    reports_dropped: int = 0
 
     @property
     def load_imbalance(self) -> float | None:

@@ -55,6 +55,9 @@ FIGURES = frozenset(
         "control_plane_mib_per_s",
         "control_plane_mib_per_s_by_switch",
         "recoveries",
+        "unfinished_recoveries",
+        "control_dropped",
+        "reports_dropped",
     }
 )
 """Fields of a result that the store keeps together."""

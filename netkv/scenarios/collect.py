@@ -9,6 +9,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.lab.report import RackEvent, RackSample
+from netkv.scenarios import recovery
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (
     MIB,
@@ -62,6 +63,7 @@ class Collector:
         """Requests to servers that the coordinator made of others."""
         self._multigets = schemes.get(run.scheme).multigets
         self._loss = dict.fromkeys(_LOSS, 0)
+        self._dropped = {"control_dropped": 0, "reports_dropped": 0}
         self._preserved = {"preserved_peak": 0, "preserved_peak_bytes": 0}
         self._served = [0.0] * int(run.parameters["lab"]["servers"])
         self._control_bytes: Counter[str] = Counter()
@@ -96,6 +98,8 @@ class Collector:
             # is wrong is wrong whenever it happens.
             if phase != "warmup" or name.endswith("_reads"):
                 self._loss[name] += int(getattr(client, name))
+        for name in self._dropped:
+            self._dropped[name] += int(getattr(sample, name))
         for name, most in self._preserved.items():
             # A process that was started again counts anew.
             self._preserved[name] = max(most, int(getattr(client, name)))
@@ -181,6 +185,9 @@ class Collector:
             control_plane_mib_per_s=bytes_per_s / MIB,
             control_plane_mib_per_s_by_switch=_rates(self._control_bytes, seconds),
             recoveries=[found for event in events if (found := Recovery.of(event)) is not None],
+            unfinished_recoveries=recovery.unfinished(events),
+            control_dropped=self._dropped["control_dropped"],
+            reports_dropped=self._dropped["reports_dropped"],
             latency_histogram=self._histogram.encode(),
             series=self._series(),
             events=events,

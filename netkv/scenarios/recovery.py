@@ -1,11 +1,12 @@
-"""What counts of a run's recoveries: the longest, and its phases by name."""
+"""What counts of a run's recoveries: the longest, its phases by name, and those without an end."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 
-from netkv.scenarios.results import Recovery
+from netkv.scenarios.results import Recovery, RunEvent, UnfinishedRecovery
 
 METRIC = "recovery_time"
 """Seconds of the longest recovery; of its phases: `recovery_time_` and the name of the phase."""
@@ -28,3 +29,60 @@ def seconds(recoveries: Iterable[Recovery], metric: str = METRIC) -> float | Non
 def phase_metric(name: str) -> str:
     """What thresholds call the seconds of a phase: `recovery_time_update_servers`."""
     return f"{METRIC}_{re.sub(r'[^a-z0-9]+', '_', name.lower()).strip('_')}"
+
+
+def not_recovered(found: Iterable[UnfinishedRecovery]) -> list[UnfinishedRecovery]:
+    """The last of each switch that was not as before when the run ended."""
+    return list({each.switch: each for each in found if not each.recovered}.values())
+
+
+_ENDS = ("killed", "stopped", "failed")
+_CONTROLLER = "controller"
+
+
+def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
+    """The recoveries that came to no end, from what happened in a run."""
+    ended: list[_Begun] = []
+    open_: dict[str, _Begun] = {}
+    for event in events:
+        if event.kind == "recovering":
+            if event.node in open_:
+                open_[event.node].cut = open_[event.node].cut or event
+            open_[event.node] = _Begun(event)
+            ended.append(open_[event.node])
+        elif event.kind == "recovered":
+            open_.pop(event.node, None)
+            for begun in ended:
+                begun.recovered |= begun.event.node == event.node
+            ended = [begun for begun in ended if begun.cut or begun.event.node != event.node]
+        elif event.kind in _ENDS:
+            for switch, begun in open_.items():
+                if event.node in (switch, _CONTROLLER):
+                    begun.cut = begun.cut or event
+    return [_describe(begun) for begun in ended]
+
+
+@dataclass
+class _Begun:
+    event: RunEvent
+    cut: RunEvent | None = None
+    recovered: bool = False
+
+
+def _describe(begun: _Begun) -> UnfinishedRecovery:
+    cut = begun.cut
+    by = None
+    interrupted = ""
+    if cut is not None:
+        # The next one may begin without anybody having been killed: a connection was lost.
+        by = f"{cut.node} {cut.kind}" if cut.kind in _ENDS else "another beginning"
+        interrupted = f"interrupted at {cut.time:.1f} s ({by}), "
+    outcome = "recovered by the next" if begun.recovered else "not recovered by the end"
+    return UnfinishedRecovery(
+        switch=begun.event.node,
+        began=begun.event.time,
+        ended=None if cut is None else cut.time,
+        cut_by=by,
+        recovered=begun.recovered,
+        text=f"{begun.event.node}: begun at {begun.event.time:.1f} s, {interrupted}{outcome}",
+    )

@@ -115,6 +115,22 @@ class Recovery(RecoveryDetails):
         )
 
 
+class UnfinishedRecovery(Result):
+    """A recovery that began and did not come to its end."""
+
+    switch: str
+    began: float
+    """In seconds since the measured part began."""
+    ended: float | None = None
+    """When something cut it; None: it went on at the end of the run."""
+    cut_by: str | None = None
+    """What that was: `controller killed`."""
+    recovered: bool
+    """Whether a later recovery of the switch came to its end."""
+    text: str
+    """All of it, for people."""
+
+
 class Provenance(Result):
     """What has to be the same for a run to be repeated."""
 
@@ -238,6 +254,12 @@ class RunResult(Result):
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
     recoveries: list[Recovery] = []
     """Of switches that had lost their memory, in the order of their ends."""
+    unfinished_recoveries: list[UnfinishedRecovery] = []
+    """Those that came to no end, in the order of their beginnings."""
+    control_dropped: int = 0
+    """Messages between switches and controllers that found a full queue, over the whole run."""
+    reports_dropped: int = 0
+    """Reports of hot records of which the same is true."""
     latency_histogram: str = ""
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
@@ -271,6 +293,8 @@ class Summary(Result):
     control_plane_mib_per_s: Interval | None
     recovery_time: Interval | None
     """Of the longest recovery of each run; None if there were none."""
+    not_recovered: int
+    """Switches that were not recovered by the end of their runs."""
     acked_writes_lost: int | None
     """Sum over the repeats; None if any of them could not verify."""
     stale_reads: int

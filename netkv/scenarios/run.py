@@ -87,8 +87,11 @@ class DrivenRun(ABC):
     async def run(self, collector: Collector) -> None:
         """Everything from bringing the rack up to the verification; raises `NetkvError`."""
         self._on_phase("starting")
-        await self.rack.start()
-        collector.epoch = self._clock.time() + self._scenario.warmup
+        try:
+            await self.rack.start()
+        finally:
+            # Only now is it known when what has happened so far was, seen from the measured part.
+            collector.epoch = self._clock.time() + self._scenario.warmup
         if self._scenario.warmup > 0:
             await self._load("warmup", self._scenario.warmup, None)
         else:

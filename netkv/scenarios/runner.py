@@ -137,7 +137,8 @@ class _Run:
         self._start: RunStart | None = None
         self._collector: Collector | None = None
         self._early: list[RackEvent] = []
-        """Events from before the run was known to the sink."""
+        """Events of the bring-up: how long before the measured part they were is known when it is
+        over."""
 
     async def run(self) -> RunResult:
         """Runs it; whatever happens, the sink hears how it ended."""
@@ -201,13 +202,12 @@ class _Run:
         self._collector = Collector(self._start)
         if self._sink is not None:
             self._sink.begin(self._start)
-        for event in self._early:
-            self._event(event)
 
     def _finish(self, reason: str | None) -> RunResult:
         if self._start is None:
             self._begin("")
         assert self._collector is not None
+        self._enter("stopping")
         result = self._collector.result(reason)
         if self._sink is not None:
             self._sink.finish(result)
@@ -215,7 +215,7 @@ class _Run:
         return result
 
     def _event(self, event: RackEvent) -> None:
-        if self._collector is None or self._start is None:
+        if self._collector is None or self._start is None or self._phase == "starting":
             self._early.append(event)
             return
         told = self._collector.event(event)
@@ -233,6 +233,9 @@ class _Run:
 
     def _enter(self, phase: str) -> None:
         self._phase = phase
+        early, self._early = self._early, []
+        for event in early:
+            self._event(event)
         self._progress(None)
 
     def _progress(self, sample: RunSample | None) -> None:

@@ -43,6 +43,8 @@ _MEANS: dict[str, Callable[[RunResult], float | None]] = {
     "control_plane_bytes_per_s": lambda run: run.control_plane_bytes_per_s,
     "control_plane_mib_per_s": lambda run: run.control_plane_mib_per_s,
     recovery.METRIC: lambda run: recovery.seconds(run.recoveries),
+    "control_dropped": lambda run: float(run.control_dropped),
+    "reports_dropped": lambda run: float(run.reports_dropped),
     "retries": lambda run: float(run.retries),
     "ignored": lambda run: float(run.ignored),
     "preserved_peak": lambda run: float(run.preserved_peak),
@@ -200,6 +202,7 @@ def _summary(group: list[RunResult]) -> Summary:
         predicted_hit_ratio=over("predicted_hit_ratio"),
         control_plane_mib_per_s=over("control_plane_mib_per_s"),
         recovery_time=over(recovery.METRIC),
+        not_recovered=sum(len(recovery.not_recovered(run.unfinished_recoveries)) for run in group),
         acked_writes_lost=None if None in lost else sum(count or 0 for count in lost),
         stale_reads=sum(run.stale_reads for run in group),
         linearizable=all_of(run.linearizable for run in group),
@@ -332,6 +335,10 @@ def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
         return float(sum(count for count in counts if count is not None))
     if failed := [run for run in runs if run.status == "failed"]:
         raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
+    if metric.startswith(recovery.METRIC):
+        for run in runs:
+            for found in recovery.not_recovered(run.unfinished_recoveries):
+                raise _UnknownError(f"'{scheme}.{metric}' has no value ({found.text})")
     of_run = _MEANS.get(metric) or (lambda run: recovery.seconds(run.recoveries, metric))
     values = [value for run in runs if (value := of_run(run)) is not None]
     if not values and metric.startswith(recovery.METRIC):

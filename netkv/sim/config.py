@@ -113,6 +113,8 @@ def rack_config(
             # Not scaled: what a controller does is on the order of seconds in the papers, too.
             "latency_s": profile.control.latency * 1e-6,
             "rate": profile.control.rate,
+            "queue": profile.control.queue,
+            "report_queue": profile.control.report_queue,
         },
     }
 

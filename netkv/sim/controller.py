@@ -16,6 +16,7 @@ Rules
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -37,7 +38,7 @@ class SimController:
         tables: Tables,
         disk: Disk,
         make: Callable[[], base.ControlPlane],
-        tell: Callable[[base.Note | base.Recovered], object],
+        tell: Callable[[base.Note | base.Recovering | base.Recovered], object],
         on_write: Callable[[base.TableWrite, str], object],
         may_step: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -115,6 +116,7 @@ class SimController:
     def die(self) -> None:
         """The controller is gone, with all that it knew but for what it has saved."""
         self._died = True
+        self._simulation.connect(self._switch, False)
         self._disk.controller_dies(self._simulation.now())
         self._saved.clear()
         self._end()
@@ -126,6 +128,7 @@ class SimController:
         self._answers.clear()
         self._alive = True
         self._died = False
+        self._simulation.connect(self._switch, True)
         self._hear(base.Started(self._disk.saved))
 
     def timer(self, now: int) -> None:
@@ -179,15 +182,22 @@ class SimController:
         self._answers.clear()
 
     def _hear(self, event: base.Event) -> None:
+        refused = self._carry_out(event)
+        while refused:
+            refused += self._carry_out(refused.popleft())
+
+    def _carry_out(self, event: base.Event) -> deque[base.Event]:
+        """Does what follows from an event; returns the answers to writes that were not sent."""
+        refused: deque[base.Event] = deque()
         if not self._alive:
-            return
+            return refused
         now = self._simulation.now()
         for action in self.control_plane.handle(now, event):
-            if isinstance(action, base.Note | base.Recovered):
+            if isinstance(action, base.Note | base.Recovering | base.Recovered):
                 self._tell(action)
                 continue
             if not self._may_step():
-                return
+                return refused
             match action:
                 case base.SendFrame(frame, egress_port):
                     header = (egress_port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
@@ -197,7 +207,10 @@ class SimController:
                     self._disk.save(now, action)
                 case _:
                     self._token += 1
-                    self._writes[self._token] = action
-                    self.bytes += self._tables.write_message_bytes(action)
-                    self._simulation.write(self._switch, self._token)
+                    if self._simulation.write(self._switch, self._token):
+                        self._writes[self._token] = action
+                        self.bytes += self._tables.write_message_bytes(action)
+                    else:
+                        refused.append(base.TableWritten(action.write, False, base.TOO_MANY_WRITES))
         self._due = self.control_plane.deadline()
+        return refused

@@ -5,6 +5,7 @@ Rules
 1. Saves are carried out one after another in the order they were given, each answered once.
 2. What is saved stays, whoever dies. A save is there when its file is, and answered when its
    directory is: who dies in between has saved without knowing.
+3. At most `MAX_SAVES` wait, as live; a further one is refused.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from collections import deque
 
 from netkv.control import base
+from netkv.lab.saving import MAX_SAVES, TOO_MANY_SAVES
 from netkv.sim.models import ControlModel
 
 
@@ -22,6 +24,7 @@ class Disk:
         self._model = model
         self._waiting: deque[base.Save] = deque()
         """The first is under way."""
+        self._refused: list[base.Saved] = []
         self._there_at = 0
         self._answered_at = 0
         self._saved: bytes | None = None
@@ -34,17 +37,22 @@ class Disk:
     @property
     def deadline(self) -> int | None:
         """When `advance` has something to do."""
+        if self._refused:
+            return 0
         return self._answered_at if self._waiting else None
 
     def save(self, now: int, action: base.Save) -> None:
         """Takes a save."""
+        if len(self._waiting) > MAX_SAVES:
+            self._refused.append(base.Saved(action.save, False, TOO_MANY_SAVES))
+            return
         self._waiting.append(action)
         if len(self._waiting) == 1:
             self._begin(now)
 
     def advance(self, now: int) -> list[base.Saved]:
         """The answers that have come by now."""
-        answers = []
+        answers, self._refused = self._refused, []
         while self._waiting and self._answered_at <= now:
             action = self._waiting.popleft()
             self._saved = action.data
@@ -59,6 +67,7 @@ class Disk:
         if self._waiting and self._there_at <= now:
             self._saved = self._waiting[0].data
         self._waiting.clear()
+        self._refused.clear()
 
     def _begin(self, now: int) -> None:
         until_there, until_certain = self._model.save_nanoseconds(len(self._waiting[0].data))

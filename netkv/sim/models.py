@@ -108,6 +108,12 @@ class ControlModel(Spec):
     """Of the channel."""
     rate: Positive
     """Messages in each direction; table writes are messages, so it limits updates too."""
+    queue: Count = 131_072
+    """Frames that wait for the channel, each way, before further ones are dropped: the originals of
+    a full cache (three for each of 32,768 entries), and the answers to all that is asked."""
+    report_queue: Count = 1024
+    """Frames that report hot records, or acknowledge reports, that wait behind all others before
+    further ones are dropped. Their senders repeat them."""
     save_time: Annotated[float, Field(ge=0, le=1e7)] = 5_000.0
     """Of the controller's disk, for a save of no bytes: the file half of it, its directory the
     other half. What is saved is there after the first."""

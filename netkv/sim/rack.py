@@ -21,7 +21,7 @@ from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.cabling import COORDINATOR, partitions
 from netkv.lab.process import NodeError
 from netkv.lab.report import EventKind, RackEvent, RackSample
-from netkv.lab.sampling import CoordinatorCounts, ServerCounts, client_sample
+from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
@@ -89,6 +89,7 @@ class SimRack:
         self._down: set[str] = set()
         self._counts = ServerCounts(spec.lab.servers)
         self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
+        self._control_drops = ControlDrops()
         self._control_bytes = [0] * len(self.network.switches)
         """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
@@ -386,6 +387,7 @@ class SimRack:
         self._sampled_at = self.now
         servers = dict(enumerate(statistics["servers"]))
         load, dropped, counts = self._counts.take([{"servers": servers}], interval)
+        control_dropped, reports_dropped = self._control_drops.take(rack=statistics)
         bytes_before = self._control_bytes
         self._control_bytes = [controller.bytes for controller in self._controllers]
         control_bytes = {
@@ -406,6 +408,8 @@ class SimRack:
             cached=sum(len(controller.cached_keys()) for controller in self._controllers),
             server_statistics=counts,
             client_statistics=client,
+            control_dropped=control_dropped,
+            reports_dropped=reports_dropped,
             coordinator=self._coordinator_counts.take(statistics["coordinator"], interval),
         )
 
@@ -449,11 +453,14 @@ class SimRack:
                 f"  {suggest(name, self.nodes, label='Nodes')}"
             )
 
-    def _told(self, switch: str, action: base.Note | base.Recovered) -> None:
-        if isinstance(action, base.Note):
-            self._say("control", "controller", action.describe())
-        else:
-            self._add(RackEvent(self.now, "recovered", switch, action.describe(), action))
+    def _told(self, switch: str, action: base.Note | base.Recovering | base.Recovered) -> None:
+        match action:
+            case base.Note():
+                self._say("control", "controller", action.describe())
+            case base.Recovering():
+                self._say("recovering", switch, action.describe())
+            case base.Recovered():
+                self._add(RackEvent(self.now, "recovered", switch, action.describe(), action))
 
     def _say(self, kind: EventKind, node: str, text: str) -> None:
         self._add(RackEvent(self.now, kind, node, text))

@@ -49,6 +49,7 @@ class Keeper(NoCache):
 
     def on_switch_restarted(self, now: int) -> Iterator[base.Action]:
         self._restarted = now
+        yield base.Recovering()
         yield from super().on_switch_restarted(now)
         yield from self._save()
 

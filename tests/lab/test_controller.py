@@ -15,7 +15,7 @@ from racks import until
 
 from netkv.control import base
 from netkv.errors import NetkvError
-from netkv.lab import cabling, controller
+from netkv.lab import backlog, cabling, controller
 from netkv.lab.channel import ControlChannel
 from netkv.lab.controller import Controller
 from netkv.lab.saving import SaveFile
@@ -79,6 +79,7 @@ class Client:
     def __init__(self, address: str, *, device_id: int, election_id: int) -> None:
         self.names = Names()
         self.election_id = election_id
+        self.dropped = 3
         self.inbox: asyncio.Queue[p4r.PacketIn | None] = asyncio.Queue()
         self.switch.clients.append(self)
 
@@ -189,7 +190,7 @@ class Running:
         bundle = path / "bundle"
         bundle.write_text("program")
         self.told: list[str] = []
-        self.recovered: list[base.Recovered] = []
+        self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []
         self.saved = path / "saved"
         self.channel = ControlChannel()
@@ -202,7 +203,7 @@ class Running:
             preload=preload,
             saved=self.saved,
             tell=self.told.append,
-            on_recovered=self.recovered.append,
+            on_recovery=self.recovered.append,
             on_failure=self.failures.append,
         )
 
@@ -528,7 +529,28 @@ async def test_recoveries_are_told_with_their_phases(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     recovered = base.Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
-    script.first = [recovered]
+    script.first = [base.Recovering(), recovered]
     async with Running(script, tmp_path) as running:
-        assert running.recovered == [recovered]
+        assert running.recovered == [base.Recovering(), recovered]
     assert recovered.describe() == "recovered in 0.75 s: collect 0.25 s, restore 0.5 s (records 12)"
+
+
+async def test_what_a_controller_had_no_room_for_is_counted_over_all_lives(
+    switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backlog, "MAX_FRAMES", 2)
+    monkeypatch.setattr(base, "MAX_WRITES", 1)
+    frames = [base.SendFrame(str(number).encode()) for number in range(5)]
+    script.first = [insert(1, "a"), insert(2, "b"), *frames]
+    async with Running(script, tmp_path) as running:
+        answers = [event for event in script.heard if isinstance(event, base.TableWritten)]
+        assert [(answer.write, answer.ok) for answer in sorted(answers, key=lambda a: a.write)] == [
+            (1, True),
+            (2, False),
+        ]
+        assert switch.log == ["load program", "write a", "send 0", "send 1"]
+        assert running.controller.dropped() == {"frames_dropped": 3}
+        switch.break_streams()
+        await until(lambda: script.heard.count(base.SwitchRestarted()) == 1, "no second life")
+        dropped = running.controller.dropped()
+        assert dropped["events_dropped"] == 3, "what the client of the first life had no room for"

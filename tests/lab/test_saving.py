@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import resource
 import threading
@@ -10,9 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from racks import until
 
+from netkv.control import base
 from netkv.errors import NetkvError
-from netkv.lab.saving import SaveFile
+from netkv.lab.saving import MAX_SAVES, SaveFile, Saver
 
 
 @contextmanager
@@ -81,3 +84,20 @@ def test_what_cannot_be_read_is_not_taken_for_nothing(tmp_path: Path) -> None:
     (tmp_path / "saved").mkdir()
     with pytest.raises(NetkvError, match="cannot be read: Is a directory"):
         SaveFile(tmp_path / "saved").read()
+
+
+async def test_saves_that_wait_are_limited_and_each_is_answered(tmp_path: Path) -> None:
+    answers: list[base.Saved] = []
+    saver = Saver(SaveFile(tmp_path / "saved"), answers.append)
+    for number in range(MAX_SAVES + 2):
+        saver.save(base.Save(number, b"%d" % number))
+    assert [(answer.save, answer.ok) for answer in answers] == [
+        (MAX_SAVES, False),
+        (MAX_SAVES + 1, False),
+    ]
+    running = asyncio.create_task(saver.run())
+    await until(lambda: len(answers) == MAX_SAVES + 2, "not all saves are answered")
+    running.cancel()
+    await asyncio.gather(running, return_exceptions=True)
+    assert [answer.save for answer in answers[2:]] == list(range(MAX_SAVES))
+    assert all(answer.ok for answer in answers[2:])

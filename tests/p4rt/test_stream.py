@@ -10,14 +10,17 @@ from typing import Any
 
 import finsy as fy
 import pytest
-from finsy.proto import p4r
+from finsy.proto import U128, p4r
 
 from netkv import _engine
+from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.p4rt import server as server_module
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.entities import Call, Names, insert, modify
-from netkv.p4rt.errors import Code
-from netkv.p4rt.mailbox import Mailbox
+from netkv.p4rt.errors import Code, RpcError
+from netkv.p4rt.mailbox import RESERVE, Mailbox
 from netkv.p4rt.server import P4RuntimeServer
+from netkv.p4rt.stream import OUTBOX_LIMIT, REPORTS_LIMIT
 
 from .conftest import Rack, probe
 
@@ -162,6 +165,52 @@ async def test_a_controller_that_does_not_listen_costs_bounded_memory() -> None:
     mailbox.put(9)  # what must not be lost still fits
     mailbox.close()
     assert [await mailbox.get() for _ in range(4)] == [0, 1, 9, None]
+
+
+async def test_what_must_not_be_lost_is_limited_too_and_ends_who_does_not_read() -> None:
+    mailbox: Mailbox[int] = Mailbox(2)
+    for number in range(2 + RESERVE + 5):
+        mailbox.put(number)
+    assert len(mailbox) == 2 + RESERVE
+    assert [await mailbox.get() for _ in range(2 + RESERVE)] == list(range(2 + RESERVE))
+    with pytest.raises(RpcError, match="the stream is not read"):
+        await mailbox.get()
+
+
+async def test_calls_at_a_time_are_limited(
+    monkeypatch: pytest.MonkeyPatch, switch: _engine.Switch, bundle: bytes
+) -> None:
+    monkeypatch.setattr(server_module, "MAX_RPCS", 2)
+    server = P4RuntimeServer(switch, bundle=bundle)
+    await server.start()
+    try:
+        async with (
+            P4RuntimeClient(server.address, election_id=1),
+            P4RuntimeClient(server.address, election_id=2) as second,
+        ):
+            with pytest.raises(ControllerError) as refused:
+                await second.get_pipeline()
+            assert refused.value.code is Code.RESOURCE_EXHAUSTED
+    finally:
+        await server.stop()
+
+
+async def test_reports_of_hot_records_leave_room_for_answers_in_a_slow_stream(
+    switch: _engine.Switch, bundle: bytes, cpu: CpuPort
+) -> None:
+    server = P4RuntimeServer(switch, cpu, bundle=bundle)
+    streams = server.streams
+    session = streams.open()
+    update = p4r.MasterArbitrationUpdate(device_id=1, election_id=U128.encode(1))
+    streams.on_request(session, p4r.StreamMessageRequest(arbitration=update))
+    offer = PACKET_IN + encode(Message(Op.OFFER, b"k" * 16, 1, stamp=Stamp()))
+    streams.on_packets([offer] * (REPORTS_LIMIT + 50))
+    assert len(session.outbox) == REPORTS_LIMIT, "the arbitration is one of them"
+    streams.on_packets([PACKET_IN + b"answer"] * OUTBOX_LIMIT)
+    assert len(session.outbox) == OUTBOX_LIMIT
+    counts = server.statistics()
+    assert counts["outbox_report_drops"] == 51
+    assert counts["outbox_drops"] == REPORTS_LIMIT
 
 
 async def test_frames_too_short_for_their_header_are_counted_and_hurt_nobody(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from recorded_runs import record, record_recovery, start
+from recorded_runs import record, record_no_recovery, record_recovery, recovery, start
 from rich.console import Console
 from rich.table import Table
 
-from netkv.report import recoveries, tables
+from netkv.report import plots, recoveries, tables
 from netkv.report.page import render
 from netkv.runs import Store, StoreSink
 from netkv.runs.compare import compare
+from netkv.scenarios.plot import Plot
+from netkv.scenarios.results import RunEvent
 
 
 def text_of(table: Table | None) -> str:
@@ -64,3 +66,32 @@ def test_page_has_a_table_of_recoveries_if_there_were_any(store: Store) -> None:
     assert "<th>collect</th>" in page
     assert "2.50 s ± 12.71 s" in page
     assert "<th>collect</th>" not in render(store.records(["other"]))
+
+
+CUT = "switch: begun at 5.5 s, interrupted at 8.0 s (controller killed), "
+
+
+def test_a_recovery_without_an_end_is_named_wherever_recoveries_are(store: Store) -> None:
+    with StoreSink(store) as sink:
+        record_no_recovery(sink, start("r0", "netcache"))
+    records = store.records(["r0"])
+    assert "not recovered by the end" in text_of(recoveries.overview(compare(records)))
+    assert "not recovered by the end" in render(records)
+    assert CUT + "not recovered by the end" in text_of(tables.run_details(records[0])).replace(
+        "\n", ""
+    )
+    figure = plots.draw(Plot(y="throughput_ops", x="time"), records)
+    (band,) = [band for band in figure.bands if band.kind == "recovering"]
+    assert (band.start, band.end) == (5.5, 20)
+
+
+def test_a_recovery_that_the_next_one_replaced_is_told_beside_that_one(store: Store) -> None:
+    with StoreSink(store) as sink:
+        again = RunEvent(time=9.0, kind="recovering", node="switch", text="recovery begins")
+        record_no_recovery(sink, start("r0", "netcache"), again, recovery(9.5, collect=0.5))
+    records = store.records(["r0"])
+    shown = text_of(recoveries.overview(compare(records)))
+    assert "500.00 ms" in shown
+    assert "1 interrupted, recovered by the next" in shown
+    assert "not recovered" not in shown
+    assert CUT + "recovered by the next" in text_of(tables.run_details(records[0]))

@@ -10,6 +10,7 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from netkv.runs import Store, StoreSink
+from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
     MIB,
     Latency,
@@ -160,11 +161,24 @@ def recovery(at: float, **seconds: float) -> RunEvent:
 
 def record_recovery(sink: RunSink, run: RunStart, **seconds: float) -> RunResult:
     """As `record`, with a switch that is away from 4 to 5 s and as before after these phases."""
-    done = 5.25 + sum(seconds.values())
+    return _record_restart(sink, run, [recovery(5.25 + sum(seconds.values()), **seconds)])
+
+
+def record_no_recovery(sink: RunSink, run: RunStart, *further: RunEvent) -> RunResult:
+    """As `record_recovery`, but the controller dies at 8 s, before the switch is as before."""
+    happened = [
+        RunEvent(time=5.5, kind="recovering", node="switch", text="recovery begins"),
+        RunEvent(time=8.0, kind="killed", node="controller", text="The controller was killed."),
+        *further,
+    ]
+    return _record_restart(sink, run, happened)
+
+
+def _record_restart(sink: RunSink, run: RunStart, then: list[RunEvent]) -> RunResult:
     happened = [
         RunEvent(time=4.0, kind="killed", node="switch", text="The node 'switch' was killed."),
         RunEvent(time=5.0, kind="started", node="switch", text="The node 'switch' was started."),
-        recovery(done, **seconds),
+        *then,
     ]
     sink.begin(run)
     measured = []
@@ -175,7 +189,8 @@ def record_recovery(sink: RunSink, run: RunStart, **seconds: float) -> RunResult
         if sample.phase == "measure":
             measured.append(sample)
     recoveries = [found for event in happened if (found := Recovery.of(event)) is not None]
-    outcome = result(run, measured).model_copy(update={"recoveries": recoveries})
+    found = {"recoveries": recoveries, "unfinished_recoveries": unfinished(happened)}
+    outcome = result(run, measured).model_copy(update=found)
     sink.finish(outcome)
     return outcome
 

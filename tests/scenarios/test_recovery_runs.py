@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
@@ -71,6 +72,53 @@ async def test_recovery_is_in_the_result_with_its_phases(mode: str, made: list[K
     assert [sum(each.values()) for each in run.series["control_plane_mib_per_s_by_switch"]] == (
         pytest.approx(rates)
     )
+    assert made
+
+
+CUT = "[{at: 1, kill: switch}, {at: 2, start: switch}, {at: 2.001, kill: SECOND}"
+"""The recovery that begins at 2 s takes 5 ms at least."""
+
+
+@pytest.mark.parametrize(
+    ("second", "further", "said", "missed"),
+    [
+        ("switch", ", {at: 3, start: switch}]", "switch killed), recovered by the next", None),
+        ("controller", "]", "controller killed), not recovered by the end", "not recovered by"),
+    ],
+)
+async def test_a_recovery_that_is_cut_is_in_the_result(
+    second: str, further: str, said: str, missed: str | None, made: list[Keeper]
+) -> None:
+    events = CUT.replace("SECOND", second) + further
+    expect = "expect=['keeper.recovery_time <= 1']"
+    scenario = loader.loads(TEXT, "f", ["mode=sim", f"events={events}", expect])
+    result = await run_scenario(scenario)
+    (run,) = result.runs
+    (found,) = run.unfinished_recoveries
+    assert found.text == f"switch: begun at 2.0 s, interrupted at 2.0 s ({said}"
+    assert found.recovered == (missed is None)
+    (verdict,) = result.thresholds
+    assert verdict.ok == (missed is None)
+    assert (missed or "") in verdict.detail
+    assert result.summary[0].not_recovered == (missed is not None)
+    assert made
+
+
+async def test_bring_up_is_told_with_the_times_at_which_it_was(
+    made: list[Keeper], tmp_path: Path
+) -> None:
+    """Also in the store: how long the bring-up took was not known when it began."""
+    with Store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
+        scenario = loader.loads(TEXT, "f", ["mode=sim", "expect=[]"])
+        with StoreSink(store) as sink:
+            (run,) = (await run_scenario(scenario, sink=sink)).runs
+        stored = store.record(run.id)
+    (ready,) = [event for event in run.events if event.kind == "ready"]
+    assert ready.time == -0.5, "the warm-up begins when the rack is ready"
+    assert [(event.time, event.text) for event in stored.events] == [
+        (event.time, event.text) for event in run.events
+    ]
+    assert all(event.time < 4 + 10 for event in stored.events)
     assert made
 
 

@@ -12,6 +12,7 @@ from netkv.control.nocache import ROUTE
 from netkv.errors import UsageError
 from netkv.lab.process import NodeError
 from netkv.lab.report import RackEvent
+from netkv.lab.saving import MAX_SAVES
 from netkv.lab.spec import LabSpec, RackSpec, TopologySpec, WorkloadSpec
 from netkv.sim.disk import Disk
 from netkv.sim.models import ControlModel
@@ -147,13 +148,25 @@ def test_saves_are_carried_out_one_after_another() -> None:
     assert [answer.save for answer in disk.advance(10 * MILLISECOND)] == [2]
 
 
+def test_saves_that_wait_are_limited() -> None:
+    disk = Disk(MODEL)
+    for number in range(MAX_SAVES + 3):
+        disk.save(0, base.Save(number, b""))
+    assert disk.deadline == 0, "who is refused hears of it at once"
+    refused = disk.advance(0)
+    assert [answer.save for answer in refused] == [MAX_SAVES + 1, MAX_SAVES + 2]
+    assert not any(answer.ok for answer in refused)
+    done = disk.advance(SECOND)
+    assert [answer.save for answer in done] == list(range(MAX_SAVES + 1))
+
+
 def test_a_controller_dies_between_any_two_of_its_actions() -> None:
     """Whatever the number, so many actions of a set-up have their effect and the next has none."""
     rack, made = make()
     steps = [
         action
         for action in Keeper(made[0].topology).handle(0, base.SwitchRestarted())
-        if not isinstance(action, base.Note)
+        if not isinstance(action, base.Note | base.Recovering)
     ]
     writes = [step for step in steps if not isinstance(step, base.Save)]
     assert isinstance(steps[-1], base.Save)

@@ -8,7 +8,15 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from recorded_runs import CONTROL, record, record_comparison, record_recovery, samples, start
+from recorded_runs import (
+    CONTROL,
+    record,
+    record_comparison,
+    record_no_recovery,
+    record_recovery,
+    samples,
+    start,
+)
 from serving import Served
 
 from netkv.report.style import of_scheme
@@ -71,6 +79,18 @@ def test_recovery_is_shaded_and_its_phases_have_a_bar(served: Served, page: Page
     widths = row.locator(".phases span").evaluate_all("all => all.map(e => e.style.width)")
     assert [float(width.removesuffix("%")) for width in widths] == pytest.approx([66.7, 33.3], 0.01)
     expect(page.locator("#events")).to_contain_text("recovered in 0.75 s")
+
+
+def test_a_switch_that_was_not_recovered_is_named_and_shaded_to_the_end(
+    served: Served, page: Page
+) -> None:
+    with StoreSink(served.store) as sink:
+        record_no_recovery(sink, start("r1", "netcache"))
+    page.goto(served.url)
+    wait_for_traces(page, "throughput", 1)
+    expect(page.locator("#recoveries tbody tr")).to_contain_text("not recovered by the end")
+    shapes = page.evaluate("document.getElementById('throughput').layout.shapes")
+    assert (5, 20) in [(shape["x0"], shape["x1"]) for shape in shapes]
 
 
 def test_ticking_runs_compares_them(served: Served, page: Page) -> None:

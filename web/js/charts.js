@@ -122,6 +122,7 @@ function disturbances(shown) {
   for (const { run, look, series } of shown) {
     const down = new Map();
     const up = new Map();
+    const begun = new Map();
     const end = series.columns.time.at(-1) ?? 0;
     for (const event of series.events) {
       if (event.time <= 0 || event.time > run.duration + 1) continue;
@@ -131,15 +132,19 @@ function disturbances(shown) {
         bands.push([down.get(event.node), event.time]);
         down.delete(event.node);
         if (!up.has(event.node)) up.set(event.node, event.time);
+      } else if (event.kind === "recovering") {
+        if (!begun.has(event.node)) begun.set(event.node, up.get(event.node) ?? event.time);
       } else if (event.recovery) {
         // A switch that was never away recovers because its controller was.
         const seconds = event.recovery.phases.reduce((sum, phase) => sum + phase.seconds, 0);
         recovering.push([up.get(event.node) ?? event.time - seconds, event.time]);
         up.delete(event.node);
+        begun.delete(event.node);
       } else if (event.kind === "shift" || event.kind === "note") {
         shapes.push({ type: "line", yref: "paper", y0: 0, y1: 1, x0: event.time, x1: event.time, line: { color: look.line.color, width: 1, dash: "dot" } });
       }
     }
+    for (const start of begun.values()) recovering.push([start, end]);
     // At its end every rack is taken down; only what stayed down before that is a disturbance.
     for (const start of down.values()) if (start < run.duration - Math.min(0.5, run.duration / 20)) bands.push([start, end]);
   }

@@ -4,14 +4,14 @@ import { make, table } from "./dom.js";
 import { latency, params } from "./format.js";
 
 /**
- * A table of the rows of a comparison in which a switch recovered; nothing if there are none. `looks` has the look of
- * each run by its id.
+ * A table of the rows of a comparison in which a switch recovered, or should have; nothing if there are none. `looks`
+ * has the look of each run by its id.
  */
 export function recoveries(rows, looks) {
-  const recovered = rows.filter((row) => row.recovery_time);
+  const recovered = rows.filter((row) => row.recovery_time || row.recoveries_interrupted || row.not_recovered);
   if (!recovered.length) return [];
   const phases = [...new Set(recovered.flatMap((row) => Object.keys(row.recovery_phases)))];
-  const longest = Math.max(...recovered.map((row) => row.recovery_time.mean));
+  const longest = Math.max(...recovered.map((row) => row.recovery_time?.mean ?? 0));
   const headings = ["recovery of the switch", "takes", ...phases, ""];
   const found = table(headings, recovered.map((row) => cells(row, phases, longest, looks)));
   found.id = "recoveries";
@@ -26,10 +26,22 @@ function cells(row, phases, longest, looks) {
   const point = params({ ...row.params, ...row.settings });
   return [
     make("td", { class: "strong" }, `${row.scheme}${point ? ` · ${point}` : ""}`),
-    time(row.recovery_time),
+    whole(row),
     ...phases.map((name) => time(row.recovery_phases[name])),
     make("td", {}, bar(row, phases, longest, looks.get(row.runs[0]))),
   ];
+}
+
+/** How long it took, and what came to no end. */
+function whole(row) {
+  const cell = row.recovery_time ? time(row.recovery_time) : make("td", {});
+  if (row.recoveries_interrupted) cell.append(make("small", {}, `${row.recoveries_interrupted} interrupted, recovered by the next`));
+  if (row.not_recovered) {
+    const often = row.runs.length > 1 || row.not_recovered > 1;
+    const times = often ? ` (${row.not_recovered} times in ${row.runs.length} runs)` : "";
+    cell.append(make("span", { class: "bad" }, `not recovered by the end${times}`));
+  }
+  return cell;
 }
 
 /** A mean in seconds and, below it, the half width of its 95% confidence interval. */

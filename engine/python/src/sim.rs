@@ -70,7 +70,7 @@ impl Simulation {
         Ok(list)
     }
 
-    fn write(&mut self, switch: u16, token: u64) -> PyResult<()> {
+    fn write(&mut self, switch: u16, token: u64) -> PyResult<bool> {
         self.0.write(switch, token).map_err(wrong)
     }
 
@@ -129,6 +129,10 @@ impl Simulation {
 
     fn cut_channel(&mut self, switch: u16, cut: bool) -> PyResult<()> {
         self.0.cut_channel(switch, cut).map_err(wrong)
+    }
+
+    fn connect(&mut self, switch: u16, connected: bool) -> PyResult<()> {
+        self.0.connect(switch, connected).map_err(wrong)
     }
 
     #[pyo3(signature = (kind, number, to = None, from_ = None))]

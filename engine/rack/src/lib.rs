@@ -8,6 +8,7 @@
 //! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
 
 pub mod applied;
+pub mod backlog;
 pub mod client;
 pub mod clients;
 pub mod clock;

@@ -22,6 +22,7 @@ use std::time::{Duration, Instant};
 
 use netkv_dataplane::{DigestMessage, Switch};
 
+use crate::backlog::{Backlog, Class};
 use crate::counters::counters;
 use crate::fabric::Order;
 use crate::impair::{Direction, Impairment};
@@ -32,6 +33,10 @@ use forward::Loop;
 
 /// Frames for the control plane that wait at most; later ones are dropped and counted.
 pub const CPU_QUEUE: usize = 4096;
+/// Frames for the control plane that report hot records and wait at most, behind the others.
+pub const REPORT_QUEUE: usize = 1024;
+/// Frames of the control plane that wait for the loop at most; acknowledgements of reports apart.
+pub const PACKET_OUT_QUEUE: usize = 16_384;
 /// Digests that wait at most.
 pub const DIGEST_QUEUE: usize = 16_384;
 /// v1model's ports have 9 bits; the last one drops.
@@ -54,7 +59,8 @@ counters! {
     /// What the node has seen since it was started.
     pub struct Counters {
         received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
-        packet_ins, packet_outs, digests, cpu_queue_drops, digest_drops, receive_drops, cpu_ns,
+        packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
+        packet_out_drops, receive_drops, cpu_ns,
         links_lost, links_duplicated, links_delayed, links_dropped,
     }
 }
@@ -65,9 +71,8 @@ struct Port {
 }
 
 /// What waits for the control plane.
-#[derive(Default)]
 struct Inbox {
-    frames: VecDeque<Vec<u8>>,
+    frames: Backlog<Vec<u8>>,
     digests: VecDeque<DigestMessage>,
     closed: bool,
 }
@@ -78,7 +83,7 @@ struct Shared<P> {
     counters: Counters,
     inbox: Mutex<Inbox>,
     arrived: Condvar,
-    packet_outs: Mutex<Vec<Vec<u8>>>,
+    packet_outs: Mutex<Backlog<Vec<u8>>>,
     /// For the links at the ports; `ordered` says that there are some.
     orders: Mutex<Vec<Order>>,
     ordered: AtomicBool,
@@ -135,9 +140,13 @@ impl<P: Pipeline> Node<P> {
             pipeline,
             cpu_port,
             counters: Counters::default(),
-            inbox: Mutex::default(),
+            inbox: Mutex::new(Inbox {
+                frames: Backlog::new([CPU_QUEUE, REPORT_QUEUE, 0]),
+                digests: VecDeque::new(),
+                closed: false,
+            }),
             arrived: Condvar::new(),
-            packet_outs: Mutex::default(),
+            packet_outs: Mutex::new(Backlog::new([PACKET_OUT_QUEUE, REPORT_QUEUE, 0])),
             orders: Mutex::default(),
             ordered: AtomicBool::new(false),
             seed,
@@ -192,9 +201,12 @@ impl<P: Pipeline> Node<P> {
         self.shared.resumed.notify_all();
     }
 
-    /// Injects a frame at the CPU port, packet_out header in front.
+    /// Injects a frame at the CPU port, packet_out header in front; it is dropped and counted if too
+    /// many wait.
     pub fn packet_out(&self, frame: Vec<u8>) {
-        lock(&self.shared.packet_outs).push(frame);
+        if lock(&self.shared.packet_outs).offer(Class::of(&frame), frame).is_err() {
+            self.shared.counters.packet_out_drops.add(1);
+        }
         self.worker.signals().waker.wake();
     }
 
@@ -223,6 +235,7 @@ impl<P: Pipeline> Node<P> {
     }
 
     /// Waits for frames to the control plane or digests; none if the time passes or the node ends.
+    /// Frames that report hot records come last.
     pub fn wait(&self, timeout: Duration) -> (Vec<Vec<u8>>, Vec<DigestMessage>) {
         let mut inbox = lock(&self.shared.inbox);
         let deadline = Instant::now() + timeout;
@@ -236,7 +249,8 @@ impl<P: Pipeline> Node<P> {
                 Err(poisoned) => poisoned.into_inner().0,
             };
         }
-        (inbox.frames.drain(..).collect(), inbox.digests.drain(..).collect())
+        let frames = std::iter::from_fn(|| inbox.frames.pop()).collect();
+        (frames, inbox.digests.drain(..).collect())
     }
 
     /// Counts by name; "receive_drops" are frames that the kernel dropped before the loop saw them,

@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use netkv_rack::switch::{CPU_QUEUE, PortConfig, SwitchNode};
+use netkv_rack::switch::{CPU_QUEUE, PACKET_OUT_QUEUE, PortConfig, REPORT_QUEUE, SwitchNode};
+use netkv_wire::{CONTROLLER_IP, Message, Op, SERVICE_IP, Stamp, write_frame};
 use small_switch::{PROGRAM, bench, bench_of, frame, switch, v4};
 
 #[test]
@@ -66,6 +67,47 @@ fn a_control_plane_that_does_not_listen_costs_frames_not_memory() {
     let (frames, _) = bench.node.wait(Duration::ZERO);
     assert_eq!(frames.len(), CPU_QUEUE);
     assert_eq!(frames[0], frame(0x88b5, 0));
+}
+
+/// A frame for the CPU port that reports a hot record, a controller header in front.
+fn report(number: u32) -> Vec<u8> {
+    let message = Message::request(SERVICE_IP, CONTROLLER_IP, Op::Offer, 200, number, [7; 16])
+        .with_stamp(Stamp::default());
+    let mut bytes = vec![0; 2];
+    write_frame(&mut bytes, &message);
+    // Where the small switch looks for the type of a frame is the sender's address of this one.
+    bytes[12..14].copy_from_slice(&[0x88, 0xb5]);
+    bytes
+}
+
+#[test]
+fn reports_of_hot_records_are_limited_and_leave_room_for_answers() {
+    let bench = bench();
+    let sent = REPORT_QUEUE as u64 + 200;
+    for number in 0..sent {
+        bench.peers[0].send(&report(number as u32)).unwrap();
+        bench.reach("packet_ins", (number + 1).saturating_sub(100));
+    }
+    bench.reach("report_drops", 200);
+    bench.peers[0].send(&frame(0x88b5, 5)).unwrap();
+    bench.reach("packet_ins", sent + 1);
+    let (frames, _) = bench.node.wait(Duration::ZERO);
+    assert_eq!(frames.len(), REPORT_QUEUE + 1);
+    assert_eq!(frames[0], frame(0x88b5, 5), "answers come first");
+    assert_eq!(frames[1], report(0));
+    assert_eq!(bench.count("cpu_queue_drops"), 0);
+}
+
+#[test]
+fn frames_of_a_control_plane_for_a_switch_that_does_not_move_are_limited() {
+    let bench = bench();
+    bench.node.pause();
+    for number in 0..(PACKET_OUT_QUEUE as u32 + 100) {
+        bench.node.packet_out(frame(0x0800, number));
+    }
+    assert_eq!(bench.count("packet_out_drops"), 100);
+    bench.node.resume();
+    bench.reach("packet_outs", PACKET_OUT_QUEUE as u64);
 }
 
 #[test]

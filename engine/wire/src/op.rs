@@ -215,6 +215,12 @@ impl Op {
         self.code() >> 4 == 4
     }
 
+    /// Whether this reports a hot record, or acknowledges such a report: the sender of a report
+    /// sends it again, so it may be dropped before anything else.
+    pub const fn is_report(self) -> bool {
+        matches!(self, Op::Offer | Op::OfferReply)
+    }
+
     /// Whether this changes the stored value of a key on behalf of a client.
     pub const fn is_write(self) -> bool {
         matches!(self, Op::Put | Op::Delete)

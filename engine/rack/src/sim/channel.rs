@@ -1,7 +1,12 @@
 //! The control channel between a switch and its controller, one direction of it.
+//!
+//! It sends one message after the other at its rate; what comes meanwhile waits in a [`Backlog`].
 
 use netkv_roles::Nanos;
 use serde::Deserialize;
+
+use crate::backlog::{Backlog, Class};
+use crate::switch::DIGEST_QUEUE;
 
 /// What control channels are like.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
@@ -11,35 +16,151 @@ pub struct ChannelModel {
     pub latency_s: f64,
     /// Messages a second in each direction; more wait.
     pub rate: f64,
+    /// Frames that wait at the sending end before further ones are dropped; reports apart.
+    pub queue: usize,
+    /// Frames that report hot records, or acknowledge reports, that wait there.
+    pub report_queue: usize,
+}
+
+/// A message that waits.
+#[derive(Debug, Clone)]
+struct Waiting<M> {
+    message: M,
+    /// When it may leave.
+    from: Nanos,
+    /// How long the channel is busy with it.
+    gap: Nanos,
+}
+
+/// What becomes of a message that is sent.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Sent<M> {
+    /// It leaves, and arrives at this time.
+    Leaves(Nanos, M),
+    /// It waits for others, or for the channel to be whole.
+    Waits,
+    /// Too many of its class wait.
+    Dropped(M),
 }
 
 /// One direction.
 #[derive(Debug, Clone)]
-pub struct Channel {
+pub struct Channel<M> {
     latency: Nanos,
     gap: Nanos,
+    /// When the last message that left has left.
     free_at: Nanos,
+    backlog: Backlog<Waiting<M>>,
+    /// Whether its owner knows when to call [`Channel::next`].
+    woken: bool,
+    /// How often its end has died: a wake of before means nothing.
+    life: u16,
+    cut: bool,
 }
 
-impl Channel {
+impl<M> Channel<M> {
     /// An idle channel.
     pub fn new(model: &ChannelModel) -> Self {
         Self {
             latency: (model.latency_s * 1e9).round() as Nanos,
             gap: (1e9 / model.rate).round() as Nanos,
             free_at: 0,
+            backlog: Backlog::new([model.queue, model.report_queue, DIGEST_QUEUE]),
+            woken: false,
+            life: 0,
+            cut: false,
         }
     }
 
-    /// A message is sent at `now`: when it arrives.
-    pub fn send(&mut self, now: Nanos) -> Nanos {
-        self.send_share(now, 1)
+    /// A message comes at `now`; it shares its place in the channel with `parts - 1` others. One
+    /// that is `limited` elsewhere is never dropped.
+    pub fn send(
+        &mut self,
+        now: Nanos,
+        class: Class,
+        parts: u64,
+        limited: bool,
+        message: M,
+    ) -> Sent<M> {
+        let gap = self.gap / parts;
+        if !self.cut && self.free_at <= now && self.backlog.is_empty() {
+            return Sent::Leaves(self.leave(now, gap), message);
+        }
+        let waiting = Waiting { message, from: now, gap };
+        if limited {
+            self.backlog.put(class, waiting);
+        } else if let Err(refused) = self.backlog.offer(class, waiting) {
+            return Sent::Dropped(refused.message);
+        }
+        Sent::Waits
     }
 
-    /// One of `parts` things that share a message is sent at `now`: when it arrives.
-    pub fn send_share(&mut self, now: Nanos, parts: u64) -> Nanos {
-        self.free_at = self.free_at.max(now) + self.gap / parts;
+    /// When to call [`Channel::next`], and with what, if its owner has not been told and something
+    /// waits.
+    pub fn wake(&mut self) -> Option<(Nanos, u16)> {
+        if self.woken || self.cut || self.backlog.is_empty() {
+            return None;
+        }
+        self.woken = true;
+        Some((self.free_at, self.life))
+    }
+
+    /// The message that leaves now, with the time of its arrival.
+    pub fn next(&mut self, life: u16) -> Option<(Nanos, M)> {
+        if life != self.life {
+            return None;
+        }
+        self.woken = false;
+        if self.cut {
+            return None;
+        }
+        let Waiting { message, from, gap } = self.backlog.pop()?;
+        Some((self.leave(from, gap), message))
+    }
+
+    fn leave(&mut self, from: Nanos, gap: Nanos) -> Nanos {
+        self.free_at = self.free_at.max(from) + gap;
         self.free_at + self.latency
+    }
+
+    /// Nothing leaves from now on. What waits and does not `stall` is given back.
+    pub fn cut(&mut self, stalls: impl Fn(&M) -> bool) -> Vec<M> {
+        self.cut = true;
+        self.take_unless(stalls)
+    }
+
+    /// The channel is whole again.
+    pub fn heal(&mut self, now: Nanos) {
+        self.cut = false;
+        self.free_at = self.free_at.max(now);
+    }
+
+    /// Whether nothing leaves.
+    pub fn is_cut(&self) -> bool {
+        self.cut
+    }
+
+    /// Its end has died: what waits is given back, and the next one finds the channel idle.
+    pub fn clear(&mut self) -> Vec<M> {
+        self.free_at = 0;
+        self.woken = false;
+        self.life = self.life.wrapping_add(1);
+        self.take_unless(|_| false)
+    }
+
+    fn take_unless(&mut self, keep: impl Fn(&M) -> bool) -> Vec<M> {
+        let taken = self.backlog.take_unless(|waiting| keep(&waiting.message));
+        taken.into_iter().map(|waiting| waiting.message).collect()
+    }
+
+    /// What waits.
+    pub fn backlog(&self) -> (usize, usize) {
+        (self.backlog.len(), self.backlog.peak())
+    }
+
+    /// Messages of a class that were dropped because too many waited.
+    pub fn dropped(&self, class: Class) -> u64 {
+        self.backlog.dropped(class)
     }
 }
 
@@ -47,11 +168,75 @@ impl Channel {
 mod tests {
     use super::*;
 
+    fn channel() -> Channel<&'static str> {
+        let model = ChannelModel { latency_s: 50e-6, rate: 10_000.0, queue: 2, report_queue: 1 };
+        Channel::new(&model)
+    }
+
+    fn send(channel: &mut Channel<&'static str>, now: Nanos, class: Class) -> Sent<&'static str> {
+        channel.send(now, class, 1, false, "it")
+    }
+
     #[test]
     fn messages_queue_for_the_channel_and_lists_share_one() {
-        let mut channel = Channel::new(&ChannelModel { latency_s: 50e-6, rate: 10_000.0 });
-        assert_eq!(channel.send(0), 150_000);
-        assert_eq!(channel.send(0), 250_000, "behind the first");
-        assert_eq!(channel.send_share(1_000_000, 50), 1_052_000);
+        let mut channel = channel();
+        assert_eq!(send(&mut channel, 0, Class::Answer), Sent::Leaves(150_000, "it"));
+        assert_eq!(send(&mut channel, 0, Class::Answer), Sent::Waits, "behind the first");
+        assert_eq!(channel.wake(), Some((100_000, 0)));
+        assert_eq!(channel.wake(), None, "once is enough");
+        assert_eq!(channel.next(0), Some((250_000, "it")));
+        assert_eq!(
+            channel.send(1_000_000, Class::Digest, 50, false, "part"),
+            Sent::Leaves(1_052_000, "part")
+        );
+    }
+
+    #[test]
+    fn a_queue_that_is_full_drops_reports_before_answers_wait_for_them() {
+        let mut channel = channel();
+        let _ = send(&mut channel, 0, Class::Report);
+        let reports: Vec<_> = (0..50).map(|_| send(&mut channel, 0, Class::Report)).collect();
+        assert_eq!(reports[0], Sent::Waits);
+        assert!(reports[1..].iter().all(|sent| *sent == Sent::Dropped("it")));
+        assert_eq!(channel.dropped(Class::Report), 49);
+        assert_eq!(channel.send(10, Class::Answer, 1, false, "answer"), Sent::Waits);
+        assert_eq!(channel.next(0), Some((250_000, "answer")), "behind the one under way only");
+        assert_eq!(channel.backlog(), (1, 2));
+        for _ in 0..9 {
+            assert_eq!(channel.send(10, Class::Answer, 1, true, "write"), Sent::Waits);
+        }
+        assert_eq!(send(&mut channel, 10, Class::Answer), Sent::Dropped("it"));
+    }
+
+    #[test]
+    fn a_message_waits_for_nothing_that_an_ended_sender_had_to_say() {
+        let mut channel = channel();
+        for _ in 0..3 {
+            let _ = send(&mut channel, 0, Class::Answer);
+        }
+        assert_eq!(channel.clear(), ["it"; 2]);
+        assert_eq!(send(&mut channel, 10, Class::Answer), Sent::Leaves(150_010, "it"));
+        assert_eq!(send(&mut channel, 20, Class::Answer), Sent::Waits);
+        assert_eq!(channel.next(0), None, "who was to be woken has died");
+        assert_eq!(channel.wake(), Some((100_010, 1)));
+        assert_eq!(channel.next(1), Some((250_010, "it")));
+    }
+
+    #[test]
+    fn a_cut_channel_keeps_what_stalls_and_sends_it_when_it_is_whole() {
+        let mut channel = channel();
+        let _ = send(&mut channel, 0, Class::Answer);
+        let _ = channel.send(0, Class::Answer, 1, true, "write");
+        let _ = channel.send(0, Class::Answer, 1, false, "frame");
+        assert_eq!(channel.wake(), Some((100_000, 0)));
+        assert_eq!(channel.cut(|message| *message == "write"), ["frame"]);
+        assert_eq!(channel.next(0), None);
+        assert_eq!(channel.send(500_000, Class::Answer, 1, true, "write"), Sent::Waits);
+        assert_eq!(channel.wake(), None);
+        channel.heal(1_000_000);
+        assert_eq!(channel.wake(), Some((1_000_000, 0)));
+        assert_eq!(channel.next(0), Some((1_150_000, "write")));
+        assert_eq!(channel.wake(), Some((1_100_000, 0)));
+        assert_eq!(channel.next(0), Some((1_250_000, "write")));
     }
 }

@@ -194,6 +194,12 @@ impl RackConfig {
         }
         positive("control.rate", self.control.rate)?;
         time("control.latency_s", self.control.latency_s)?;
+        let queues = [("queue", self.control.queue), ("report_queue", self.control.report_queue)];
+        for (name, limit) in queues {
+            if limit == 0 {
+                return Err(format!("'control.{name}' is 0; at least one message must fit in."));
+            }
+        }
         let hosts = [("client", &self.client), ("servers.host", &self.servers.host)];
         let coordinator = self.coordinator.as_ref().map(|it| ("coordinator.host", &it.host));
         for (name, host) in hosts.into_iter().chain(coordinator) {

@@ -37,8 +37,8 @@ use crate::command::Command;
 use crate::generator::Generator;
 use crate::worker::lock;
 pub use config::{End, RackConfig};
-use control::Controls;
 pub use control::Notice;
+use control::{Controls, Way};
 use coordinators::Coordinators;
 use fabric::Fabric;
 use frames::{FrameId, Frames};
@@ -68,6 +68,8 @@ enum Event {
     PacketOut { switch: u16, life: u16, frame: FrameId },
     /// A message has reached the other end of a control channel.
     Control { message: u32 },
+    /// A control channel may send the next message.
+    ChannelFree { switch: u16, way: Way, life: u16 },
 }
 
 impl Event {
@@ -80,7 +82,10 @@ impl Event {
             | Self::Received { frame, .. }
             | Self::Coordinated { frame, .. }
             | Self::PacketOut { frame, .. } => Some(frame),
-            Self::ServerTimer { .. } | Self::CoordinatorTimer { .. } | Self::Control { .. } => None,
+            Self::ServerTimer { .. }
+            | Self::CoordinatorTimer { .. }
+            | Self::Control { .. }
+            | Self::ChannelFree { .. } => None,
         }
     }
 }
@@ -215,6 +220,9 @@ impl Simulation {
             Event::Control { message } => {
                 self.controls.arrive(&mut self.queue, self.now, message);
             }
+            Event::ChannelFree { switch, way, life } => {
+                self.controls.channel_free(&mut self.queue, switch, way, life);
+            }
         }
     }
 
@@ -240,7 +248,7 @@ impl Simulation {
     pub fn statistics(&self) -> Value {
         let (links, lost) = self.fabric.counts();
         let (pipeline_drops, unrouted) = self.switches.drops();
-        json!({
+        let mut counts = json!({
             "events": self.events,
             "pending": self.queue.len(),
             "frames_under_way": self.frames.count(),
@@ -251,11 +259,13 @@ impl Simulation {
             "pipeline_drops": pipeline_drops,
             "unrouted": unrouted,
             "client_drops": self.hosts.dropped,
-            "control_lost": self.controls.lost,
-            "control_frame_bytes": self.controls.frame_bytes,
             "servers": self.servers.counts(),
             "coordinator": self.coordinators.counts(),
-        })
+        });
+        for (name, count) in self.controls.counts() {
+            counts[name] = count;
+        }
+        counts
     }
 }
 

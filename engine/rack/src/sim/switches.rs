@@ -113,7 +113,8 @@ impl Simulation {
                 _ => node.pipes.again(bytes.len(), passes),
             };
             if port == CPU_PORT {
-                self.controls.packet_in(&mut self.queue, switch, at, bytes);
+                let (queue, frames) = (&mut self.queue, &mut self.frames);
+                self.controls.packet_in(queue, frames, switch, at, bytes);
                 continue;
             }
             let link = node.links.get(usize::from(port)).copied().unwrap_or(NOWHERE);
@@ -130,7 +131,8 @@ impl Simulation {
         let engine: &mut Switch = &mut engines[usize::from(switch)];
         if engine.has_digests() {
             for digest in engine.take_digests() {
-                self.controls.digest(&mut self.queue, switch, out, digest);
+                let (queue, frames) = (&mut self.queue, &mut self.frames);
+                self.controls.digest(queue, frames, switch, out, digest);
             }
         }
     }
@@ -155,7 +157,7 @@ impl Simulation {
         let node = self.switch_node(switch)?;
         node.up = false;
         node.life = node.life.wrapping_add(1);
-        self.controls.forget(switch);
+        self.controls.forget(&mut self.frames, switch);
         Ok(())
     }
 

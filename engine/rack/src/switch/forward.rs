@@ -6,7 +6,8 @@ use std::sync::atomic::Ordering;
 
 use netkv_dataplane::{DigestMessage, Output};
 
-use super::{CPU_QUEUE, DIGEST_QUEUE, PORTS, Port, Shared};
+use super::{DIGEST_QUEUE, PORTS, Port, Shared};
+use crate::backlog::Class;
 use crate::clock;
 use crate::fabric::{Fabric, Late};
 use crate::impair::Direction;
@@ -120,7 +121,9 @@ impl<'a, P: Pipeline> Loop<'a, P> {
 
     fn packet_outs(&mut self) {
         self.signals.waker.clear();
-        let frames = std::mem::take(&mut *lock(&self.shared.packet_outs));
+        let mut waiting = lock(&self.shared.packet_outs);
+        let frames: Vec<Vec<u8>> = std::iter::from_fn(|| waiting.pop()).collect();
+        drop(waiting);
         self.shared.counters.packet_outs.add(frames.len() as u64);
         let frames = frames.iter().map(Vec::as_slice);
         let mut pipeline = lock(&self.shared.pipeline);
@@ -264,10 +267,12 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         counters.digests.add(self.digests.len() as u64);
         let mut inbox = lock(&self.shared.inbox);
         for frame in self.packet_ins.drain(..) {
-            if inbox.frames.len() < CPU_QUEUE {
-                inbox.frames.push_back(frame);
-            } else {
-                counters.cpu_queue_drops.add(1);
+            let class = Class::of(&frame);
+            if inbox.frames.offer(class, frame).is_err() {
+                match class {
+                    Class::Report => counters.report_drops.add(1),
+                    _ => counters.cpu_queue_drops.add(1),
+                }
             }
         }
         for digest in self.digests.drain(..) {

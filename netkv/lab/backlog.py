@@ -1,0 +1,159 @@
+"""What waits at a controller: events for the control plane, and actions that it has decided on.
+
+Rules
+-----
+1. Everything that waits is limited. What is dropped for that is counted by name.
+2. Reports of hot records wait behind all other events, and take none of their room. So neither a
+   recovery nor an answer waits for them.
+3. Answers to table writes and saves are never dropped: there is one for each, and both are limited.
+4. A table write beyond the limit is refused, and the control plane is told so.
+5. A backlog belongs to one connection to the switch, and ends with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+
+from netkv.control import base
+from netkv.control.messages import is_report
+
+MAX_EVENTS = 65_536
+"""Packets that wait for the control plane; reports apart."""
+MAX_REPORTS = 16_384
+"""Reports of hot records that wait for it."""
+MAX_FRAMES = 65_536
+"""Frames that wait to be sent; acknowledgements of reports apart."""
+MAX_ACKNOWLEDGEMENTS = 1024
+MAX_NOTES = 1024
+
+
+class Events:
+    """What the control plane has not heard yet; of one asyncio loop."""
+
+    def __init__(self, dropped: Counter[str]) -> None:
+        """`dropped` counts what finds no room: `events_dropped`, `reports_dropped`."""
+        self._dropped = dropped
+        self._answers: deque[base.Event] = deque()
+        self._packets = 0
+        """Packets among them."""
+        self._reports: deque[base.Event] = deque()
+        self._arrived = asyncio.Event()
+
+    def __len__(self) -> int:
+        return len(self._answers) + len(self._reports)
+
+    def put(self, event: base.Event) -> None:
+        """Takes an event, or drops it."""
+        packet = isinstance(event, base.PacketIn)
+        if _is_report(event):
+            if len(self._reports) >= MAX_REPORTS:
+                self._dropped["reports_dropped"] += 1
+                return
+            self._reports.append(event)
+        else:
+            if packet and self._packets >= MAX_EVENTS:
+                self._dropped["events_dropped"] += 1
+                return
+            self._packets += packet
+            self._answers.append(event)
+        self._arrived.set()
+
+    async def get(self) -> base.Event:
+        """Waits for the next event."""
+        while not self:
+            self._arrived.clear()
+            await self._arrived.wait()
+        if not self._answers:
+            return self._reports.popleft()
+        event = self._answers.popleft()
+        self._packets -= isinstance(event, base.PacketIn)
+        return event
+
+    def answers_to_saves(self) -> list[base.Saved]:
+        """Those that the control plane has not heard."""
+        return [event for event in self._answers if isinstance(event, base.Saved)]
+
+
+def _is_report(event: base.Event) -> bool:
+    match event:
+        case base.HotKey():
+            return True
+        case base.PacketIn(_, frame):
+            return is_report(frame)
+        case _:
+            return False
+
+
+class Actions:
+    """What was decided and is not carried out, in the order of the decisions."""
+
+    def __init__(self, dropped: Counter[str]) -> None:
+        """`dropped` counts what finds no room: `frames_dropped`, `acknowledgements_dropped`,
+        `notes_dropped`."""
+        self._dropped = dropped
+        self._actions: deque[tuple[int, base.Action]] = deque()
+        self._waiting: Counter[str] = Counter()
+        """Of each kind that is limited."""
+        self._writes = 0
+        """Table writes that are not answered."""
+        self.decided = asyncio.Event()
+        """Set while there may be actions."""
+
+    def __bool__(self) -> bool:
+        return bool(self._actions)
+
+    def add(self, cuts: int, action: base.Action) -> base.TableWritten | None:
+        """Takes an action, with the number of cuts of the channel when it was decided, or drops it.
+
+        Returns the answer to a table write that is refused.
+        """
+        if isinstance(action, base.TableWrite):
+            if self._writes >= base.MAX_WRITES:
+                return base.TableWritten(action.write, False, base.TOO_MANY_WRITES)
+            self._writes += 1
+        elif (kind := _kind(action)) is not None:
+            name, limit = kind
+            if self._waiting[name] >= limit:
+                self._dropped[f"{name}_dropped"] += 1
+                return None
+            self._waiting[name] += 1
+        self._actions.append((cuts, action))
+        self.decided.set()
+        return None
+
+    def pop(self) -> tuple[int, base.Action]:
+        """The next one."""
+        cuts, action = self._actions.popleft()
+        if (kind := _kind(action)) is not None:
+            self._waiting[kind[0]] -= 1
+        return cuts, action
+
+    def leading_writes(self) -> list[base.TableWrite]:
+        """The table writes at the head, taken off."""
+        writes: list[base.TableWrite] = []
+        while self._actions and isinstance(write := self._actions[0][1], base.TableWrite):
+            writes.append(write)
+            self._actions.popleft()
+        return writes
+
+    def answered(self, writes: int) -> None:
+        """So many table writes are answered."""
+        self._writes -= writes
+
+    def saves(self) -> list[base.Save]:
+        """Saves that are not carried out."""
+        return [action for _, action in self._actions if isinstance(action, base.Save)]
+
+
+def _kind(action: base.Action) -> tuple[str, int] | None:
+    """What an action is counted as and how many of the kind may wait; None: another rule holds."""
+    match action:
+        case base.SendFrame(frame):
+            if is_report(frame):
+                return "acknowledgements", MAX_ACKNOWLEDGEMENTS
+            return "frames", MAX_FRAMES
+        case base.Note():
+            return "notes", MAX_NOTES
+        case _:
+            return None

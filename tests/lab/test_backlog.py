@@ -1,0 +1,100 @@
+"""What waits at a controller is limited, and answers go before reports of hot records."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from netkv.control import base
+from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.lab import backlog
+from netkv.lab.backlog import Actions, Events
+from netkv.lab.sampling import ControlDrops
+
+KEY = b"k" * 16
+
+
+def frame(op: Op) -> bytes:
+    return encode(Message(op, KEY, 1, stamp=Stamp()))
+
+
+def hot(count: int) -> base.HotKey:
+    return base.HotKey(KEY, count, 1)
+
+
+async def heard(events: Events) -> list[base.Event]:
+    return [await events.get() for _ in range(len(events))]
+
+
+async def test_reports_wait_behind_answers_and_take_none_of_their_room(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(backlog, "MAX_EVENTS", 2)
+    monkeypatch.setattr(backlog, "MAX_REPORTS", 3)
+    dropped: Counter[str] = Counter()
+    events = Events(dropped)
+    offer = base.PacketIn(1, frame(Op.OFFER))
+    answer = base.PacketIn(1, frame(Op.RESTORE_REPLY))
+    for event in (hot(1), offer, hot(2), hot(3), offer, answer, answer, answer):
+        events.put(event)
+    written = [base.TableWritten(number, ok=True) for number in range(5)]
+    for event in written:
+        events.put(event)
+    assert await heard(events) == [answer, answer, *written, hot(1), offer, hot(2)]
+    assert dropped == {"reports_dropped": 2, "events_dropped": 1}
+    events.put(answer)
+    assert await heard(events) == [answer], "there is room again"
+
+
+async def test_an_event_wakes_who_waits_for_one() -> None:
+    events = Events(Counter())
+    waiting = asyncio.ensure_future(events.get())
+    await asyncio.sleep(0)
+    events.put(hot(1))
+    assert await waiting == hot(1)
+
+
+def test_answers_to_saves_and_saves_outlive_a_connection() -> None:
+    events, actions = Events(Counter()), Actions(Counter())
+    events.put(base.Saved(1, ok=True))
+    events.put(hot(1))
+    actions.add(0, base.Save(2, b""))
+    actions.add(0, base.Note("n"))
+    assert events.answers_to_saves() == [base.Saved(1, ok=True)]
+    assert actions.saves() == [base.Save(2, b"")]
+
+
+def test_actions_that_wait_are_limited_and_table_writes_beyond_that_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("MAX_FRAMES", "MAX_ACKNOWLEDGEMENTS", "MAX_NOTES"):
+        monkeypatch.setattr(backlog, name, 1)
+    monkeypatch.setattr(base, "MAX_WRITES", 2)
+    dropped: Counter[str] = Counter()
+    actions = Actions(dropped)
+    refused = []
+    for number in range(3):
+        actions.add(0, base.SendFrame(frame(Op.COLLECT)))
+        actions.add(0, base.SendFrame(frame(Op.OFFER_REPLY)))
+        actions.add(0, base.Note("n"))
+        refused.append(actions.add(0, base.SetDefault(number, "t", "a", {})))
+    assert dropped == {"frames_dropped": 2, "acknowledgements_dropped": 2, "notes_dropped": 2}
+    assert refused == [None, None, base.TableWritten(2, ok=False, error=base.TOO_MANY_WRITES)]
+    kinds = []
+    while actions:
+        writes = actions.leading_writes()
+        kinds += ["write"] * len(writes) if writes else [type(actions.pop()[1]).__name__]
+    assert kinds == ["SendFrame", "SendFrame", "Note", "write", "write"]
+    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is not None, "none is answered yet"
+    actions.answered(2)
+    assert actions.add(0, base.SetDefault(3, "t", "a", {})) is None
+
+
+def test_drops_are_told_once_also_of_a_node_that_was_started_again() -> None:
+    drops = ControlDrops()
+    switch = {"cpu_queue_drops": 5, "report_drops": 7, "sent": 9}
+    assert drops.take(switch=switch, controller={"reports_dropped": 1}) == (5, 8)
+    assert drops.take(switch={**switch, "outbox_drops": 1}, controller={}) == (1, 0)
+    assert drops.take(switch={"report_drops": 2}) == (0, 2)

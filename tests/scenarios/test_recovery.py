@@ -1,0 +1,59 @@
+"""Recoveries that came to no end: what a result says of them."""
+
+from __future__ import annotations
+
+from netkv.scenarios.recovery import not_recovered, unfinished
+from netkv.scenarios.results import RecoveryDetails, RunEvent
+
+
+def event(time: float, kind: str, node: str = "switch") -> RunEvent:
+    details = RecoveryDetails(phases=[]) if kind == "recovered" else None
+    return RunEvent(time=time, kind=kind, node=node, text="", recovery=details)
+
+
+def texts(*events: RunEvent) -> list[str]:
+    return [found.text for found in unfinished(events)]
+
+
+def test_a_recovery_that_came_to_its_end_leaves_nothing_to_say() -> None:
+    assert texts(event(1, "killed"), event(2, "recovering"), event(3, "recovered")) == []
+    assert texts(event(1, "killed"), event(2, "started")) == []
+    assert texts(event(2, "recovering"), event(3, "recovered"), event(4, "killed")) == []
+
+
+def test_a_recovery_without_an_end_is_named() -> None:
+    assert texts(event(5, "recovering")) == ["switch: begun at 5.0 s, not recovered by the end"]
+
+
+def test_a_recovery_that_was_cut_says_by_what_and_whether_the_next_came_through() -> None:
+    cut = (event(5, "recovering"), event(6, "killed", "controller"), event(7, "recovering"))
+    why = "switch: begun at 5.0 s, interrupted at 6.0 s (controller killed), "
+    assert texts(*cut) == [
+        why + "not recovered by the end",
+        "switch: begun at 7.0 s, not recovered by the end",
+    ]
+    assert texts(*cut, event(8, "recovered")) == [why + "recovered by the next"]
+    assert texts(*cut[:2]) == [why + "not recovered by the end"]
+    (first, second) = unfinished(cut)
+    assert (first.cut_by, first.ended, second.cut_by) == ("controller killed", 6, None)
+    assert not_recovered([first, second]) == [second], "a switch counts once"
+
+
+def test_a_recovery_begun_anew_without_a_kill_was_interrupted_too() -> None:
+    events = (event(5, "recovering"), event(6, "recovering"), event(7, "recovered"))
+    assert texts(*events) == [
+        "switch: begun at 5.0 s, interrupted at 6.0 s (another beginning), recovered by the next"
+    ]
+
+
+def test_switches_are_told_apart_and_other_nodes_cut_nothing() -> None:
+    found = texts(
+        event(1, "recovering", "leaf-1"),
+        event(1, "recovering", "leaf-2"),
+        event(2, "killed", "leaf-2"),
+        event(2, "killed", "servers-0"),
+        event(3, "recovered", "leaf-1"),
+    )
+    assert found == [
+        "leaf-2: begun at 1.0 s, interrupted at 2.0 s (leaf-2 killed), not recovered by the end"
+    ]

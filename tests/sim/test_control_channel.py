@@ -1,0 +1,145 @@
+"""The control channel under a hot load: what waits is limited, and a recovery does not wait for it.
+
+The channel is a slow one, so that few operations are enough to report more than it can carry.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+import pytest
+
+from netkv.control import base
+from netkv.control.messages import Message, Op, Stamp, encode
+from netkv.control.nocache import NoCache
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.sim import profiles
+from netkv.sim.models import ControlModel
+from netkv.sim.rack import SECOND, SimRack
+
+CONTROL = ControlModel(latency=100, rate=1000, report_queue=64)
+COLD = 30_000
+"""No key is asked for so often in an epoch."""
+PATIENCE = 30 * SECOND
+
+
+@dataclass(frozen=True)
+class Outcome:
+    tables: float
+    """Seconds from the return of the switch to all its tables."""
+    whole: float
+    """Seconds until it is as before."""
+    lost: int
+    dropped: int
+    most: int
+    """Messages that waited in one direction at a time."""
+
+
+def make(scheme: str, *, threshold: int = COLD, outstanding: int = 8, seed: int = 1) -> SimRack:
+    spec = RackSpec(
+        scheme=scheme,
+        seed=seed,
+        deadline=5,
+        lab=LabSpec(servers=8, cache_entries=50, hot_threshold=threshold, snapshot_period=0.1),
+        workload=WorkloadSpec.model_validate(
+            {"keys": 5000, "writes": 0.5, "arrivals": {"outstanding": outstanding}}
+        ),
+    )
+    profile = profiles.get("farreach-testbed").model_copy(update={"control": CONTROL})
+    rack = SimRack(spec, profile=profile)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    return rack
+
+
+def let(rack: SimRack, seconds: float) -> None:
+    rack.advance(rack.nanoseconds + round(seconds * SECOND))
+
+
+def restart(scheme: str, *, threshold: int, outstanding: int, seed: int) -> Outcome:
+    rack = make(scheme, threshold=threshold, outstanding=outstanding, seed=seed)
+    rack.command({"do": "phase", "name": "measure"})
+    let(rack, 0.15)
+    asyncio.run(rack.kill("switch"))
+    let(rack, 0.2)
+    asyncio.run(rack.start_node("switch"))
+    began, tables = rack.now, 0.0
+    plane = rack._controllers[0].control_plane
+    assert isinstance(plane, NoCache)
+    while not rack.ready and rack.now < began + PATIENCE:
+        let(rack, 0.01)
+        if not tables and plane.tables_in():
+            tables = rack.now - began
+    whole = rack.now - began
+    sample = rack.take_sample()
+    counts = sample.switch
+    most = counts["control_waiting_peak"]
+    return Outcome(tables, whole, sample.client.lost, sample.reports_dropped, most)
+
+
+@pytest.mark.parametrize(("outstanding", "seed"), [(4, 1), (16, 2)])
+def test_farreach_recovers_from_a_hot_load_as_from_a_cold_one(outstanding: int, seed: int) -> None:
+    cold = restart("farreach", threshold=COLD, outstanding=outstanding, seed=seed)
+    hot = restart("farreach", threshold=5, outstanding=outstanding, seed=seed)
+    assert hot.dropped > 100, "more was reported than the channel can carry"
+    assert cold.dropped == 0
+    assert hot.tables <= cold.tables + 0.02
+    assert hot.whole <= 3 * cold.whole
+    assert hot.lost == cold.lost == 0
+    assert hot.most < CONTROL.report_queue + 1000
+
+
+def test_netcache_installs_again_under_a_hot_load_as_under_a_cold_one() -> None:
+    cold = restart("netcache", threshold=COLD, outstanding=16, seed=1)
+    hot = restart("netcache", threshold=5, outstanding=16, seed=1)
+    assert hot.tables <= cold.tables + 0.02
+    assert hot.whole <= 3 * cold.whole
+    assert hot.lost == cold.lost == 0
+
+
+def offer(number: int) -> bytes:
+    """A frame to the switch that acknowledges a report, a controller header in front."""
+    return bytes(2) + encode(Message(Op.OFFER_REPLY, b"k" * 16, number, stamp=Stamp()))
+
+
+def test_what_waits_in_a_channel_is_limited_and_dies_with_switch_and_controller() -> None:
+    rack = make("nocache")
+    engine = rack._simulation
+    let(rack, 1)
+    for number in range(500):
+        engine.packet_out(0, offer(number))
+    assert rack.statistics["control_waiting"] == CONTROL.report_queue
+    assert rack.statistics["reports_dropped"] == 500 - CONTROL.report_queue - 1, "one has left"
+    asyncio.run(rack.kill("switch"))
+    assert rack.statistics["control_waiting"] == 0
+    asyncio.run(rack.start_node("switch"))
+    let(rack, 2)
+    for number in range(500):
+        engine.packet_out(0, offer(number))
+    asyncio.run(rack.kill("controller"))
+    asyncio.run(rack.start_node("controller"))
+    tables = sum(1 for _ in rack._controllers[0].control_plane.tables())
+    assert rack.statistics["control_waiting"] <= tables + 1, "those of the new controller"
+
+
+def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rack = make("nocache")
+    engine, controller = rack._simulation, rack._controllers[0]
+    first = 1 << 32
+    taken = [engine.write(0, first + number) for number in range(base.MAX_WRITES + 2)]
+    assert taken == [True] * base.MAX_WRITES + [False] * 2
+    heard: list[base.Event] = []
+
+    def handle(_now: int, event: base.Event) -> list[base.Action]:
+        heard.append(event)
+        return [base.CloneSession(7, session=9, port=3)] if event == base.Timer() else []
+
+    monkeypatch.setattr(controller.control_plane, "handle", handle)
+    controller._hear(base.Timer())
+    assert heard[1:] == [base.TableWritten(7, ok=False, error=base.TOO_MANY_WRITES)]
+    asyncio.run(rack.kill("switch"))
+    asyncio.run(rack.start_node("switch"))
+    controller._hear(base.Timer())
+    let(rack, 0.1)
+    assert heard[-1] == base.TableWritten(7, ok=True), "there is room in the next life"

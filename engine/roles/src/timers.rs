@@ -52,9 +52,84 @@ impl Backoff {
     }
 }
 
+/// Time-outs of requests whose answers take as long as they take: a back-off whose first wait
+/// follows them.
+///
+/// A retry that is sent sooner than an answer can come is one more copy of a request that is not
+/// lost. If that is the rule, copies take the place of requests and nothing is answered in time.
+/// So the first wait rises until most requests are answered before it is over.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Timeouts {
+    backoff: Backoff,
+    /// First wait of a request: about twice the median time to an answer, but not less than the
+    /// back-off says.
+    first: Nanos,
+}
+
+impl Timeouts {
+    /// Waits as `backoff` says, as long as answers come before its first one is over.
+    pub(crate) const fn new(backoff: Backoff) -> Self {
+        Self { backoff, first: backoff.initial }
+    }
+
+    /// Wait after `attempts` transmissions (at least 1) without an answer.
+    pub(crate) fn wait(&self, attempts: u32) -> Nanos {
+        Backoff { initial: self.first, cap: self.backoff.cap.max(self.first) }.wait(attempts)
+    }
+
+    /// A request was answered, `elapsed` after the last of its `attempts` transmissions.
+    ///
+    /// It is not known which copy of a repeated request was answered. The last one is taken for
+    /// that if the answer has come soon after it, as after a loss; otherwise the retry was early.
+    pub(crate) fn answered(&mut self, attempts: u32, elapsed: Nanos) {
+        let soon = if attempts > 1 { self.first / 8 } else { self.first / 2 };
+        // Equal steps up and down lead to the median, whatever the largest times are.
+        let step = self.first / 8;
+        self.first = if elapsed > soon {
+            self.first.saturating_add(step)
+        } else {
+            (self.first - step).max(self.backoff.initial)
+        };
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What a client sees of a request that is answered `answer` after its first copy, sent again
+    /// by these time-outs: the number of copies.
+    fn ask(timeouts: &mut Timeouts, answer: Nanos) -> u32 {
+        let (mut attempts, mut last) = (1, 0);
+        while last + timeouts.wait(attempts) < answer {
+            last += timeouts.wait(attempts);
+            attempts += 1;
+        }
+        timeouts.answered(attempts, answer - last);
+        attempts
+    }
+
+    #[test]
+    fn first_wait_follows_slow_answers_and_comes_back() {
+        let mut timeouts = Timeouts::new(Backoff { initial: 1000, cap: 8000 });
+        assert_eq!(ask(&mut timeouts, 100_000), 15);
+        // About 100 ms with some variation.
+        let copies: Vec<u32> =
+            (0..200).map(|at| ask(&mut timeouts, 90_000 + at * 7_919 % 20_000)).collect();
+        assert!(copies[100..].iter().all(|copies| *copies <= 2), "{copies:?}");
+        (0..60).for_each(|_| _ = ask(&mut timeouts, 200));
+        assert_eq!(timeouts.wait(1), 1000);
+    }
+
+    #[test]
+    fn losses_do_not_stretch_the_first_wait() {
+        let mut timeouts = Timeouts::new(Backoff { initial: 1000, cap: 8000 });
+        // Two in three are lost once or twice, and an outage is over; answers take 50.
+        for attempts in [1, 2, 3, 9].repeat(30) {
+            timeouts.answered(attempts, 50);
+        }
+        assert_eq!([1, 2, 3, 4, 5].map(|it| timeouts.wait(it)), [1000, 2000, 4000, 8000, 8000]);
+    }
 
     #[test]
     fn waits_double_up_to_the_cap() {

@@ -3,8 +3,8 @@
 mod common;
 
 use common::bench::{Bench, GENERATION, Scheme};
-use netkv_roles::{Actions, Server, ServerConfig};
-use netkv_wire::{FrameView, Op, Status, is_newer, partition};
+use netkv_roles::{Actions, SECOND, Server, ServerConfig, StoreResult};
+use netkv_wire::{FrameView, Op, Sequence, Status, is_newer, partition};
 use netkv_workload::{Random, key_of};
 
 const INITIAL: (u16, u32) = (0, 0);
@@ -237,6 +237,37 @@ fn rate_limited_server_serves_its_rate_and_drops_what_does_not_fit() {
     assert_eq!(out.calls().len() as u64, stats.served);
     assert!(stats.dropped >= 5000 - 1001 - 16);
     assert!(server.deadline().is_some());
+}
+
+#[test]
+fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
+    for scheme in [Scheme::Plain, Scheme::NetCache] {
+        let mut config = ServerConfig::new(0, 1, scheme);
+        (config.service_rate, config.service_queue, config.guard) = (Some(1000.0), 3, 0);
+        let mut server = Server::new(config, 0);
+        let mut bench = Bench::new(scheme);
+        let mut out = Actions::new();
+        for _ in 0..30 {
+            server.on_frame(0, &bench.request(Op::Get, 1, 1), &mut out);
+            server.on_frame(0, &bench.request(Op::Get, 1, 2), &mut out);
+            server.on_frame(0, &bench.request(Op::Put, 1, 3), &mut out);
+        }
+        assert_eq!((server.stats().dropped, server.stats().duplicates), (0, 87));
+        server.on_timer(SECOND, &mut out);
+        let stats = server.stats();
+        assert_eq!((stats.served, stats.reads, stats.writes), (3, 2, 1), "{scheme:?}");
+        // Two reads have been handed to the store, which is slow.
+        let call = out.calls().next().unwrap().id;
+        server.on_frame(2 * SECOND, &bench.request(Op::Get, 1, 1), &mut out);
+        assert_eq!(server.stats().served, 3);
+        let found = StoreResult::Value(b"v", Sequence::default());
+        server.on_stored(3 * SECOND, call, found, &mut out);
+        // It has taken three seconds, so copies may come for as long again.
+        server.on_frame(6 * SECOND - 1, &bench.request(Op::Get, 1, 1), &mut out);
+        assert_eq!(server.stats().served, 3);
+        server.on_frame(6 * SECOND, &bench.request(Op::Get, 1, 1), &mut out);
+        assert_eq!((server.stats().served, server.stats().duplicates), (4, 89));
+    }
 }
 
 #[test]

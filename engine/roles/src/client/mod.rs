@@ -3,7 +3,8 @@
 //! Rules
 //! -----
 //! 1. Replies are matched by (client, request number), never by key. A request that is sent again
-//!    keeps its number; a write keeps its value, which names the client and the number.
+//!    keeps its number; a write keeps its value, which names the client and the number. The answer
+//!    to any copy ends it. Retries back off, and the first wait follows the time that answers take.
 //! 2. A client never uses a request number `window` above its oldest request under way: servers,
 //!    and a switch that writes back, take what is older for a late copy. If all clients are at
 //!    that limit, operations wait.
@@ -39,7 +40,7 @@ use rustc_hash::FxHashMap;
 
 use crate::load::{Judge, Load, Phase, Senders, Verification};
 use crate::mutation::Mutated;
-use crate::timers::Timers;
+use crate::timers::{Timeouts, Timers};
 use crate::{Actions, ClientStats, Nanos};
 pub use config::{ClientConfig, ClientRole};
 pub use preserved::Preserved;
@@ -59,6 +60,7 @@ pub struct Client {
     by_number: FxHashMap<(u16, u32), u32>,
     senders: Senders,
     timers: Timers<(u16, u32)>,
+    timeouts: Timeouts,
     /// What the scheme needs beside requests and answers, if it needs anything.
     write_back: Option<Box<WriteBack>>,
     judge: Judge,
@@ -91,6 +93,7 @@ impl Client {
             by_number: FxHashMap::default(),
             senders: Senders::new(&config, 1),
             timers: Timers::new(),
+            timeouts: Timeouts::new(config.retry),
             write_back,
             judge: Judge::new(&config),
             verification: None,

@@ -28,6 +28,8 @@ pub(super) struct Request {
     client: u16,
     number: u32,
     attempts: u32,
+    /// When it was last sent.
+    sent: Nanos,
     /// Life of the switch that was known when it was first sent.
     life: u32,
     /// When the timer of this request is due; others in the queue mean nothing.
@@ -58,6 +60,7 @@ impl Request {
             client: 0,
             number: 0,
             attempts: 0,
+            sent: 0,
             life: 0,
             timer: 0,
             ticket: None,
@@ -118,6 +121,7 @@ impl Client {
         }
         let Some(request) = self.requests[slot as usize].take() else { return };
         self.end_number(&request);
+        self.timeouts.answered(request.attempts, now.saturating_sub(request.sent));
         self.on_reply(now, slot, request, &frame, out);
         self.fill(now, out);
     }
@@ -229,7 +233,8 @@ impl Client {
         request.attempts += 1;
         self.stats.counts.sent += 1;
         self.stats.counts.retries += u64::from(request.attempts > 1);
-        request.timer = (now + self.config.retry.wait(request.attempts)).min(request.deadline);
+        request.sent = now;
+        request.timer = (now + self.timeouts.wait(request.attempts)).min(request.deadline);
         self.timers.set(request.timer, (request.client, request.number));
         let key = request.operation.key;
         let message = Message::request(

@@ -24,6 +24,23 @@ pub enum Architecture {
     CoordiMc,
 }
 
+// An operation whose keys fit into a frame is one request for each of those who are asked.
+const _: () = assert!(netkv_workload::MAX_MULTIGET == netkv_wire::multiget::MAX_KEYS);
+
+/// A bit for each key of a request, of which those of the keys from `from` to in front of `to` are 1.
+fn key_bits(from: usize, to: usize) -> u128 {
+    match to.saturating_sub(from) {
+        0 => 0,
+        keys => u128::MAX >> (128 - keys) << from,
+    }
+}
+
+/// The first key of a request of which the bit is 1, and how many there are from it to the last one.
+fn key_span(bits: u128) -> (u8, u8) {
+    let (first, end) = (bits.trailing_zeros(), 128 - bits.leading_zeros());
+    (first as u8, end.saturating_sub(first) as u8)
+}
+
 /// How servers and switches are laid out, as every role of a rack has to know alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
@@ -69,5 +86,21 @@ impl Layout {
             return Err(format!("a key has {MIN_KEY} to {MAX_KEY} bytes, not {key_size}"));
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_of_keys_reach_from_the_first_to_the_128th() {
+        assert_eq!(key_bits(0, 128), u128::MAX);
+        assert_eq!(key_bits(0, 1), 1);
+        assert_eq!(key_bits(127, 128), 1 << 127);
+        assert_eq!((key_bits(3, 6), key_bits(5, 5), key_bits(6, 5)), (0b11_1000, 0, 0));
+        assert_eq!(key_span(key_bits(0, 128)), (0, 128));
+        assert_eq!(key_span(0b1010_0000), (5, 3));
+        assert_eq!(key_span(1 << 127), (127, 1));
     }
 }

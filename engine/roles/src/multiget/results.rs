@@ -1,5 +1,7 @@
 //! What is known of the keys of a request, for whoever answers it.
 
+use std::ops::Range;
+
 use netkv_wire::MAX_VALUE;
 use netkv_wire::multiget::{Addresses, Answer, Header, ReplyWriter, entry_len};
 use netkv_workload::WireKey;
@@ -71,17 +73,19 @@ impl Results {
         true
     }
 
-    /// Sends what is known in as few replies as fit; the first key is key `start` of the request
-    /// with this header. Returns the number of replies.
+    /// Sends what is known of the keys at these places in as few replies as fit; the first key is
+    /// key `start` of the request with this header. Returns the number of replies.
     pub(super) fn send(
         &self,
         addresses: &Addresses,
         header: &Header,
         start: u8,
+        places: Range<usize>,
         out: &mut Actions,
     ) -> u64 {
-        let (mut at, mut replies) = (0, 0);
-        while at < self.len() {
+        let end = places.end.min(self.len());
+        let (mut at, mut replies) = (places.start, 0);
+        while at < end {
             if self.is_missing(at) {
                 at += 1;
                 continue;
@@ -90,7 +94,7 @@ impl Results {
             out.send_written(|bytes| {
                 let header = header.answer(start + at as u8, 0);
                 let mut reply = ReplyWriter::begin(bytes, addresses, &header, Answer::Ok);
-                while let Some((name, known)) = self.keys.get(at) {
+                while let Some((name, known)) = self.keys[..end].get(at) {
                     let value = match *known {
                         Known::Nothing => break,
                         Known::Absent => &[][..],
@@ -152,7 +156,7 @@ mod tests {
         let addresses = Addresses { source: [10, 2, 0, 0], destination: [10, 1, 0, 1], fields: 32 };
         let header = Header::request(Op::Mget, 7, 16, &group([0; 16]));
         let mut out = Actions::new();
-        let replies = results.send(&addresses, &header, 0, &mut out);
+        let replies = results.send(&addresses, &header, 0, 0..results.len(), &mut out);
         assert_eq!(replies as usize, out.frames().len());
         let of = |frame: &[u8]| {
             assert!(frame.len() <= 14 + MTU);

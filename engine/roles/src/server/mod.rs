@@ -23,12 +23,16 @@
 //!    store knows from there what it has applied (rule 1). It need not remember more: questions
 //!    and records are made again (rules 4 and 5), messages of the controller may come twice.
 //!
-//! Where it lives: `requests` has rules 1 and 7, `coherence` rules 2 to 5, `control` rule 6. A server
+//! 9. A copy of a request that waits for service, or of a read that waits for the store, is ignored:
+//!    the answer comes to whoever asked.
+//!
+//! Where it lives: `requests` has rules 1 and 7, `copies` rule 9, `coherence` rules 2 to 5, `control` rule 6. A server
 //! without a cache follows rules 1 and 8 only; one of FarReach these and those of `write_back`.
 
 mod coherence;
 mod config;
 mod control;
+mod copies;
 mod offers;
 mod queries;
 mod questions;
@@ -48,6 +52,7 @@ use crate::timers::Timers;
 use crate::{Actions, Applied, CallId, Nanos, ServerStats, StoreResult};
 pub use config::{Scheme, ServerConfig};
 use control::ControlReply;
+pub(crate) use copies::Copies;
 use offers::Offers;
 use sequences::Sequences;
 pub(crate) use service::{Arrival, Service};
@@ -73,6 +78,8 @@ pub struct Server {
     offers: Offers,
     tombstones: Tombstones,
     // The work itself
+    /// Reads until they are answered, and writes that wait for service: then `windows` has them.
+    copies: Copies<(u16, u32)>,
     calls: Calls,
     timers: Timers<Timer>,
     service: Option<Service>,
@@ -104,6 +111,7 @@ impl Server {
             sequences: Sequences::default(),
             offers: Offers::default(),
             tombstones: Tombstones::default(),
+            copies: Copies::default(),
             calls: Calls::default(),
             timers: Timers::new(),
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
@@ -159,15 +167,7 @@ impl Server {
             return;
         }
         match frame.op() {
-            Op::Get | Op::Put | Op::Delete => {
-                let arrival =
-                    self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes));
-                match arrival {
-                    Arrival::Serve => self.serve(now, now, &frame, out),
-                    Arrival::Queued => {}
-                    Arrival::Dropped => self.stats.dropped += 1,
-                }
-            }
+            Op::Get | Op::Put | Op::Delete => self.on_request(now, &frame, bytes, out),
             Op::InvalidateReply => self.on_invalidate_reply(now, &frame, out),
             Op::UpdateReply => self.on_update_reply(now, &frame, out),
             Op::OutgrownReply => self.on_outgrown_reply(&frame),
@@ -180,6 +180,25 @@ impl Server {
                 _ => self.stats.unexpected += 1,
             },
             _ => self.stats.unexpected += 1,
+        }
+    }
+
+    /// A request of a client: it is served, or waits for that, unless it is a copy of one that is
+    /// under way.
+    fn on_request(&mut self, now: Nanos, frame: &FrameView<'_>, bytes: &[u8], out: &mut Actions) {
+        let request = (frame.sender(), frame.request());
+        let may_wait = frame.op() == Op::Get || self.service.is_some();
+        if may_wait && self.copies.is_copy(now, request) {
+            self.stats.duplicates += 1;
+            return;
+        }
+        match self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes)) {
+            Arrival::Serve => self.serve(now, now, frame, out),
+            Arrival::Queued => {}
+            Arrival::Dropped => {
+                self.copies.forget(request);
+                self.stats.dropped += 1;
+            }
         }
     }
 
@@ -196,9 +215,15 @@ impl Server {
         }
         match self.calls.take(call) {
             Some(Call::Read { client, sender, request, key }) => {
+                self.copies.end(now, (sender, request));
                 self.answer_read(client, sender, request, key, result, out);
             }
-            Some(Call::Query(query)) => self.on_queried(now, query, result, out),
+            Some(Call::Query(query)) => {
+                if query.op == Op::Get {
+                    self.copies.end(now, (query.sender, query.request));
+                }
+                self.on_queried(now, query, result, out);
+            }
             Some(Call::Key(key)) => self.on_key_stored(now, key, result, out),
             None => self.stats.unexpected += 1,
         }

@@ -20,10 +20,14 @@ impl Server {
         let passed_switch = self.config.scheme != Scheme::FarReach || self.is_numbered(frame);
         if is_reserved(&frame.key()) || !passed_switch {
             self.stats.unexpected += 1;
+            self.copies.forget((frame.sender(), frame.request()));
             self.refuse(frame, Status::Rejected, out);
             return;
         }
         self.stats.served += 1;
+        if frame.op() != Op::Get {
+            self.copies.end(now, (frame.sender(), frame.request()));
+        }
         match frame.op() {
             Op::Get => self.on_get(now, frame, out),
             Op::Put => {
@@ -101,6 +105,7 @@ impl Server {
         if self.is_full(&key) {
             // Not remembered as seen: the retry may find room.
             self.stats.overloaded += 1;
+            self.copies.forget((sender, request));
             self.refuse(frame, Status::Overloaded, out);
             return;
         }

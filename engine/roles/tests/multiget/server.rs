@@ -5,7 +5,7 @@ use netkv_roles::{Actions, MILLISECOND, MemoryStore, StoreOp, StoreResult};
 use netkv_wire::multiget::{
     Addresses, Answer, COORDINATOR_IP, Header, OnBehalf, Op, View, group, write_keys, write_put,
 };
-use netkv_wire::{Ip, client_ip, server_ip};
+use netkv_wire::{Ip, Sequence, client_ip, server_ip};
 use netkv_workload::{ValueSize, key_of_wire, wire_key};
 
 use crate::*;
@@ -130,6 +130,61 @@ fn an_emulated_server_serves_its_rate_and_drops_what_does_not_fit() {
     assert!(server.slow(2.0));
     server.on_timer(100 * MILLISECOND, &mut out);
     assert_eq!(out.calls().len(), 11);
+}
+
+#[test]
+fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
+    let keys = keys_on(&[1, 1], 4);
+    let config = ServerConfig {
+        service_rate: Some(1000.0),
+        service_queue: 3,
+        ..ServerConfig::new(1, layout(FIELDS.into()))
+    };
+    let mut server = Server::new(config, 0);
+    let mut out = Actions::new();
+    for _ in 0..30 {
+        server.on_frame(0, &asking(Op::Mget, 1, &keys), &mut out);
+        server.on_frame(0, &asking(Op::Mget, 2, &keys), &mut out);
+        server.on_frame(0, &asking(Op::Put, 3, &keys[..1]), &mut out);
+    }
+    assert_eq!((server.stats().dropped, server.stats().duplicates), (0, 87));
+    server.on_timer(SECOND, &mut out);
+    let stats = server.stats();
+    assert_eq!((stats.served, stats.reads, stats.writes, out.calls().len()), (3, 2, 1, 5));
+    // The first one is read at once, but its store is slow.
+    let calls: Vec<u32> = out.calls().map(|call| call.id).collect();
+    server.on_frame(2 * SECOND, &asking(Op::Mget, 1, &keys), &mut out);
+    assert_eq!(server.stats().served, 3);
+    for call in &calls[..2] {
+        server.on_stored(
+            3 * SECOND,
+            *call,
+            StoreResult::Value(b"v", Sequence::default()),
+            &mut out,
+        );
+    }
+    // It has taken three seconds, so copies may come for as long again.
+    server.on_frame(6 * SECOND - 1, &asking(Op::Mget, 1, &keys), &mut out);
+    assert_eq!(server.stats().served, 3);
+    server.on_frame(6 * SECOND, &asking(Op::Mget, 1, &keys), &mut out);
+    assert_eq!((server.stats().served, server.stats().duplicates), (4, 89));
+}
+
+#[test]
+fn a_request_that_was_refused_may_come_again_at_once() {
+    let keys = keys_on(&[1, 1], 4);
+    let config = ServerConfig { max_reading: 2, ..ServerConfig::new(1, layout(FIELDS.into())) };
+    let mut server = Server::new(config, 0);
+    let mut out = Actions::new();
+    server.on_frame(0, &asking(Op::Mget, 1, &keys), &mut out);
+    server.on_frame(0, &asking(Op::Mget, 2, &keys), &mut out);
+    assert_eq!((server.stats().served, server.stats().overloaded), (1, 1));
+    let calls: Vec<u32> = out.calls().map(|call| call.id).collect();
+    for call in calls {
+        server.on_stored(5, call, StoreResult::NotFound(Sequence::default()), &mut out);
+    }
+    server.on_frame(5, &asking(Op::Mget, 2, &keys), &mut out);
+    assert_eq!(server.stats().served, 2);
 }
 
 #[test]

@@ -148,8 +148,24 @@ traps! {
         [ClientTakesFirstReply => WrongValue in ALL, ClientEndsNoLastGroup => NoAnswer in SWITCH];
     sixteen_keys_of_16_servers_are_16_groups: sixteen_keys_on_16_servers, sixteen_servers, ALL,
         [ServerReadsAllKeys => WrongValue in SWITCH, ClientEndsNoLastGroup => NoAnswer in SWITCH];
-    more_than_16_keys_are_several_requests: more_than_16_keys, usual, ALL,
+    more_than_16_keys_are_several_requests_to_a_switch: more_than_16_keys, usual, ALL,
+        [ClientAsksOnce => WrongValue in SWITCH];
+    keys_above_the_size_of_a_frame_are_several_requests: keys_of_two_frames, usual, ALL,
         [ClientAsksOnce => WrongValue in ALL];
+    large_request_survives_losses_copies_and_reordering: large_request, usual, ALL,
+        [RequestOnce => NoAnswer in ALL, ClientCountsKeys => WrongValue in ALL];
+    large_request_survives_losses_copies_and_reordering_at_the_coordinator:
+        large_request_behind_the_coordinator, patient, COORDINATOR,
+        [CoordinatorCountsKeys => WrongOutcome in COORDINATOR,
+            CoordinatorAsksOnce => NoAnswer in COORDINATOR];
+    large_request_ends_as_a_whole_and_names_the_server_that_is_down:
+        large_request_with_a_server_down, patient, ALL,
+        [ClientEndsWithAPart => WrongOutcome in ALL,
+            CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
+        also [RequestOnce, ClientNumbersRetriesAnew, ClientCountsKeys, CoordinatorIgnoresClient,
+            CoordinatorRepeatsRequests];
+    large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators, usual,
+        COORDINATOR, [RequestOnce => NoAnswer in COORDINATOR];
     repeated_key_is_asked_for_once_and_answered_each_time: repeated_key, usual, ALL,
         [ClientAnswersRepeatsOnce => WrongValue in ALL];
 
@@ -207,7 +223,7 @@ traps! {
 
     coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do, four_at_a_time,
         COORDINATOR, [CoordinatorTakesAll => Unlimited in COORDINATOR],
-        also [RequestOnce];
+        also [RequestOnce, CoordinatorAsksOnce];
     copy_of_a_request_under_way_is_answered_with_it: copy_of_a_request_under_way, usual, ALL,
         [CoordinatorRepeatsRequests => Flood in COORDINATOR];
 }

@@ -137,6 +137,13 @@ impl Rack {
         own.nth(nth).expect("servers have keys")
     }
 
+    /// The `nth` key of a server with 64 bytes.
+    pub fn long_key_on(&self, server: u16, nth: usize) -> Vec<u8> {
+        let names = (0..).map(|number: u32| format!("{number:064}").into_bytes());
+        let mut own = names.filter(|name| owner(name, self.layout.servers) == server);
+        own.nth(nth).expect("servers have keys")
+    }
+
     /// Keys of all servers, and every one has its own name for a value of this size.
     pub fn filled(&mut self, keys: Vec<Vec<u8>>, size: usize) -> Vec<Vec<u8>> {
         for key in &keys {

@@ -1,6 +1,6 @@
 //! What Algorithm 1 of the paper puts into KEYIDX and SRV.
 
-use super::{MAX_FIELDS, MAX_KEYS};
+use super::{MAX_FIELDS, MAX_SPLIT_KEYS};
 
 /// The key groups of a request.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -14,11 +14,11 @@ pub struct Groups {
 }
 
 /// The groups of keys that are sorted by server, given the server of each (Algorithm 1, lines 6
-/// and 9). Keys behind the 16th are in no group.
+/// and 9). Keys behind the 16th have no bit in KEYIDX, and are in no group.
 pub fn group(servers: impl IntoIterator<Item = u8>) -> Groups {
     let mut groups = Groups::default();
     let mut last = None;
-    for (at, server) in servers.into_iter().take(MAX_KEYS).enumerate() {
+    for (at, server) in servers.into_iter().take(MAX_SPLIT_KEYS).enumerate() {
         if last == Some(server) {
             // The key before is not the last of its group after all.
             groups.keyidx &= !(0x8000 >> (at - 1));

@@ -35,8 +35,10 @@ use crate::{IPV4_LEN, MAX_VALUE, UDP_LEN};
 pub const MULTIGET_PORT: u16 = 5009;
 /// Largest IPv4 packet, in bytes.
 pub const MTU: usize = 1500;
-/// Most keys of one request: the bits of KEYIDX.
-pub const MAX_KEYS: usize = 16;
+/// Most keys of one request.
+pub const MAX_KEYS: usize = 128;
+/// Most keys of a request that a switch splits: the bits of KEYIDX.
+pub const MAX_SPLIT_KEYS: usize = 16;
 /// Most SRV fields, and so most servers of a rack.
 pub const MAX_FIELDS: u8 = 32;
 /// Shortest key in bytes.
@@ -59,7 +61,19 @@ pub const fn payload_room(fields: u8) -> usize {
     MTU - IPV4_LEN - UDP_LEN - header_len(fields)
 }
 
-// Every request of 16 keys fits into a packet, and so does every PUT and a reply with one key.
-const _: () = assert!(MAX_KEYS * (1 + MAX_KEY) <= payload_room(MAX_FIELDS));
+/// How many of these keys, by their lengths in bytes, fit into one request with `fields` SRV fields.
+pub fn keys_that_fit(lengths: impl IntoIterator<Item = usize>, fields: u8) -> usize {
+    let mut room = payload_room(fields);
+    let fits = |length: &usize| {
+        let left = room.checked_sub(1 + length);
+        room = left.unwrap_or(0);
+        left.is_some()
+    };
+    lengths.into_iter().take(MAX_KEYS).take_while(fits).count()
+}
+
+// Every request that a switch splits fits into a packet, and so does every PUT and a reply with one
+// key.
+const _: () = assert!(MAX_SPLIT_KEYS * (1 + MAX_KEY) <= payload_room(MAX_FIELDS));
 const _: () = assert!(1 + MAX_KEY + 2 + MAX_VALUE + ON_BEHALF_LEN <= payload_room(MAX_FIELDS));
 const _: () = assert!(1 + 1 + MAX_KEY + 1 + 2 + MAX_VALUE <= payload_room(MAX_FIELDS));

@@ -206,10 +206,31 @@ fn what_is_malformed_is_refused_and_nothing_panics() {
 
 #[test]
 fn seventeen_keys_are_too_many() {
-    let header = Header::request(Op::Mget, 1, 16, &group([0; 16]));
+    let header = Header::request(Op::Mget, 1, 128, &group([0; 16]));
     let mut frame = Vec::new();
-    write_keys(&mut frame, &addresses(), &header, [&b"abcd"[..]; 17], None);
+    write_keys(&mut frame, &addresses(), &header, [&b"abcd"[..]; 128], None);
+    assert_eq!(View::parse(&frame, FIELDS).unwrap().asked().count(), 128);
+    frame.clear();
+    write_keys(&mut frame, &addresses(), &header, [&b"abcd"[..]; 129], None);
     assert_eq!(View::parse(&frame, FIELDS).unwrap_err(), Malformed::Keys);
+}
+
+#[test]
+fn a_request_has_as_many_keys_as_a_packet() {
+    assert_eq!(keys_that_fit([4; 200], 32), 128);
+    // 1500 bytes without the headers of IPv4 (20), UDP (8) and netmc (11 + 32 + 1), 65 for each key.
+    assert_eq!(keys_that_fit([64; 128], 32), 21);
+    assert_eq!(keys_that_fit([64; 7], 32), 7);
+    let addresses = Addresses { fields: 32, ..addresses() };
+    for length in [4, 10, 16, 33, 64] {
+        let keys = keys_that_fit(vec![length; 128], 32);
+        let header = Header::request(Op::Mget, 1, keys as u8, &group([]));
+        let mut frame = Vec::new();
+        write_keys(&mut frame, &addresses, &header, vec![&[7; 64][..length]; keys], None);
+        assert!(frame.len() <= ETHERNET_LEN + MTU);
+        assert!(keys == 128 || frame.len() + 1 + length > ETHERNET_LEN + MTU);
+        assert_eq!(View::parse(&frame, 32).unwrap().asked().count(), keys);
+    }
 }
 
 #[test]

@@ -18,7 +18,7 @@ pub enum Malformed {
     CutShort,
     /// No such operation.
     Op(u8),
-    /// A key that is too short or too long, or more than 16, or one that is cut short.
+    /// A key that is too short or too long, or more than [`MAX_KEYS`], or one that is cut short.
     Keys,
     /// NUMKEY and STARTIDX name keys that are not there.
     Range,

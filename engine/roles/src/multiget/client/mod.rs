@@ -4,8 +4,8 @@
 //! -----
 //! 1. An operation is one multiget, or a write. Its keys are divided among requests: with NetMC
 //!    one for each rack, which the switch there splits; with CliMC one for each server, sent one
-//!    after the other; with CoordiMC one to the coordinator. No request has more than 16 keys.
-//!    A key that is asked for several times is in one request once, and answered for each place.
+//!    after the other; with CoordiMC one to the coordinator. A request that a switch splits has up
+//!    to 16 keys, any other as many as fit into a frame. A key that is asked for several times is in one request once, and answered for each place.
 //! 2. Each request has a number of its own. Replies are matched by client and number, and what
 //!    they say of a key is taken only if that key was asked for at that place. A request is over
 //!    when each of its keys has been answered (a bitmap, not a counter), whatever comes twice, late
@@ -41,7 +41,7 @@ use rustc_hash::FxHashMap;
 use crate::load::{Judge, Load, Phase, Senders, Verification};
 use crate::mutation::Mutated;
 use crate::slots::Slots;
-use crate::timers::Timers;
+use crate::timers::{Timeouts, Timers};
 use crate::{Actions, ClientStats, Nanos, Preserved};
 pub use config::ClientConfig;
 use config::MOST_REQUESTS;
@@ -60,6 +60,7 @@ pub struct Client {
     by_number: FxHashMap<(u16, u32), (u32, usize)>,
     senders: Senders,
     timers: Timers<u32>,
+    timeouts: Timeouts,
     judge: Judge,
     verification: Option<Verification>,
     stats: ClientStats,
@@ -94,6 +95,7 @@ impl Client {
             by_number: FxHashMap::default(),
             senders: Senders::new(&config.load, MOST_REQUESTS),
             timers: Timers::new(),
+            timeouts: Timeouts::new(config.load.retry),
             judge: Judge::new(&config.load),
             verification: None,
             stats: ClientStats::default(),

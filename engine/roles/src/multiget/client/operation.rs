@@ -2,10 +2,10 @@
 
 use netkv_checker::{ReadTicket, WriteId};
 use netkv_wire::Key;
-use netkv_wire::multiget::{Groups, MAX_KEYS, Op, group, owner, rack_of};
+use netkv_wire::multiget::{Groups, MAX_SPLIT_KEYS, Op, group, keys_that_fit, owner, rack_of};
 use netkv_workload::{OpKind, WireKey, key_of_wire, wire_key};
 
-use super::super::{Architecture, Layout};
+use super::super::{Architecture, Layout, key_bits};
 use crate::Nanos;
 
 /// A key of an operation; no two of one operation are the same.
@@ -33,7 +33,7 @@ pub(super) struct Part {
     pub(super) count: usize,
     pub(super) groups: Groups,
     /// Bit i: key i of the request is not answered.
-    pub(super) missing: u16,
+    pub(super) missing: u128,
     /// Keys in all replies, copies included. What is over is not seen by that.
     pub(super) counted: usize,
 }
@@ -64,6 +64,8 @@ pub(super) struct Operation {
     /// When its timer is due; others in the queue mean nothing.
     pub(super) timer: Nanos,
     pub(super) attempts: u32,
+    /// When something was last sent for it.
+    pub(super) sent: Nanos,
     pub(super) client: u16,
     pub(super) keys: Vec<Asked>,
     /// For each key as it was asked for, repeated ones each time: which one (`Asked::first`).
@@ -88,6 +90,7 @@ impl Operation {
             deadline: 0,
             timer: 0,
             attempts: 0,
+            sent: 0,
             client: 0,
             keys: Vec::new(),
             places: Vec::new(),
@@ -150,9 +153,12 @@ impl Operation {
         while from < self.keys.len() {
             let rest = &self.keys[from..];
             let alike = rest.iter().take_while(|asked| place(asked) == place(&rest[0]));
-            let count = alike.take(MAX_KEYS).count();
-            // 16 bits of which those for keys are 1.
-            let missing = (u32::from(u16::MAX) >> (MAX_KEYS - count)) as u16;
+            let lengths = alike.map(|asked| asked.name.as_bytes().len());
+            let count = match architecture {
+                Architecture::NetMc => lengths.take(MAX_SPLIT_KEYS).count(),
+                _ => keys_that_fit(lengths, layout.fields),
+            };
+            let missing = key_bits(0, count);
             let groups = group(rest[..count].iter().map(|asked| asked.owner as u8));
             self.parts.push(Part { number: 0, from, count, groups, missing, counted: 0 });
             from += count;
@@ -222,13 +228,20 @@ mod tests {
     }
 
     #[test]
-    fn more_than_16_keys_and_keys_of_several_racks_are_several_requests() {
+    fn what_exceeds_keyidx_or_a_frame_and_keys_of_several_racks_are_several_requests() {
         let layout = Layout::one_rack(1, 64);
-        let ids: Vec<u64> = (0..40).collect();
-        for architecture in [Architecture::NetMc, Architecture::CliMc, Architecture::CoordiMc] {
+        let ids: Vec<u64> = (0..50).collect();
+        let netmc = divided(Architecture::NetMc, layout, &ids);
+        assert_eq!(sizes(&netmc), [16, 16, 16, 2]);
+        assert_eq!(netmc.parts[3].missing, 0b11);
+        for architecture in [Architecture::CliMc, Architecture::CoordiMc] {
             let operation = divided(architecture, layout, &ids);
-            assert_eq!(sizes(&operation), [16, 16, 8], "{architecture:?}");
-            assert_eq!(operation.parts[2].missing, 0xff);
+            assert_eq!(sizes(&operation), [22, 22, 6], "{architecture:?}");
+            assert_eq!(operation.parts[2].missing, 0b11_1111);
+            let layout = Layout { key_size: 4, ..layout };
+            let operation = divided(architecture, layout, &(0..128).collect::<Vec<u64>>());
+            assert_eq!(sizes(&operation), [128], "{architecture:?}");
+            assert_eq!(operation.parts[0].missing, u128::MAX);
         }
         let racks = Layout { servers: 6, per_rack: 2, fields: 2, key_size: 4 };
         let operation = divided(Architecture::NetMc, racks, &ids[..12]);

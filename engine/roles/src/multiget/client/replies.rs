@@ -4,6 +4,7 @@ use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
 use netkv_workload::OpKind;
 
+use super::super::key_bits;
 use super::Client;
 use super::operation::{Operation, Part};
 use crate::load::Read;
@@ -66,8 +67,7 @@ impl Client {
             first = part.missing.trailing_zeros() as usize;
         }
         let end = (first + view.entries().count()).min(part.count);
-        let of_reply = (((1u32 << end) - 1) & !((1u32 << first.min(end)) - 1)) as u16;
-        let mut new = part.missing & of_reply;
+        let mut new = part.missing & key_bits(first, end);
         for (place, entry) in (first..end).zip(view.entries()) {
             if !entry.found && self.mutated.by(Mutation::ClientIgnoresAbsent) {
                 new &= !(1 << place);
@@ -119,6 +119,7 @@ impl Client {
     /// All of an operation is answered.
     pub(super) fn complete(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
+        self.timeouts.answered(operation.attempts, now.saturating_sub(operation.sent));
         let counts = &mut self.stats.counts;
         let (reads, load) = (operation.op.reads(), operation.token.is_none());
         if !operation.verifies && load {

@@ -7,7 +7,7 @@ use netkv_wire::multiget::{
 use netkv_wire::{Ip, client_ip, server_ip};
 use netkv_workload::OpKind;
 
-use super::super::Architecture;
+use super::super::{Architecture, key_bits, key_span};
 use super::Client;
 use super::operation::{Asked, Operation, Part};
 use crate::load::Phase;
@@ -67,7 +67,8 @@ impl Client {
     fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         operation.attempts += 1;
-        let wait = self.config.load.retry.wait(operation.attempts);
+        operation.sent = now;
+        let wait = self.timeouts.wait(operation.attempts);
         operation.timer = (now + wait).min(operation.deadline);
         self.timers.set(operation.timer, slot);
         let before = out.frames().len();
@@ -199,9 +200,7 @@ impl Frames<'_> {
 
     /// Asks for the keys from the first to the last one that is missing.
     fn ask_span(&self, to: Ip, mut header: Header, part: &Part, out: &mut Actions) {
-        let first = part.missing.trailing_zeros() as u8;
-        let last = 15 - part.missing.leading_zeros() as u8;
-        (header.startidx, header.numkey) = (first, last + 1 - first);
+        (header.startidx, header.numkey) = key_span(part.missing);
         self.write(to, &header, part, out);
     }
 
@@ -212,7 +211,7 @@ impl Frames<'_> {
         let mut start = 0;
         for (order, group) in keys.chunk_by(|one, next| one.owner == next.owner).enumerate() {
             let end = start + group.len();
-            let of_group = (((1u32 << end) - 1) & !((1u32 << start) - 1)) as u16;
+            let of_group = key_bits(start, end);
             if part.missing & of_group != 0 {
                 let missing = Part { missing: part.missing & of_group, ..*part };
                 let keyidx = (u32::from(header.keyidx) << end) as u16;

@@ -5,7 +5,7 @@ use crate::{Backoff, LONGEST_DEADLINE, MILLISECOND, Nanos, SECOND};
 
 /// Most workers of a coordinator.
 const MOST_WORKERS: u32 = 64;
-/// Most requests under way that a coordinator may allow; each may hold 16 values.
+/// Most requests under way that a coordinator may allow; each may hold 128 values.
 const MOST_REQUESTS: usize = 1_000_000;
 
 /// What a worker of the coordinator is. Each is a state machine of its own; whoever drives several
@@ -21,9 +21,9 @@ pub struct CoordinatorConfig {
     pub workers: u32,
     /// First number of its own requests; see [`crate::first_request`].
     pub first_request: u32,
-    /// Retries towards servers.
+    /// Retries towards servers; the first wait grows with the time that answers take.
     pub retry: Backoff,
-    /// Time after which a client's request ends with what is there.
+    /// Time after the last copy of a client's request at which it ends with what is there.
     pub deadline: Nanos,
     /// Most requests of clients under way; more are answered with "overloaded".
     pub max_requests: usize,

@@ -5,25 +5,28 @@
 //! -----
 //! 1. The keys of a request are asked for with one request to each server that has some, numbered
 //!    by the coordinator. What has come is known for each key, so copies, losses and another order
-//!    of replies change nothing. What is missing is asked for again, with back-off.
-//! 2. A request is answered when all of its keys are there, in as few replies as fit. At its
-//!    deadline it is answered with those that are there, so that the client knows which are not,
-//!    and asks again for these only.
-//! 3. A copy of a request that is under way is answered with it. Only one of that client and
-//!    number is under way at a time.
-//! 4. Only so many requests are under way. Others are answered with "overloaded" at once: they cost
+//!    of replies change nothing. What is missing is asked for again under the same number, with
+//!    back-off whose first wait follows the time that answers take.
+//! 2. A request is answered when all of its keys are there, in as few replies as fit.
+//! 3. A copy of a request that is under way joins it: only one of that client and number is under
+//!    way at a time. It is answered with the keys that are there, so that the client knows which
+//!    are not, and asks again for these only.
+//! 4. A request ends without an answer when no copy of it has come for the time of the deadline. As
+//!    long as the client asks, the numbers of rule 1 are valid, and answers to them count: a server
+//!    that answers later than the deadline is heard.
+//! 5. Only so many requests are under way. Others are answered with "overloaded" at once: they cost
 //!    nothing but that, and the client comes back later.
-//! 5. A write is passed on with the client and the client's number, and servers know it by these.
+//! 6. A write is passed on with the client and the client's number, and servers know it by these.
 //!    So it is done once, however often the client, the coordinator or both repeat it, and whether
 //!    or not the coordinator was restarted meanwhile. It keeps nothing about requests that are over.
-//! 6. Several workers share the work: each has the requests of its clients, and numbers of its own.
+//! 7. Several workers share the work: each has the requests of its clients, and numbers of its own.
 //!
 //! Where it lives: `task` has what is known of a request, this module the rest.
 
 mod config;
 mod task;
 
-use netkv_wire::multiget::{Addresses, Answer, COORDINATOR_IP, OnBehalf, Op, View};
+use netkv_wire::multiget::{Addresses, Answer, COORDINATOR_IP, Header, OnBehalf, Op, View};
 use netkv_wire::multiget::{write_keys, write_put};
 use netkv_wire::{Ip, KV_OFFSET, client_ip, client_of_ip, server_ip};
 use rustc_hash::FxHashMap;
@@ -31,7 +34,7 @@ use rustc_hash::FxHashMap;
 use super::results::{send_answer, send_written};
 use crate::mutation::{Mutated, Mutation};
 use crate::slots::Slots;
-use crate::timers::Timers;
+use crate::timers::{Timeouts, Timers};
 use crate::{Actions, Nanos};
 pub use config::{CoordinatorConfig, CoordinatorStats};
 use task::Task;
@@ -47,6 +50,7 @@ pub struct Coordinator {
     /// The task of a request of its own, and which part of the task it asks for.
     by_number: FxHashMap<u32, (u32, usize)>,
     timers: Timers<u32>,
+    timeouts: Timeouts,
     /// How many numbers were given out; they wrap with it.
     turn: u32,
     stats: CoordinatorStats,
@@ -67,6 +71,7 @@ impl Coordinator {
             by_request: FxHashMap::default(),
             by_number: FxHashMap::default(),
             timers: Timers::new(),
+            timeouts: Timeouts::new(config.retry),
             turn: config.first_request % config.turns(),
             stats: CoordinatorStats::default(),
             mutated: Mutated::default(),
@@ -109,7 +114,7 @@ impl Coordinator {
         };
         match (view.header().reply, client_of_ip(view.source())) {
             _ if view.destination() != COORDINATOR_IP => self.stats.unexpected += 1,
-            (true, _) => self.on_reply(&view, out),
+            (true, _) => self.on_reply(now, &view, out),
             (false, Some(client)) => self.on_request(now, client, &view, out),
             (false, None) => self.stats.unexpected += 1,
         }
@@ -130,8 +135,8 @@ impl Coordinator {
             }
             self.stats.expired += 1;
             let Some(task) = self.end(slot) else { continue };
-            if task.header.op.reads() && !self.mutated.by(Mutation::CoordinatorTellsNoPart) {
-                self.answer_read(&task, out);
+            if self.tells_part() {
+                self.stats.replies += task.answer(&task.header, self.config.layout.fields, out);
             }
             self.recycle(task);
         }
@@ -139,9 +144,10 @@ impl Coordinator {
 
     fn on_request(&mut self, now: Nanos, client: u16, view: &View<'_>, out: &mut Actions) {
         let header = *view.header();
-        let known = self.by_request.contains_key(&self.request(client, header.id));
-        if known && !self.mutated.by(Mutation::CoordinatorRepeatsRequests) {
-            self.stats.joined += 1;
+        let known = self.by_request.get(&self.request(client, header.id)).copied();
+        if let Some(slot) = known.filter(|_| !self.mutated.by(Mutation::CoordinatorRepeatsRequests))
+        {
+            self.join(now, slot, &header, out);
             return;
         }
         let full = self.tasks.len() >= self.config.max_requests;
@@ -171,6 +177,22 @@ impl Coordinator {
         self.send(now, slot, out);
     }
 
+    /// A copy of a request under way: the client is still waiting.
+    fn join(&mut self, now: Nanos, slot: u32, copy: &Header, out: &mut Actions) {
+        self.stats.joined += 1;
+        let tells_part = self.tells_part();
+        let Some(task) = self.tasks.get_mut(slot) else { return };
+        task.deadline = now + self.config.deadline;
+        if tells_part {
+            self.stats.replies += task.answer(copy, self.config.layout.fields, out);
+        }
+    }
+
+    /// Whether reads are answered before everything is there.
+    fn tells_part(&self) -> bool {
+        !self.mutated.by(Mutation::CoordinatorTellsNoPart)
+    }
+
     /// What a request of a client is known by.
     fn request(&self, client: u16, number: u32) -> (u16, u32) {
         let alone = self.mutated.by(Mutation::CoordinatorIgnoresClient);
@@ -181,7 +203,8 @@ impl Coordinator {
     fn send(&mut self, now: Nanos, slot: u32, out: &mut Actions) {
         let Some(task) = self.tasks.get_mut(slot) else { return };
         task.attempts += 1;
-        task.timer = (now + self.config.retry.wait(task.attempts)).min(task.deadline);
+        task.sent = now;
+        task.timer = (now + self.timeouts.wait(task.attempts)).min(task.deadline);
         self.timers.set(task.timer, slot);
         if task.attempts > 1 && self.mutated.by(Mutation::CoordinatorAsksOnce) {
             return;
@@ -207,7 +230,7 @@ impl Coordinator {
     }
 
     /// A server has answered.
-    fn on_reply(&mut self, view: &View<'_>, out: &mut Actions) {
+    fn on_reply(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
         let Some(&(slot, at)) = self.by_number.get(&view.header().id) else {
             self.stats.late_replies += 1;
             return;
@@ -228,8 +251,10 @@ impl Coordinator {
                     return;
                 }
                 let Some(task) = self.end(slot) else { return };
+                self.timeouts.answered(task.attempts, now.saturating_sub(task.sent));
                 if task.header.op.reads() {
-                    self.answer_read(&task, out);
+                    let fields = self.config.layout.fields;
+                    self.stats.replies += task.answer(&task.header, fields, out);
                 } else {
                     self.stats.replies += 1;
                     let addresses = self.addresses_to(client_ip(task.client));
@@ -249,21 +274,8 @@ impl Coordinator {
         }
     }
 
-    /// Answers a read with what is there.
-    fn answer_read(&mut self, task: &Task, out: &mut Actions) {
-        let addresses = self.addresses_to(client_ip(task.client));
-        self.stats.replies +=
-            task.results.send(&addresses, &task.header, task.header.startidx, out);
-    }
-
     /// Answers a request without anything about its keys.
-    fn answer(
-        &mut self,
-        to: Ip,
-        header: &netkv_wire::multiget::Header,
-        answer: Answer,
-        out: &mut Actions,
-    ) {
+    fn answer(&mut self, to: Ip, header: &Header, answer: Answer, out: &mut Actions) {
         self.stats.replies += 1;
         send_answer(&self.addresses_to(to), header, answer, out);
     }

@@ -1,21 +1,23 @@
 //! A request of a client, and what is known of its keys.
 
-use netkv_wire::multiget::{Header, MAX_KEYS, Op, View, group, owner};
+use netkv_wire::client_ip;
+use netkv_wire::multiget::{Addresses, COORDINATOR_IP, Header, Op, View, group, owner};
 use netkv_workload::WireKey;
 
 use super::super::results::Results;
-use crate::Nanos;
+use super::super::{key_bits, key_span};
+use crate::{Actions, Nanos};
 
 /// What one server is asked for.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Part {
     pub(super) number: u32,
     pub(super) server: u16,
-    /// Which of the task's keys, in the order of the request to the server.
-    places: [u8; MAX_KEYS],
+    /// Where its keys are in [`Task::places`], and how many there are.
+    from: usize,
     count: usize,
     /// Bit i: key i of the request to the server is not there.
-    pub(super) missing: u16,
+    pub(super) missing: u128,
     /// Keys in all replies, copies included. What is there is not seen by that.
     counted: usize,
 }
@@ -28,6 +30,10 @@ pub(super) struct Task {
     pub(super) header: Header,
     pub(super) results: Results,
     pub(super) parts: Vec<Part>,
+    /// Which keys of `results` the parts ask for, part by part in the order of their requests.
+    places: Vec<u8>,
+    /// The part of each key.
+    part_of: Vec<u8>,
     /// Parts of which something is missing.
     pub(super) open: usize,
     /// What a PUT writes.
@@ -36,6 +42,8 @@ pub(super) struct Task {
     /// When its timer is due; others in the queue mean nothing.
     pub(super) timer: Nanos,
     pub(super) attempts: u32,
+    /// When servers were last asked.
+    pub(super) sent: Nanos,
 }
 
 impl Default for Task {
@@ -45,11 +53,14 @@ impl Default for Task {
             header: Header::request(Op::Get, 0, 0, &group([])),
             results: Results::default(),
             parts: Vec::new(),
+            places: Vec::new(),
+            part_of: Vec::new(),
             open: 0,
             value: Vec::new(),
             deadline: 0,
             timer: 0,
             attempts: 0,
+            sent: 0,
         }
     }
 }
@@ -63,37 +74,74 @@ impl Task {
         self.value.clear();
         self.value.extend_from_slice(view.value());
         self.attempts = 0;
-        for (place, name) in view.asked().filter_map(WireKey::new).enumerate() {
+        self.part_of.clear();
+        for name in view.asked().filter_map(WireKey::new) {
             self.results.push(name);
             let server = owner(name.as_bytes(), servers);
             let at = self.parts.iter().position(|part| part.server == server);
             let at = at.unwrap_or_else(|| {
-                let (number, places) = (0, [0; MAX_KEYS]);
-                self.parts.push(Part { number, server, places, count: 0, missing: 0, counted: 0 });
+                let (number, from, count) = (0, 0, 0);
+                self.parts.push(Part { number, server, from, count, missing: 0, counted: 0 });
                 self.parts.len() - 1
             });
-            let part = &mut self.parts[at];
-            part.places[part.count] = place as u8;
-            part.missing |= 1 << part.count;
+            self.parts[at].count += 1;
+            self.part_of.push(at as u8);
+        }
+        self.place();
+        self.open = self.parts.len();
+    }
+
+    /// Lays out the keys of the parts one part behind the other. What fits into the client's frame
+    /// fits into those to servers.
+    fn place(&mut self) {
+        let mut from = 0;
+        for part in &mut self.parts {
+            part.from = from;
+            from += part.count;
+            part.missing = key_bits(0, part.count);
+            part.count = 0;
+        }
+        self.places.clear();
+        self.places.resize(from, 0);
+        for (place, at) in self.part_of.iter().enumerate() {
+            let part = &mut self.parts[usize::from(*at)];
+            self.places[part.from + part.count] = place as u8;
             part.count += 1;
         }
-        self.open = self.parts.len();
+    }
+
+    /// Answers `request`, which is the client's or a copy of it, with what is there of the keys that
+    /// it asks for. Returns the number of replies; none if it is a write.
+    pub(super) fn answer(&self, request: &Header, fields: u8, out: &mut Actions) -> u64 {
+        if !self.header.op.reads() {
+            return 0;
+        }
+        let (source, destination) = (COORDINATOR_IP, client_ip(self.client));
+        let addresses = Addresses { source, destination, fields };
+        // Place 0 is the first key that the client's request asked for.
+        let own = usize::from(self.header.startidx);
+        let start = usize::from(request.startidx);
+        let end = start + usize::from(request.numkey);
+        let places = start.saturating_sub(own)..end.saturating_sub(own);
+        self.results.send(&addresses, &self.header, self.header.startidx, places, out)
+    }
+
+    fn places_of(&self, part: &Part) -> &[u8] {
+        &self.places[part.from..part.from + part.count]
     }
 
     /// The keys of the request to a server.
     pub(super) fn names<'a>(&'a self, part: &'a Part) -> impl Iterator<Item = &'a [u8]> + Clone {
-        let places = &part.places[..part.count];
-        places.iter().map(|place| self.results.name(usize::from(*place)).as_bytes())
+        self.places_of(part).iter().map(|place| self.results.name(usize::from(*place)).as_bytes())
     }
 
     /// The header of the request to a server, for the keys from the first to the last one that is
     /// missing.
     pub(super) fn request_for(&self, part: &Part) -> Header {
-        let first = part.missing.trailing_zeros() as u8;
-        let last = 15 - part.missing.leading_zeros() as u8;
+        let (startidx, numkey) = key_span(part.missing);
         let groups = group((0..part.count).map(|_| part.server as u8));
-        let header = Header::request(self.header.op, part.number, last + 1 - first, &groups);
-        Header { startidx: first, ..header }
+        let header = Header::request(self.header.op, part.number, numkey, &groups);
+        Header { startidx, ..header }
     }
 
     /// Takes what a reply says about the keys of a part. None if it names other keys, otherwise
@@ -101,7 +149,7 @@ impl Task {
     pub(super) fn take(&mut self, at: usize, view: &View<'_>, counts: bool) -> Option<bool> {
         let part = self.parts[at];
         let first = usize::from(view.header().startidx);
-        let places = part.places[..part.count].get(first..)?;
+        let places = self.places[part.from..part.from + part.count].get(first..)?;
         let mut entries = view.entries();
         for place in places.iter().take(view.header().numkey.into()) {
             let name = self.results.name(usize::from(*place)).as_bytes();

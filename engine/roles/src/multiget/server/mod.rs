@@ -14,6 +14,8 @@
 //! 5. Each write is handed to the store with its number, and a server that starts again over the
 //!    store knows from there what it has applied.
 //! 6. What waits is limited; beyond, the answer is "overloaded".
+//! 7. A copy of a request that waits for service, or of a read that waits for the store, is ignored:
+//!    the answer comes to whoever asked.
 //!
 //! Where it lives: `reads` has rules 1 and 2, `writes` rules 3 to 5.
 
@@ -30,7 +32,7 @@ use rustc_hash::FxHashMap;
 
 use super::results::{Results, send_answer};
 use crate::mutation::{Mutated, Mutation};
-use crate::server::{Arrival, Service, Window};
+use crate::server::{Arrival, Copies, Service, Window};
 use crate::slots::Slots;
 use crate::{Actions, Applied, CallId, Nanos, RESERVED, ServerStats, StoreResult};
 pub use config::ServerConfig;
@@ -53,6 +55,20 @@ struct Asker {
     header: Header,
 }
 
+/// What identifies a request: its sender, its ID, and STARTIDX and NUMKEY of what is asked for.
+type Request = (Ip, u32, u8, u8);
+
+impl Asker {
+    fn of(view: &View<'_>) -> Self {
+        Self { ip: view.source(), header: *view.header() }
+    }
+
+    fn request(&self) -> Request {
+        let Header { id, startidx, numkey, .. } = self.header;
+        (self.ip, id, startidx, numkey)
+    }
+}
+
 /// One partition's storage server shim. See the head comment for its rules.
 #[derive(Debug)]
 pub struct Server {
@@ -64,6 +80,8 @@ pub struct Server {
     /// Keys of reads that the store has not answered.
     reading: usize,
     calls: Slots<Call>,
+    /// Reads until they are answered, and writes that wait for service: then `windows` has them.
+    copies: Copies<Request>,
     service: Option<Service>,
     spare_results: Vec<Results>,
     stats: ServerStats,
@@ -97,6 +115,7 @@ impl Server {
             reads: Slots::default(),
             reading: 0,
             calls: Slots::default(),
+            copies: Copies::default(),
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
             spare_results: Vec::new(),
             stats: ServerStats::default(),
@@ -146,18 +165,31 @@ impl Server {
             self.stats.wrong_partition += 1;
             return;
         }
+        let request = Asker::of(&view).request();
+        let reads = view.header().op.reads();
+        if (reads || self.service.is_some()) && self.copies.is_copy(now, request) {
+            self.stats.duplicates += 1;
+            return;
+        }
         match self.service.as_mut().map_or(Arrival::Serve, |it| it.arrive(now, bytes)) {
             Arrival::Serve => self.serve(now, &view, out),
             Arrival::Queued => {}
-            Arrival::Dropped => self.stats.dropped += 1,
+            Arrival::Dropped => {
+                self.copies.forget(request);
+                self.stats.dropped += 1;
+            }
         }
     }
 
     /// Takes up a request whose turn has come.
     fn serve(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
-        let asker = Asker { ip: view.source(), header: *view.header() };
+        let asker = Asker::of(view);
+        if !asker.header.op.reads() {
+            self.copies.end(now, asker.request());
+        }
         if view.asked().any(|key| self.is_reserved(key)) {
             self.stats.unexpected += 1;
+            self.copies.forget(asker.request());
             self.answer(&asker, Answer::Rejected, out);
         } else if asker.header.op.reads() {
             self.on_read(view, asker, out);
@@ -178,7 +210,7 @@ impl Server {
             self.stats.failures += 1;
         }
         match self.calls.take(call) {
-            Some(Call::Read(read, at)) => self.on_key_read(read, at, result, out),
+            Some(Call::Read(read, at)) => self.on_key_read(now, read, at, result, out),
             Some(Call::Write(write)) => self.on_written(now, *write, result, out),
             None => self.stats.unexpected += 1,
         }

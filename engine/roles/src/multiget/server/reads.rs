@@ -6,7 +6,7 @@ use netkv_workload::{WireKey, key_of_wire};
 use super::super::results::Results;
 use super::{Asker, Call, Server};
 use crate::mutation::Mutation;
-use crate::{Actions, StoreCall, StoreResult};
+use crate::{Actions, Nanos, StoreCall, StoreResult};
 
 /// A read that waits for the store.
 #[derive(Debug)]
@@ -24,6 +24,7 @@ impl Server {
         let mut keys = usize::from(asker.header.numkey);
         if self.reading + keys > self.config.max_reading {
             self.stats.overloaded += 1;
+            self.copies.forget(asker.request());
             self.answer(&asker, Answer::Overloaded, out);
             return;
         }
@@ -52,6 +53,7 @@ impl Server {
     /// The store has answered for a key of a read.
     pub(super) fn on_key_read(
         &mut self,
+        now: Nanos,
         read: u32,
         at: usize,
         result: StoreResult<'_>,
@@ -73,11 +75,12 @@ impl Server {
             return;
         }
         let Some(Reading { asker, results, failed, .. }) = self.reads.take(read) else { return };
+        self.copies.end(now, asker.request());
         if failed {
             self.answer(&asker, Answer::Failed, out);
         } else {
-            let start = asker.header.startidx;
-            results.send(&self.addresses_to(&asker), &asker.header, start, out);
+            let (start, all) = (asker.header.startidx, 0..results.len());
+            results.send(&self.addresses_to(&asker), &asker.header, start, all, out);
         }
         if self.spare_results.len() < 1024 {
             self.spare_results.push(results);

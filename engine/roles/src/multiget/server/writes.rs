@@ -74,6 +74,7 @@ impl Server {
         if waiting.is_some_and(|waiting| waiting >= self.config.max_waiting) {
             // Not remembered as seen: the retry may find room.
             self.stats.overloaded += 1;
+            self.copies.forget(asker.request());
             self.answer(&asker, Answer::Overloaded, out);
             return;
         }

@@ -1,5 +1,6 @@
 //! What happens in each trap.
 
+mod large;
 mod writes;
 
 use netkv_roles::multiget::Architecture;
@@ -9,6 +10,7 @@ use netkv_wire::{client_ip, server_ip};
 
 use crate::rack::{DEADLINE, Harm, Rack, value_of};
 use crate::splitter::Host;
+pub use large::*;
 pub use writes::*;
 
 const SMALL: usize = 20;
@@ -160,14 +162,6 @@ pub fn sixteen_keys_on_16_servers(rack: &mut Rack) {
     if rack.asked != 16 {
         rack.harm.insert(Harm::Flood);
     }
-}
-
-pub fn more_than_16_keys(rack: &mut Rack) {
-    let keys = (0..40).map(|at: u16| rack.key_on(at % 3, usize::from(at / 3))).collect();
-    let keys = rack.filled(keys, SMALL);
-    let get = rack.get(&keys);
-    rack.run();
-    rack.expect_all(get, &keys, SMALL);
 }
 
 pub fn repeated_key(rack: &mut Rack) {

@@ -42,7 +42,7 @@ class Scenario(Spec):
     deadline: Annotated[float, Field(gt=0, le=300)] = 2.0
     """A request without a reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0)] = 0.05
-    """First retry time-out."""
+    """First retry time-out, in seconds; it grows to about twice the time that answers take."""
     duration: Annotated[float, Field(gt=0, le=86_400)] = 10.0
     warmup: Annotated[float, Field(ge=0, le=86_400)] = 3.0
     on_failure: OnFailure = "fail"

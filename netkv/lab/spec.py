@@ -332,7 +332,8 @@ class RackSpec(Spec):
     deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
     """A request that got no reply within this many seconds, retries included, is lost."""
     retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
-    """First retry time-out; doubles up to eight times that."""
+    """First retry time-out; doubles up to eight times that. It grows to about twice the time that
+    answers take."""
 
     @model_validator(mode="after")
     def _fits(self) -> RackSpec:

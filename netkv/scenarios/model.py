@@ -53,7 +53,8 @@ class Scenario(Spec):
     deadline: Annotated[float, Field(gt=0, le=300), SECONDS] = 2.0
     """A request without a reply within this time, retries included, is lost."""
     retry: Annotated[float, Field(gt=0), SECONDS] = 0.05
-    """First retry time-out of a request; doubles up to eight times this."""
+    """First retry time-out of a request; doubles up to eight times this. It grows to about twice
+    the time that answers take."""
     duration: Annotated[float, Field(gt=0, le=86_400), SECONDS] = 10.0
     """Length of the measured part."""
     warmup: Annotated[float, Field(ge=0, le=86_400), SECONDS] = 3.0

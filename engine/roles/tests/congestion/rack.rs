@@ -46,8 +46,8 @@ enum Clients {
 }
 
 enum Server {
-    Single(netkv_roles::Server),
-    Multiget(multiget::Server),
+    Single(Box<netkv_roles::Server>),
+    Multiget(Box<multiget::Server>),
 }
 
 macro_rules! either {
@@ -59,6 +59,9 @@ macro_rules! either {
     };
 }
 
+/// A frame that reaches a host, in the order in which it was sent.
+type Event = (Nanos, u64, Host, Vec<u8>);
+
 pub struct Rack {
     pub now: Nanos,
     hop: Nanos,
@@ -67,7 +70,7 @@ pub struct Rack {
     servers: Vec<Server>,
     stores: Vec<MemoryStore>,
     splitter: Option<Splitter>,
-    events: BinaryHeap<Reverse<(Nanos, u64, Host, Vec<u8>)>>,
+    events: BinaryHeap<Reverse<Event>>,
     sequence: u64,
     /// Copies of each request on their way to a server: the most at a time.
     copies: BTreeMap<(Host, Vec<u8>), usize>,
@@ -111,13 +114,13 @@ impl Rack {
                 let config = netkv_roles::ServerConfig::new(server, servers, Scheme::Plain);
                 let (service_rate, service_queue) = (Some(rate), queue);
                 let config = netkv_roles::ServerConfig { service_rate, service_queue, ..config };
-                Server::Single(netkv_roles::Server::new(config, 0))
+                Server::Single(Box::new(netkv_roles::Server::new(config, 0)))
             }
             Kind::Multiget(_) => {
                 let config = multiget::ServerConfig::new(server, layout);
                 let (service_rate, service_queue) = (Some(rate), queue);
                 let config = multiget::ServerConfig { service_rate, service_queue, ..config };
-                Server::Multiget(multiget::Server::new(config, 0))
+                Server::Multiget(Box::new(multiget::Server::new(config, 0)))
             }
         };
         Self {

@@ -42,13 +42,14 @@ class Grown(BaseModel):
 
 
 def measure(case: Case) -> Grown:
-    """Runs a rack for `case.seconds` of wall time, and then as long again in virtual time.
+    """Runs a rack for `case.seconds` of wall time and `case.operations`, and then as long again in
+    virtual time.
 
     Raises `NetkvError`.
     """
     rack, operations = loaded(case), 0
     begun, virtual = time.perf_counter(), rack.nanoseconds
-    while not operations or time.perf_counter() - begun < case.seconds:
+    while operations < case.operations or time.perf_counter() - begun < case.seconds:
         operations += _advance(rack, rack.nanoseconds + _STEP)
     length = rack.nanoseconds - virtual
     once = _reached(rack, length, operations)

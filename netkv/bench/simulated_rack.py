@@ -48,6 +48,8 @@ class Case(BaseModel):
     """Requests outstanding; None: as many for each server."""
     seconds: float = 2.0
     """Of wall time while it is measured."""
+    operations: int = 1
+    """Of a rack whose memory is measured: at least so many, however long they take."""
 
     @property
     def outstanding(self) -> int:

@@ -54,3 +54,35 @@ impl Verification {
         (self.whole && self.left.is_empty() && outstanding == 0).then_some(self.report)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use netkv_checker::{WriteId, WriteKind};
+    use netkv_workload::{Arrivals, key_of};
+
+    use super::*;
+    use crate::ClientConfig;
+
+    #[test]
+    fn every_written_key_is_read_back_once_from_the_greatest_to_the_least() {
+        for keys in [0, 1, 3 * PORTION as u64] {
+            let config = ClientConfig::new(1, Arrivals::Closed { outstanding: 1 });
+            let mut judge = Judge::new(&ClientConfig { check: true, ..config });
+            let mut written: Vec<Key> = (0..keys).map(key_of).collect();
+            for (number, key) in written.iter().enumerate() {
+                let id = WriteId { client: 1, request: number as u32 };
+                judge.begin_write(number as u64, key, id, WriteKind::Put, true);
+                judge.end_write(number as u64, key, id);
+            }
+            written.sort_unstable_by(|a, b| b.cmp(a));
+            let mut verification = Verification::default();
+            assert_eq!(verification.report(0), None, "nothing has been looked up");
+            for key in &written {
+                assert_eq!(verification.take(&judge), Some(*key));
+            }
+            assert_eq!(verification.take(&judge), None);
+            assert_eq!(verification.report(1), None, "one is under way");
+            assert_eq!(verification.report(0), Some(VerifyReport::default()));
+        }
+    }
+}

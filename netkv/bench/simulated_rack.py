@@ -40,12 +40,16 @@ class Case(BaseModel):
     servers: int = 128
     keys: int = 100_000_000
     zipf: float = 0.99
+    writes: float = 0.0
+    """Share of the requests."""
     topology: TopologySpec = TopologySpec()
     cache_entries: int = CACHE_ENTRIES
     window: int | None = None
     """Requests outstanding; None: as many for each server."""
     seconds: float = 2.0
     """Of wall time while it is measured."""
+    operations: int = 1
+    """Of a rack whose memory is measured: at least so many, however long they take."""
 
     @property
     def outstanding(self) -> int:
@@ -65,6 +69,7 @@ class Case(BaseModel):
         load = WorkloadSpec(
             keys=self.keys,
             zipf=self.zipf,
+            writes=self.writes,
             arrivals=ClosedLoop(outstanding=self.outstanding),
         )
         return RackSpec(
@@ -100,11 +105,8 @@ class Measured(BaseModel):
 def measure(case: Case) -> Measured:
     """Brings the rack up, lets it settle, and measures. Raises `NetkvError`."""
     begun = time.perf_counter()
-    rack = SimRack(case.rack())
-    asyncio.run(rack.compile())
-    rack.bring_up()
+    rack = loaded(case)
     setup = time.perf_counter() - begun
-    rack.command({"do": "phase", "name": "measure"})
     step = _settle(rack, case)
     before = rack.statistics
     rack.take_sample()
@@ -125,8 +127,17 @@ def measure(case: Case) -> Measured:
         cpu_s=cpu_s,
         python_s=max(cpu_s - (rack.engine_cpu - engine), 0.0),
         setup_s=setup,
-        memory_mb=_most_memory_mb(),
+        memory_mb=most_memory_mb(),
     )
+
+
+def loaded(case: Case) -> SimRack:
+    """The rack under load, from now on. Raises `NetkvError`."""
+    rack = SimRack(case.rack())
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    rack.command({"do": "phase", "name": "measure"})
+    return rack
 
 
 def _settle(rack: SimRack, case: Case) -> int:
@@ -143,7 +154,7 @@ def _settle(rack: SimRack, case: Case) -> int:
     return step
 
 
-def _most_memory_mb() -> float:
+def most_memory_mb() -> float:
     """Of this process; not `ru_maxrss`, which begins with what the parent had."""
     for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
         name, _, value = line.partition(":")

@@ -2,7 +2,8 @@
 
 Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
 their switch program runs alone, in memory, with the same share of cache hits: what the simulator
-would need if there were nothing to it but the program. docs/performance.md says how to read it.
+would need if there were nothing to it but the program. Racks that only write show what memory a run
+takes as it becomes longer (`simulated_memory`). docs/performance.md says how to read it.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv import resources, schemes
 from netkv.bench.result import Machine, this_machine
+from netkv.bench.simulated_memory import Grown
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
-from netkv.errors import NetkvError
+from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import TopologySpec
 
 SERVERS = (1, 8, 32, 128)
@@ -31,10 +33,11 @@ TOPOLOGIES = (
     TopologySpec(kind="spine-leaf", layers=2, switches=8),
 )
 SKEWS = (0.99, 0.0)
-MOST_SERVERS, MOST_KEYS, SKEW = SERVERS[-1], KEYS[-1], SKEWS[0]
+MOST_KEYS, SKEW = KEYS[-1], SKEWS[0]
+WRITTEN_KEYS = (10_000, MOST_KEYS)
+"""Of the racks that only write: few, which are all written soon, and more than are ever written."""
+WRITING_SERVERS = 8
 
-_PATHS = {"nocache": ("read", "read"), "netcache": ("read-hit", "read-miss")}
-"""Paths of the data-plane benchmark that a packet takes: with a hit, and without."""
 _ALONE_S = 0.3
 """For each path of a program alone; before the rack and again after it."""
 _TIMEOUT = 600.0
@@ -73,6 +76,27 @@ class SimulatorResult(BaseModel):
     """The most that the process ever had."""
 
 
+class MemoryResult(BaseModel):
+    """What memory one rack takes that only writes, after some virtual time and after twice that."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    scheme: str
+    servers: int
+    keys: int
+    virtual_s: tuple[float, float]
+    operations: tuple[int, int]
+    """Completed until then."""
+    written_keys: tuple[int, int]
+    """Different keys that the servers' stores hold then, because they were written."""
+    memory_mb: tuple[float, float]
+    """The most that the process had until then."""
+    bytes_per_operation: float
+    """Memory that was added in the second half, for each of its operations."""
+    bytes_per_key: float | None
+    """For each key that was written for the first time then; None: there was none."""
+
+
 class SimulatorBenchmark(BaseModel):
     """The whole document."""
 
@@ -80,6 +104,7 @@ class SimulatorBenchmark(BaseModel):
 
     machine: Machine
     results: list[SimulatorResult]
+    memory: list[MemoryResult]
     ratios: dict[str, float]
     """By name: `nocache/zipf-0.99: rack/program alone` and so on, of time on a core."""
 
@@ -90,7 +115,10 @@ class SimulatorBenchmark(BaseModel):
 
 @dataclass(frozen=True)
 class Row:
-    """A rack, and whether its program is measured alone beside it."""
+    """A rack, and whether its program is measured alone beside it.
+
+    One that only writes is measured for its memory.
+    """
 
     case: Case
     beside_program: bool = False
@@ -100,6 +128,8 @@ class Row:
         case = self.case
         words = [case.scheme, f"{case.servers} server{'s' if case.servers > 1 else ''}"]
         words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]
+        if case.writes:
+            words.append("writes")
         match case.topology.kind:
             case "racks":
                 words.append(f"{case.topology.racks} racks")
@@ -115,28 +145,50 @@ def plan(
 ) -> list[Row]:
     """The racks of these schemes (none: all that there are), `seconds` each.
 
-    With `servers` or `keys`, single racks of all these sizes, and nothing else. Raises `UsageError`
-    for a scheme that does not exist.
+    A scheme is measured on those racks that it supports. With `servers` or `keys`, on single racks
+    of all these sizes, and nothing else. Raises `UsageError` for a scheme that does not exist, and
+    for a size that is asked for and that a scheme cannot have.
     """
     rows: list[Row] = []
     for scheme in [schemes.get(name).name for name in wanted] or _all_schemes():
-        usual = Case(scheme=scheme, seconds=seconds)
+        most = most_servers(scheme)
+        usual = Case(scheme=scheme, servers=most, seconds=seconds)
+        writing = usual.model_copy(update={"writes": 1.0})
+        beside = _paths(scheme) is not None
         if servers or keys:
-            sizes = [(one, many) for one in servers or [MOST_SERVERS] for many in keys or KEYS[-1:]]
+            sizes = [(one, many) for one in servers or [most] for many in keys or KEYS[-1:]]
             cases = [_sized(usual, one, many) for one, many in sizes]
-            rows += [Row(case, scheme in _PATHS) for case in cases]
+            for case in cases:
+                schemes.of(case.rack())
+            rows += [Row(case, beside) for case in cases]
+            rows += [Row(_sized(writing, one, many)) for one, many in sizes]
             continue
-        rows += [Row(usual.model_copy(update={"zipf": s}), scheme in _PATHS) for s in SKEWS]
-        rows += [Row(_sized(usual, one, MOST_KEYS)) for one in SERVERS[:-1]]
-        rows += [Row(_sized(usual, MOST_SERVERS, many)) for many in KEYS[:-1]]
-        rows += [Row(usual.model_copy(update={"topology": each})) for each in TOPOLOGIES]
+        cases = [_sized(usual, one, MOST_KEYS) for one in SERVERS if one != most]
+        cases += [_sized(usual, most, many) for many in KEYS[:-1]]
+        cases += [usual.model_copy(update={"topology": each}) for each in TOPOLOGIES]
         # As many servers with no more requests than one gets: which of the two is it that costs?
-        rows.append(Row(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER})))
+        cases.append(usual.model_copy(update={"window": OUTSTANDING_PER_SERVER}))
+        rows += [Row(usual.model_copy(update={"zipf": s}), beside) for s in SKEWS]
+        rows += [Row(case) for case in cases if _is_supported(case)]
+        rows += [Row(_sized(writing, WRITING_SERVERS, many)) for many in WRITTEN_KEYS]
     return rows
 
 
 def _all_schemes() -> list[str]:
     return [scheme.name for scheme in schemes.all_schemes()]
+
+
+def most_servers(scheme: str) -> int:
+    """The largest rack of `SERVERS` that a scheme supports."""
+    return max(one for one in SERVERS if _is_supported(Case(scheme=scheme, servers=one)))
+
+
+def _is_supported(case: Case) -> bool:
+    try:
+        schemes.of(case.rack())
+    except UsageError:
+        return False
+    return True
 
 
 def _sized(usual: Case, servers: int, keys: int) -> Case:
@@ -149,24 +201,30 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
     Raises `NetkvError` for a rack that cannot be simulated.
     """
     results: list[SimulatorResult] = []
+    memory: list[MemoryResult] = []
     beside: dict[str, float] = {}
     for at, row in enumerate(rows):
         progress(at, len(rows), str(row))
+        if row.case.writes:
+            grown = Grown.model_validate_json(_measured(row, "simulated_memory"))
+            memory.append(_memory_result(row.case, grown))
+            continue
         turns = [_alone(row.case)] if row.beside_program else []
-        seen = _measured(row)
+        seen = Measured.model_validate_json(_measured(row, "simulated_rack"))
         results.append(_result(row.case, seen))
         if turns:
             turns.append(_alone(row.case))
             beside[_ratio_name(row, rows)] = _slower(seen, turns)
     progress(len(rows), len(rows), "done")
-    ratios = {**beside, **_growth(results)}
-    return SimulatorBenchmark(machine=this_machine(), results=results, ratios=ratios)
+    ratios = {**beside, **_growth(results), **_lengths(memory)}
+    return SimulatorBenchmark(machine=this_machine(), results=results, memory=memory, ratios=ratios)
 
 
-def _measured(row: Row) -> Measured:
+def _measured(row: Row, module: str) -> str:
+    """What a process of this module says of the rack."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "netkv.bench.simulated_rack"],
+            [sys.executable, "-m", f"netkv.bench.{module}"],
             input=row.case.model_dump_json(),
             capture_output=True,
             text=True,
@@ -178,7 +236,7 @@ def _measured(row: Row) -> Measured:
     if done.returncode:
         last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
         raise NetkvError(f"{row} cannot be simulated: {last}")
-    return Measured.model_validate_json(done.stdout)
+    return done.stdout
 
 
 def _result(case: Case, seen: Measured) -> SimulatorResult:
@@ -206,27 +264,61 @@ def _result(case: Case, seen: Measured) -> SimulatorResult:
     )
 
 
+def _memory_result(case: Case, grown: Grown) -> MemoryResult:
+    once, twice = grown.once, grown.twice
+    added = (twice.memory_mb - once.memory_mb) * 2**20
+    keys = twice.written_keys - once.written_keys
+    return MemoryResult(
+        scheme=case.scheme,
+        servers=case.servers,
+        keys=case.keys,
+        virtual_s=(round(once.virtual_s, 6), round(twice.virtual_s, 6)),
+        operations=(once.operations, twice.operations),
+        written_keys=(once.written_keys, twice.written_keys),
+        memory_mb=(round(once.memory_mb, 1), round(twice.memory_mb, 1)),
+        bytes_per_operation=round(added / max(twice.operations - once.operations, 1), 1),
+        bytes_per_key=round(added / keys, 1) if keys else None,
+    )
+
+
 # The program alone
+
+
+def _paths(scheme: str) -> tuple[str, str] | None:
+    """Paths of the data-plane benchmark that a read takes, with a hit and without.
+
+    None: it has none, because it does not know the program, or not with packets for several keys.
+    """
+    from netkv import _engine
+
+    known = schemes.get(scheme)
+    paths = _engine.bench_paths().get(known.program_path.stem, [])
+    for pair in (("read-hit", "read-miss"), ("read", "read")):
+        if not known.multigets and set(pair) <= set(paths):
+            return pair
+    return None
 
 
 def _alone(case: Case) -> tuple[float, float]:
     """Seconds on a core for a packet of the program, with a hit and without, in memory."""
     from netkv import _engine
 
-    file = str(schemes.get(case.scheme).program_path)
+    paths = _paths(case.scheme)
+    assert paths is not None
+    program = schemes.get(case.scheme).program_path
     seconds: dict[str, float] = {}
-    for path in dict.fromkeys(_PATHS[case.scheme]):
+    for path in dict.fromkeys(paths):
         measured = _engine.bench_measure(
-            case.scheme,
+            program.stem,
             path,
-            file=file,
+            file=str(program),
             include_dirs=[str(resources.path("p4"))],
             entries=case.cache_entries,
             seconds=_ALONE_S,
         )
         rates = {each["executor"]: each["pps"] for each in measured}
         seconds[path] = 1 / rates["compiled"]
-    hit, miss = _PATHS[case.scheme]
+    hit, miss = paths
     return seconds[hit], seconds[miss]
 
 
@@ -271,9 +363,22 @@ def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
 
 
 def _is_usual(result: SimulatorResult) -> bool:
+    most = most_servers(result.scheme)
     sizes = (result.servers, result.keys, result.zipf, result.topology)
-    many = result.outstanding == OUTSTANDING_PER_SERVER * MOST_SERVERS
-    return sizes == (MOST_SERVERS, MOST_KEYS, SKEW, "rack") and many
+    many = result.outstanding == OUTSTANDING_PER_SERVER * most
+    return sizes == (most, MOST_KEYS, SKEW, "rack") and many
+
+
+def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:
+    """Memory after twice the time for that after the time."""
+    several = len({each.servers for each in memory}) > 1
+    ratios: dict[str, float] = {}
+    for each in memory:
+        servers = f"{each.servers} servers, " if several else ""
+        once, twice = each.memory_mb
+        name = f"{each.scheme}: memory of a run twice as long, {servers}{each.keys:,} keys written"
+        ratios[name] = round(twice / once, 2)
+    return ratios
 
 
 def _change(usual: SimulatorResult, other: SimulatorResult) -> str | None:

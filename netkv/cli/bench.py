@@ -94,8 +94,9 @@ def sim(
 ) -> None:
     """Measure the simulator: requests and events per second of wall time, and what they cost.
 
-    Racks of up to 128 servers, 100 million keys and several switches, each in a process of its own.
-    The ratios compare it with the switch program alone, and large racks with small ones.
+    Racks of up to 128 servers, 100 million keys and several switches, each in a process of its own,
+    as far as a scheme supports them. The ratios compare it with the switch program alone, and large
+    racks with small ones. Racks that only write show the memory of a run, and of one twice as long.
     """
     from netkv.bench import simulator
     from netkv.cli.progress import steps
@@ -111,6 +112,7 @@ def sim(
     else:
         out = stdout()
         out.print(report.table(found))
+        out.print(report.memory_table(found))
         for name, ratio in found.ratios.items():
             out.print(f"{ratio:6.2f}  {name}", highlight=False)
     write(to, report.figures(found), lambda: report.render(found))

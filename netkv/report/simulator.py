@@ -12,10 +12,11 @@ from rich.table import Table
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER as PER_SERVER
 from netkv.bench.simulator import (
     MOST_KEYS,
-    MOST_SERVERS,
     SKEW,
+    MemoryResult,
     SimulatorBenchmark,
     SimulatorResult,
+    most_servers,
 )
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Series, log_ticks
@@ -28,6 +29,11 @@ _Varied: TypeAlias = Callable[[SimulatorResult], float]
 _HEADER = ("scheme", "topology", "switches", "servers", "keys", "load", "outstanding")
 _RATES = ("requests\n/s wall", "events\n/s wall", "requests\n/s core", "events\n/s core")
 _REST = ("events\na request", "hits", "Python", "set-up", "memory")
+_MEMORY = (
+    *("scheme", "servers", "keys", "virtual\ntime", "operations", "written\nkeys", "memory"),
+    *("twice:\noperations", "written\nkeys", "memory", "bytes an\noperation more"),
+    "bytes a\nkey more",
+)
 
 
 def table(found: SimulatorBenchmark) -> Table:
@@ -41,11 +47,24 @@ def table(found: SimulatorBenchmark) -> Table:
     return shown
 
 
+def memory_table(found: SimulatorBenchmark) -> Table:
+    """A line for each rack that only writes: after a time, and after twice that time."""
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in _MEMORY:
+        left = name == "scheme"
+        shown.add_column(name, justify="left" if left else "right", no_wrap=True)
+    for each in found.memory:
+        shown.add_row(*_memory_row(each))
+    return shown
+
+
 def figures(found: SimulatorBenchmark) -> list[Figure]:
     """All racks as bars; and the rate against servers and keys, where they were varied."""
     drawn: list[Figure | None] = [_bars(found)]
     drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MOST_KEYS))
-    drawn.append(_sweep(found, "keys", _keys, lambda each: each.servers == MOST_SERVERS))
+    drawn.append(
+        _sweep(found, "keys", _keys, lambda each: each.servers == most_servers(each.scheme))
+    )
     return [figure for figure in drawn if figure is not None]
 
 
@@ -56,6 +75,10 @@ def render(found: SimulatorBenchmark) -> str:
     body = [
         page.plots(figures(found)),
         page.table(header, list(_rows(found))),
+        page.table(
+            [name.replace("\n", " ") for name in _MEMORY],
+            [_memory_row(each) for each in found.memory],
+        ),
         page.table(("ratio", ""), ratios),
         f"<p>{html.escape(_machine(found))}</p>",
     ]
@@ -82,6 +105,25 @@ def _rows(found: SimulatorBenchmark) -> Iterator[list[str]]:
             f"{each.setup_s:.1f} s",
             f"{each.memory_mb:,.0f} MiB",
         ]
+
+
+def _memory_row(each: MemoryResult) -> list[str]:
+    at = [
+        (f"{operations:,}", f"{keys:,}", f"{memory:,.0f} MiB")
+        for operations, keys, memory in zip(
+            each.operations, each.written_keys, each.memory_mb, strict=True
+        )
+    ]
+    return [
+        each.scheme,
+        f"{each.servers}",
+        f"{each.keys:,}",
+        f"{each.virtual_s[0]:.3g} s",
+        *at[0],
+        *at[1],
+        f"{each.bytes_per_operation:.1f}",
+        "" if each.bytes_per_key is None else f"{each.bytes_per_key:.1f}",
+    ]
 
 
 def _load(result: SimulatorResult) -> str:

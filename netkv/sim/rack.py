@@ -94,6 +94,8 @@ class SimRack:
         """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
         self._controllers: list[SimController] = []
+        self._stopped_at = 0
+        """Nanoseconds."""
         self._steps_left: int | None = None
         """Of the controllers before they die; None: they do not."""
         self.engine_cpu = 0.0
@@ -112,7 +114,7 @@ class SimRack:
     @property
     def nanoseconds(self) -> int:
         """Virtual nanoseconds since it was made."""
-        return self._simulation.now() if self._controllers else 0
+        return self._simulation.now() if self._controllers else self._stopped_at
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -193,7 +195,15 @@ class SimRack:
         self._say("ready", "rack", f"{self._scheme.title} is up.")
 
     async def stop(self) -> None:
-        """There is nothing to take down."""
+        """Gives its memory back: from now on it can only be asked for the time and its events.
+
+        Controllers and rack know each other, so Python itself would keep them until it happens to
+        look for such circles, and that does not depend on what the engine holds.
+        """
+        if self._controllers:
+            self._stopped_at = self.nanoseconds
+            self._controllers = []
+            del self._simulation, self._engines
 
     def advance(self, until: int) -> None:
         """Lets time pass up to `until` (nanoseconds)."""

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from commands import Netkv
 
+from netkv import schemes
 from netkv.bench import simulator
 from netkv.bench.simulated_rack import Case
+from netkv.errors import UsageError
 from netkv.lab.spec import TopologySpec
 
 SHORT = ["bench", "sim", "--seconds", "0.1"]
@@ -17,6 +19,11 @@ ROW = {
     *("requests_per_s", "events_per_s", "requests_per_core_s", "events_per_core_s"),
     *("events_per_request", "hit_ratio", "python_share"),
     *("virtual_s", "wall_s", "setup_s", "memory_mb"),
+}
+
+MEMORY = {
+    *("scheme", "servers", "keys", "virtual_s", "operations", "written_keys", "memory_mb"),
+    *("bytes_per_operation", "bytes_per_key"),
 }
 
 pytestmark = pytest.mark.timeout(200)
@@ -32,7 +39,7 @@ def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
     )  # fmt: skip
     assert said.status == 0, said.err
     document = said.document
-    assert set(document) == {"machine", "results", "ratios"}
+    assert set(document) == {"machine", "results", "memory", "ratios"}
     assert document["machine"]["cores"] >= 1
     assert [row["servers"] for row in document["results"]] == [1, 2]
     for row in document["results"]:
@@ -45,6 +52,13 @@ def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
         assert row["hit_ratio"] is None
     beside = [ratio for name, ratio in document["ratios"].items() if name.endswith("alone")]
     assert len(beside) == 2
+    assert [row["servers"] for row in document["memory"]] == [1, 2]
+    for row in document["memory"]:
+        assert set(row) == MEMORY
+        for name in ("virtual_s", "operations", "written_keys"):
+            assert 0 < row[name][0] < row[name][1]
+        assert row["virtual_s"][1] == pytest.approx(2 * row["virtual_s"][0])
+        assert 0 < row["memory_mb"][0] <= row["memory_mb"][1]
     assert all(ratio > 1 for ratio in beside), "the program is a part of the rack"
     assert "Simulated requests" in page.read_text(encoding="utf-8")
 
@@ -66,10 +80,31 @@ def test_caches_and_more_switches_are_measured_too() -> None:
     assert found.results[1].events_per_request > found.results[0].events_per_request
 
 
+@pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])
+def test_every_scheme_is_measured_on_the_racks_that_it_supports(scheme: str, netkv: Netkv) -> None:
+    """`make bench` ended with an error at the first rack that a scheme is not made for."""
+    rows = simulator.plan([scheme], [], [], 1.0)
+    for row in rows:
+        schemes.of(row.case.rack())
+    kinds = {row.case.topology.kind for row in rows}
+    assert kinds == {"rack"} if schemes.get(scheme).one_switch else kinds > {"rack"}
+    assert {row.case.keys for row in rows if row.case.writes} == {10_000, 100_000_000}
+    said = netkv(
+        "bench", "sim", "--seconds", "0.01", "--scheme", scheme, "--servers", "2", "--keys", "1000"
+    )
+    assert said.status == 0, said.err
+    assert "twice" in said.out
+
+
+def test_sizes_that_a_scheme_cannot_have_are_refused() -> None:
+    with pytest.raises(UsageError, match="'netmc' has room for 32 servers"):
+        simulator.plan(["netmc"], [128], [], 1.0)
+
+
 def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
     rows = simulator.plan([], [], [], 1.0)
     for scheme in ("nocache", "netcache"):
-        own = [row.case for row in rows if row.case.scheme == scheme]
+        own = [row.case for row in rows if row.case.scheme == scheme and not row.case.writes]
         assert {case.servers for case in own} == {1, 8, 32, 128}
         assert {case.keys for case in own} == {10_000, 1_000_000, 100_000_000}
         assert {case.topology.kind for case in own} == {"rack", "racks", "spine-leaf"}

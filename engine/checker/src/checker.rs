@@ -1,26 +1,22 @@
 //! All keys: records operations and judges each read as it ends.
 
-use std::collections::VecDeque;
-use std::collections::hash_map::Entry;
-
 use netkv_wire::Key;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashSet;
 
-use crate::cluster::Cluster;
 use crate::evidence::evidence;
 use crate::found::Found;
+use crate::keys::{Keys, MAX_AWAKE, MAX_RESTING};
 use crate::moments::Moments;
 use crate::operation::{Action, Observed, Record, WriteId, WriteKind};
-use crate::register::{Judgement, Register, Rest};
+use crate::past::Past;
+use crate::reading::Reading;
+use crate::register::{Judgement, Register};
+use crate::settled::comparable;
 use crate::violation::{Violation, ViolationKind};
 
 /// Writes that were given up and may still take effect, over all keys and the whole run; of more
 /// than that none is remembered.
 pub const MAX_GIVEN_UP_IN_ALL: usize = 1 << 20;
-/// Overwritten writes remembered for reports, over all keys.
-const MAX_PAST: usize = 1 << 12;
-/// Keys that stay awake without need, because they may be used again soon.
-const MAX_AWAKE: usize = 1 << 12;
 
 /// What the checker thinks of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,26 +73,25 @@ impl Summary {
     }
 }
 
-#[derive(Debug)]
-enum State {
-    /// Nothing is under way, and only one write can be what the key has.
-    Rest(Box<Rest>),
-    Awake(Box<Register>),
-}
-
 /// Records operations and judges reads. Times are the driver's nanoseconds; they are only told,
 /// what counts is the order of the calls.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Checker {
     moments: Moments,
     /// Every key that was written.
-    keys: FxHashMap<Key, State>,
-    wakeful: Wakeful,
-    past: VecDeque<(Key, Cluster)>,
+    keys: Keys,
+    reading: Reading,
+    past: Past,
     given_up: usize,
     checked_ops: u64,
     unchecked: FxHashSet<Key>,
     found: Found,
+}
+
+impl Default for Checker {
+    fn default() -> Self {
+        Self::with_room(MAX_AWAKE, MAX_RESTING)
+    }
 }
 
 impl Checker {
@@ -105,17 +100,27 @@ impl Checker {
         Self::default()
     }
 
+    /// The same that keeps the histories of `awake` keys, and the last operations of `resting` more,
+    /// although nothing is under way for them. Judgements do not depend on it, only speed and how
+    /// much a violation's report has.
+    pub fn with_room(awake: usize, resting: usize) -> Self {
+        Self {
+            moments: Moments::default(),
+            keys: Keys::new((awake, resting)),
+            reading: Reading::default(),
+            past: Past::default(),
+            given_up: 0,
+            checked_ops: 0,
+            unchecked: FxHashSet::default(),
+            found: Found::default(),
+        }
+    }
+
     /// A write is about to be sent for the first time. `exists` says whether the key had a value
     /// before anybody wrote it.
     pub fn begin_write(&mut self, now: u64, key: &Key, id: WriteId, kind: WriteKind, exists: bool) {
         let moment = self.moments.next(now);
-        let state = match self.keys.entry(*key) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            Entry::Vacant(entry) => {
-                entry.insert(State::Rest(Box::new(Register::rest_of_new(exists, moment))))
-            }
-        };
-        self.wakeful.awake(key, state).begin_write(moment, id, kind);
+        self.keys.get_or_new(key, exists, moment).begin_write(moment, id, kind);
         self.put_to_rest(moment);
     }
 
@@ -137,12 +142,14 @@ impl Checker {
     /// A read is about to be sent for the first time.
     pub fn begin_read(&mut self, now: u64, key: &Key) -> ReadTicket {
         let moment = self.moments.next(now);
+        self.reading.begin(moment);
         self.with(key, |register| register.begin_read(moment));
         ReadTicket(moment)
     }
 
     /// A read is given up.
     pub fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
+        self.reading.end(ticket.0);
         self.with(key, |register| register.end_reading(ticket.0));
     }
 
@@ -162,8 +169,10 @@ impl Checker {
             register.end_reading(read.begun);
             judgement = register.judge(read, answer.observed, answer.issued);
         });
+        self.reading.end(read.begun);
+        let verdict = self.conclude(key, read, &answer, judgement);
         self.put_to_rest(moment);
-        self.conclude(key, read, &answer, judgement)
+        verdict
     }
 
     fn conclude(&mut self, key: &Key, read: Record, answer: &Answer, it: Judgement) -> Verdict {
@@ -184,32 +193,36 @@ impl Checker {
         };
         self.checked_ops += 1;
         if self.found.count(key, kind) {
-            let records = match (self.keys.get(key), kind) {
-                (_, ViolationKind::PhantomValue) | (None | Some(State::Rest(_)), _) => vec![read],
-                (Some(State::Awake(register)), _) => {
-                    let past = self.past.iter().rev().filter(|(of, _)| of == key);
-                    let past = register.dropped.iter().rev().chain(past.map(|(_, it)| it));
-                    evidence(register, read, &past.copied().collect::<Vec<Cluster>>())
-                }
-            };
+            let register = self.keys.get(key).filter(|_| kind != ViolationKind::PhantomValue);
+            let records = register.map_or_else(
+                || vec![read],
+                |register| {
+                    let dropped = register.dropped.iter().rev().copied();
+                    let past = dropped.chain(self.past.of(key)).collect();
+                    evidence(register, read, &comparable(&register.clusters, past))
+                },
+            );
             self.found.keep(key, kind, read.id, records);
         }
         verdict
     }
 
-    /// Keys that have been written, in no order.
-    pub fn written(&self) -> impl ExactSizeIterator<Item = &Key> {
-        self.keys.keys()
+    /// Number of keys that have been written.
+    pub fn written(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The greatest keys below `bound` (none: of all) that have been written, ascending: about
+    /// `wanted`, fewer only if there are no more. With them where they end, the bound of those that
+    /// come next; none if these were all.
+    pub fn written_below(&self, bound: Option<&Key>, wanted: usize) -> (Vec<Key>, Option<Key>) {
+        self.keys.below(bound, wanted)
     }
 
     /// Writes that are remembered because a read may still return them, over all keys; it counts
     /// them one by one.
     pub fn remembered(&self) -> usize {
-        let of = |state: &State| match state {
-            State::Rest(_) => 1,
-            State::Awake(register) => register.clusters.len(),
-        };
-        self.keys.values().map(of).sum()
+        self.keys.remembered()
     }
 
     /// What it thinks of everything so far.
@@ -228,67 +241,13 @@ impl Checker {
 
     /// Does something to the history of a key, if it has one.
     fn with(&mut self, key: &Key, act: impl FnOnce(&mut Register)) {
-        let Some(state) = self.keys.get_mut(key) else { return };
-        let register = self.wakeful.awake(key, state);
+        let Some(register) = self.keys.get(key) else { return };
         act(register);
-        for cluster in register.dropped.drain(..) {
-            if self.past.len() == MAX_PAST {
-                self.past.pop_front();
-            }
-            self.past.push_back((*key, cluster));
-        }
+        self.past.take(key, register);
     }
 
-    /// Keeps no more of keys than is needed, of those that were woken first.
     fn put_to_rest(&mut self, moment: u64) {
-        // Two for each that wakes, so that those still in use do not pile up.
-        for _ in 0..2 {
-            let Some(key) = self.wakeful.oldest() else { return };
-            let mut rest = None;
-            self.with(&key, |register| rest = register.rest(moment));
-            let (Some(rest), Some(state)) = (rest, self.keys.get_mut(&key)) else {
-                self.wakeful.order.push_back(key);
-                continue;
-            };
-            let rest = State::Rest(Box::new(rest));
-            if let State::Awake(register) = std::mem::replace(state, rest) {
-                self.wakeful.spare.push(register);
-            }
-        }
-    }
-}
-
-/// Keys that are awake, and registers for more of them.
-#[derive(Debug, Default)]
-struct Wakeful {
-    /// In the order in which they woke.
-    order: VecDeque<Key>,
-    #[expect(clippy::vec_box, reason = "they move between here and the keys without a copy")]
-    spare: Vec<Box<Register>>,
-}
-
-impl Wakeful {
-    fn awake<'a>(&mut self, key: &Key, state: &'a mut State) -> &'a mut Register {
-        if let State::Rest(rest) = state {
-            let register = match self.spare.pop() {
-                Some(mut register) => {
-                    register.wake(rest);
-                    register
-                }
-                None => Box::new(Register::from_rest(rest)),
-            };
-            self.order.push_back(*key);
-            *state = State::Awake(register);
-        }
-        match state {
-            State::Awake(register) => register,
-            State::Rest(_) => unreachable!("it was woken above"),
-        }
-    }
-
-    /// The key that woke first, if too many are awake.
-    fn oldest(&mut self) -> Option<Key> {
-        if self.order.len() > MAX_AWAKE { self.order.pop_front() } else { None }
+        self.keys.put_to_rest(moment, self.reading.oldest(), &mut self.past);
     }
 }
 

@@ -34,6 +34,8 @@ impl Moments {
 pub(crate) const BEFORE: u64 = 0;
 /// Stand for the times of a write that is no longer remembered.
 pub(crate) const FORGOTTEN: (u64, u64) = (1, 2);
+/// The same of a key's last write (see [`crate::settled`]): later than what else is forgotten.
+pub(crate) const SETTLED: (u64, u64) = (3, 4);
 
 #[cfg(test)]
 mod tests {
@@ -42,7 +44,7 @@ mod tests {
     #[test]
     fn events_of_one_nanosecond_keep_their_order_and_all_keep_their_time() {
         let mut moments = Moments::default();
-        let mut before = FORGOTTEN.1;
+        let mut before = SETTLED.1;
         for now in [5_000_000_000u64, 5_000_000_000, 5_000_000_000, 5_000_000_001, 9_000_000_000] {
             let moment = moments.next(now);
             assert!(moment > before);

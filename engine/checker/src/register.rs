@@ -81,15 +81,16 @@ pub(crate) struct Register {
     pub(crate) dropped: Vec<Cluster>,
 }
 
-/// The least that has to be kept of a key that nobody uses at present.
+/// What is kept of a key that nobody uses at present.
 #[derive(Debug, Clone)]
 pub(crate) struct Rest {
-    born: u64,
-    existed: bool,
-    deleted: bool,
-    blind: u64,
-    cluster: Cluster,
-    span: Span,
+    pub(crate) born: u64,
+    pub(crate) existed: bool,
+    pub(crate) deleted: bool,
+    pub(crate) blind: u64,
+    pub(crate) forgotten: (bool, bool),
+    /// What the key may have; more than one write as long as nobody has read which.
+    pub(crate) clusters: Vec<(Cluster, Span)>,
 }
 
 impl Register {
@@ -106,8 +107,11 @@ impl Register {
             existed,
             deleted: false,
             blind: BEFORE,
-            cluster: Cluster::new(WriteId::INITIAL, kind, BEFORE, BEFORE),
-            span: Span { end: BEFORE, start: BEFORE, of: kind },
+            forgotten: (false, false),
+            clusters: vec![(
+                Cluster::new(WriteId::INITIAL, kind, BEFORE, BEFORE),
+                Span { end: BEFORE, start: BEFORE, of: kind },
+            )],
         }
     }
 
@@ -136,33 +140,31 @@ impl Register {
     /// Goes on with another key that was at rest, in the memory of this one, which is.
     pub(crate) fn wake(&mut self, rest: &Rest) {
         (self.born, self.existed, self.deleted) = (rest.born, rest.existed, rest.deleted);
-        self.blind = rest.blind;
+        (self.blind, self.forgotten) = (rest.blind, rest.forgotten);
         self.clusters.clear();
-        self.clusters.push(rest.cluster);
+        self.clusters.extend(rest.clusters.iter().map(|(cluster, _)| *cluster));
         self.worlds[0].0.clear();
-        self.worlds[0].0.push(rest.span);
+        self.worlds[0].0.extend(rest.clusters.iter().map(|(_, span)| *span));
         self.log.clear();
-        self.log_whole = true;
+        self.log_whole = rest.clusters.len() == 1;
         self.prune_at = PRUNE_AT;
     }
 
-    /// What to keep of it, if nothing is under way or undecided. `now` is the present moment.
+    /// What to keep of it, if nothing is under way and the history has happened in one way. `now` is
+    /// the present moment.
     pub(crate) fn rest(&mut self, now: u64) -> Option<Rest> {
         if self.writing > 0 || !self.reading.is_empty() {
             return None;
         }
         self.prune(now);
-        let decided = self.clusters.len() == 1
-            && self.worlds.len() == 1
-            && self.relaxed.is_none()
-            && self.forgotten == (false, false);
+        let decided = self.worlds.len() == 1 && self.relaxed.is_none() && !self.lossy;
         decided.then(|| Rest {
             born: self.born,
             existed: self.existed,
             deleted: self.deleted,
             blind: self.blind,
-            cluster: self.clusters[0],
-            span: self.worlds[0].0[0],
+            forgotten: self.forgotten,
+            clusters: self.clusters.iter().copied().zip(self.worlds[0].0.iter().copied()).collect(),
         })
     }
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::moments::{FORGOTTEN, Moments};
+use crate::moments::{FORGOTTEN, Moments, SETTLED};
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
 
 /// What is wrong with a history.
@@ -81,7 +81,7 @@ impl Operation {
             Action::Read(Observed::Value(id)) => (What::Get, Some(id)),
             Action::Read(_) => (What::Get, None),
         };
-        let forgotten = record.begun == FORGOTTEN.0;
+        let forgotten = record.begun == FORGOTTEN.0 || record.begun == SETTLED.0;
         let time = |at: u64| (!forgotten && at != NEVER).then(|| moments.nanos(at));
         Self {
             client: record.id.client,

@@ -3,7 +3,7 @@
 mod common;
 
 use common::real::{Usage, history};
-use common::{Do, Op, brute, id, play};
+use common::{Do, Op, brute, forgets_nothing_that_matters, id, play};
 use netkv_checker::{Checker, Observed, Verdict, WriteId, WriteKind};
 use netkv_workload::Random;
 
@@ -65,8 +65,9 @@ enum Judged {
 /// Compares verdicts up to the first violation, and looks at what is told of it.
 fn compare(exists: bool, ops: &[Op], what: &str) -> Judged {
     let mut checker = Checker::new();
-    let (mut wrong, mut unchecked) = (None, false);
+    let (mut wrong, mut unchecked, mut heard) = (None, false, Vec::new());
     play(&mut checker, exists, ops, |op, verdict| {
+        heard.push(verdict);
         unchecked |= verdict == Verdict::Unchecked;
         if wrong.is_some() || unchecked {
             return;
@@ -76,6 +77,7 @@ fn compare(exists: bool, ops: &[Op], what: &str) -> Judged {
         assert_eq!(verdict == Verdict::Fresh, expected, "{what}: {op:?} in {ops:?}");
         wrong = (!expected).then_some(op.id);
     });
+    forgets_nothing_that_matters(exists, ops, &heard);
     if unchecked && wrong.is_none() {
         return Judged::NotAll;
     }

@@ -3,11 +3,12 @@
 mod common;
 
 use common::real::{Usage, history};
-use common::{Do, KEY, Op, brute, events, id, play, whole};
+use common::{Do, KEY, Op, brute, events, forgets_nothing_that_matters, id, play, whole};
 use netkv_checker::{
     Answer, Checker, MAX_GIVEN_UP, MAX_SETTLED, Observed, Verdict, Violation, ViolationKind,
     WriteId, WriteKind,
 };
+use netkv_wire::Key;
 use netkv_workload::{Random, key_of};
 
 const USAGE: Usage = Usage {
@@ -23,7 +24,9 @@ const USAGE: Usage = Usage {
 
 fn checked(exists: bool, ops: &[Op]) -> Checker {
     let mut checker = Checker::new();
-    play(&mut checker, exists, ops, |_, _| {});
+    let mut heard = Vec::new();
+    play(&mut checker, exists, ops, |_, verdict| heard.push(verdict));
+    forgets_nothing_that_matters(exists, ops, &heard);
     checker
 }
 
@@ -349,6 +352,72 @@ fn memory_is_what_is_under_way_and_one_write_a_key() {
 }
 
 #[test]
+fn a_write_that_has_lost_its_times_is_told_without_them() {
+    let mut checker = Checker::with_room(0, 0);
+    let write = |checker: &mut Checker, key: &Key, request: u32| {
+        checker.begin_write(u64::from(request) * 10, key, id(request), WriteKind::Put, true);
+        checker.end_write(u64::from(request) * 10 + 5, key, id(request));
+    };
+    write(&mut checker, &KEY, 1);
+    write(&mut checker, &KEY, 2);
+    (3..20).for_each(|request| write(&mut checker, &key_of(u64::from(request)), request));
+    for (writer, reader) in [(1, 30), (0, 31)] {
+        let ticket = checker.begin_read(u64::from(reader) * 10, &KEY);
+        let observed = match writer {
+            0 => Observed::Value(WriteId::INITIAL),
+            _ => Observed::Value(id(writer)),
+        };
+        let reader = id(reader);
+        let answer = Answer { reader, observed, exists: true, issued: true, last: false };
+        assert_eq!(
+            checker.end_read(u64::from(reader.request) * 10 + 5, &KEY, ticket, answer),
+            Verdict::Stale
+        );
+    }
+    let violations = checker.violations();
+    assert_eq!(
+        violations[0].text,
+        "Get 1/30 returned the value of put 1/1, although put 1/2 had taken its place before the \
+         get began."
+    );
+    for violation in violations {
+        let told = violation.operations;
+        let last = &told[told.len() - 2..];
+        assert_eq!((last[0].request, last[0].result, last[0].start_ns), (2, "ok", None));
+        assert_eq!(last[1].start_ns, Some(u64::from(last[1].request) * 10));
+    }
+}
+
+#[test]
+fn every_written_key_is_told_once_in_portions_whatever_became_of_it() {
+    for (awake, resting) in [(0, 0), (50, 500), (100_000, 100_000)] {
+        let mut checker = Checker::with_room(awake, resting);
+        let mut random = Random::new(3, 1);
+        let mut all: Vec<Key> = (0..30_000).map(|_| key_of(random.below(20_000))).collect();
+        all.extend([KEY, [0; 16], [255; 16]]);
+        for (number, key) in all.iter().enumerate() {
+            checker.begin_write(number as u64, key, id(number as u32), WriteKind::Put, true);
+            checker.end_write(number as u64, key, id(number as u32));
+        }
+        all.sort_unstable();
+        all.dedup();
+        let (mut told, mut bound) = (Vec::new(), None);
+        loop {
+            let (keys, end) = checker.written_below(bound.as_ref(), 1000);
+            assert!(keys.is_sorted());
+            told.extend(keys.into_iter().rev());
+            bound = end;
+            if end.is_none() {
+                break;
+            }
+        }
+        told.reverse();
+        assert!(told == all, "with room for {awake} and {resting}");
+        assert_eq!(checker.written(), all.len());
+    }
+}
+
+#[test]
 fn endless_lost_writes_end_in_unchecked_reads_not_in_false_alarms() {
     for kind in [WriteKind::Put, WriteKind::Delete] {
         let mut checker = Checker::new();
@@ -415,7 +484,7 @@ fn reads_of_keys_that_nobody_writes_leave_nothing_behind() {
         let answer = Answer { reader, observed, exists: true, issued: false, last: false };
         assert_eq!(checker.end_read(number, &key, ticket, answer), Verdict::Fresh);
     }
-    assert_eq!((checker.written().len(), checker.summary().checked_ops), (0, 10_000));
+    assert_eq!((checker.written(), checker.summary().checked_ops), (0, 10_000));
     // What was there and is gone, and what was never there, are told.
     for (observed, exists, expected) in [
         (Observed::NotFound, true, Verdict::Stale),

@@ -1,30 +1,47 @@
 //! A store in memory that holds only what has been written.
 
 use netkv_wire::{Key, Sequence};
-use netkv_workload::{MAX_VALUE_SIZE, ValueSize, key_id};
+use netkv_workload::{KeyTable, MAX_VALUE_SIZE, ValueSize, key_id};
 use rustc_hash::FxHashMap;
 
-use crate::{Applied, StoreCall, StoreOp, StoreResult, initial_value};
+use crate::{Applied, StoreCall, StoreOp, StoreResult, WriteId};
+use crate::{fill_value, initial_value, read_writer};
 
 /// Keys and values in memory. Keys of the keyspace that have not been written have their initial
 /// value, made up when it is read, so that 100 million keys take no memory and no loading.
+///
+/// Of a value that follows from who wrote it (a load generator's, see [`fill_value`]) only that is
+/// kept, and the value is made up again: 24 bytes a key, whatever the size of the value. A value is
+/// taken for one only if every byte is what it would be made up to be.
 #[derive(Debug)]
 pub struct MemoryStore {
     keys: u64,
     value_size: ValueSize,
-    written: FxHashMap<Key, Written>,
+    written: KeyTable<Written>,
+    /// Values that do not follow from their writer.
+    values: FxHashMap<Key, Vec<u8>>,
     applied: Applied,
     scratch: Box<[u8; MAX_VALUE_SIZE]>,
 }
 
 /// What became of a key that was written or deleted.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 struct Written {
-    /// The last value; none if the key is deleted.
-    value: Option<Vec<u8>>,
     /// Which write that was, if the store was told.
     sequence: Sequence,
+    /// Who wrote the value; it means something only if that has a length.
+    request: u32,
+    client: u16,
+    /// Bytes of the value, or one of the numbers below.
+    length: u16,
 }
+
+/// Stands for the length of a deleted key's value.
+const DELETED: u16 = u16::MAX;
+/// The value is among those that do not follow from their writer.
+const APART: u16 = u16::MAX - 1;
+const _: () = assert!(MAX_VALUE_SIZE < APART as usize);
+const _: () = assert!(size_of::<Written>() == 16);
 
 impl MemoryStore {
     /// A store for the keyspace of ids 0 to `keys - 1`.
@@ -32,7 +49,8 @@ impl MemoryStore {
         Self {
             keys,
             value_size,
-            written: FxHashMap::default(),
+            written: KeyTable::default(),
+            values: FxHashMap::default(),
             applied: Applied::default(),
             scratch: Box::new([0; MAX_VALUE_SIZE]),
         }
@@ -47,11 +65,11 @@ impl MemoryStore {
         match call.op {
             StoreOp::Get => self.read(&call.key),
             StoreOp::Put => {
-                self.keep(&call.key, call.value, sequence);
+                self.keep(&call.key, Some(call.value), sequence);
                 StoreResult::Done
             }
             StoreOp::Delete => {
-                self.written.insert(call.key, Written { value: None, sequence });
+                self.keep(&call.key, None, sequence);
                 StoreResult::Done
             }
         }
@@ -67,19 +85,24 @@ impl MemoryStore {
 
     /// Writes a value.
     pub fn put(&mut self, key: &Key, value: &[u8]) {
-        self.keep(key, value, Sequence::default());
+        self.keep(key, Some(value), Sequence::default());
     }
 
     /// Deletes a key.
     pub fn delete(&mut self, key: &Key) {
-        self.written.insert(*key, Written { value: None, sequence: Sequence::default() });
+        self.keep(key, None, Sequence::default());
     }
 
     fn read(&mut self, key: &Key) -> StoreResult<'_> {
-        if let Some(Written { value, sequence }) = self.written.get(key) {
-            return match value {
-                Some(value) => StoreResult::Value(value, *sequence),
-                None => StoreResult::NotFound(*sequence),
+        if let Some(&Written { sequence, request, client, length }) = self.written.get(key) {
+            return match length {
+                DELETED => StoreResult::NotFound(sequence),
+                APART => StoreResult::Value(&self.values[key], sequence),
+                _ => {
+                    let value = &mut self.scratch[..length.into()];
+                    fill_value(key, WriteId { client, request }, value);
+                    StoreResult::Value(value, sequence)
+                }
             };
         }
         let Some(id) = key_id(key).filter(|id| *id < self.keys) else {
@@ -90,13 +113,29 @@ impl MemoryStore {
         StoreResult::Value(value, Sequence::default())
     }
 
-    fn keep(&mut self, key: &Key, value: &[u8], sequence: Sequence) {
-        if let Some(Written { value: Some(old), sequence: of_old }) = self.written.get_mut(key) {
-            old.clear();
-            old.extend_from_slice(value);
-            *of_old = sequence;
-        } else {
-            self.written.insert(*key, Written { value: Some(value.to_vec()), sequence });
+    /// Keeps a value, or that there is none.
+    fn keep(&mut self, key: &Key, value: Option<&[u8]>, sequence: Sequence) {
+        let (writer, length) = match value {
+            None => (WriteId::INITIAL, DELETED),
+            Some(value) => {
+                match read_writer(key, value).filter(|_| value.len() <= MAX_VALUE_SIZE) {
+                    Some(writer) => (writer, value.len() as u16),
+                    None => (WriteId::INITIAL, APART),
+                }
+            }
+        };
+        let WriteId { client, request } = writer;
+        let before = self.written.insert(*key, Written { sequence, request, client, length });
+        match value.filter(|_| length == APART) {
+            Some(value) => {
+                let kept = self.values.entry(*key).or_default();
+                kept.clear();
+                kept.extend_from_slice(value);
+            }
+            None if before.is_some_and(|before| before.length == APART) => {
+                self.values.remove(key);
+            }
+            None => {}
         }
     }
 
@@ -114,7 +153,6 @@ impl MemoryStore {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{WriteId, read_writer};
     use netkv_workload::key_of;
 
     #[test]
@@ -159,5 +197,46 @@ mod tests {
             assert_eq!(store.execute(&delete(None)), StoreResult::Done);
             assert_eq!(store.execute(&get), StoreResult::NotFound(nobody), "nothing is left");
         }
+    }
+
+    #[test]
+    fn values_of_load_generators_and_of_others_come_back_byte_for_byte() {
+        let mut store = MemoryStore::new(10, ValueSize::Fixed(16));
+        let mut model = std::collections::HashMap::new();
+        let mut random = netkv_workload::Random::new(5, 0);
+        for request in 0..20_000 {
+            let mut key = key_of(random.below(20));
+            key[0] ^= u8::from(random.below(5) == 0);
+            let mut value = vec![0; 16 + random.below(1009) as usize];
+            fill_value(&key, WriteId { client: 3, request }, &mut value);
+            match random.below(6) {
+                // One bit is wrong, or it is too short for one that says who wrote it.
+                0 => {
+                    let at = random.below(value.len() as u64) as usize;
+                    value[at] ^= 1 << random.below(8);
+                }
+                1 => value.truncate(random.below(17) as usize),
+                _ => {}
+            }
+            if random.below(8) == 0 {
+                store.delete(&key);
+                model.insert(key, None);
+            } else {
+                store.put(&key, &value);
+                model.insert(key, Some(value));
+            }
+            let key = key_of(random.below(10));
+            if let Some(expected) = model.get(&key) {
+                assert_eq!(store.get(&key), expected.as_deref());
+            }
+            assert_eq!(store.written(), model.len());
+        }
+        for (key, expected) in &model {
+            assert_eq!(store.get(key), expected.as_deref());
+        }
+        let apart = model.iter().filter(|(key, value)| {
+            value.as_ref().is_some_and(|value| read_writer(key, value).is_none())
+        });
+        assert_eq!(store.values.len(), apart.count(), "the others take no memory for values");
     }
 }

@@ -10,10 +10,15 @@ pub type Key = [u8; 16];
 
 const SALT: u64 = 0x6e65_746b_7631_6b65;
 
+/// The first half of the key with this id, as a number: no two ids have the same.
+pub(crate) fn scrambled(id: u64) -> u64 {
+    mix64(id ^ SALT)
+}
+
 /// The key with this id.
 pub fn key_of(id: u64) -> Key {
     let mut key = [0; 16];
-    key[..8].copy_from_slice(&mix64(id ^ SALT).to_be_bytes());
+    key[..8].copy_from_slice(&scrambled(id).to_be_bytes());
     key[8..].copy_from_slice(&id.to_be_bytes());
     key
 }
@@ -22,7 +27,7 @@ pub fn key_of(id: u64) -> Key {
 pub fn key_id(key: &Key) -> Option<u64> {
     let half = |at: usize| key[at..at + 8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
     let id = half(8);
-    (half(0) == mix64(id ^ SALT)).then_some(id)
+    (half(0) == scrambled(id)).then_some(id)
 }
 
 #[cfg(test)]

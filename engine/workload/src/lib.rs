@@ -18,6 +18,7 @@ mod permutation;
 mod random;
 mod ranking;
 mod sizes;
+mod table;
 mod workload;
 mod zipf;
 
@@ -33,5 +34,6 @@ pub use permutation::Permutation;
 pub use random::{Random, mix64};
 pub use ranking::{Ranking, Shift};
 pub use sizes::{MAX_VALUE_SIZE, MIN_VALUE_SIZE, ValueSize};
+pub use table::KeyTable;
 pub use workload::{MAX_KEYS, Operation, Popularity, Workload, WorkloadConfig};
 pub use zipf::Zipf;

@@ -39,6 +39,21 @@ pub fn events(ops: &[Op]) -> Vec<(u64, usize, bool)> {
     events
 }
 
+/// Plays operations to checkers that keep as little as they can of keys that are not in use: their
+/// verdicts must be `heard`, those of one that keeps more. What is still told where a limit was
+/// reached, so that a read could not be judged, is not compared.
+pub fn forgets_nothing_that_matters(exists: bool, ops: &[Op], heard: &[Verdict]) {
+    for (awake, resting) in [(0, 0), (0, 1)] {
+        let mut checker = Checker::with_room(awake, resting);
+        let (mut at, mut compared) = (0, true);
+        play(&mut checker, exists, ops, |op, verdict| {
+            compared &= verdict != Verdict::Unchecked && heard[at] != Verdict::Unchecked;
+            assert!(!compared || verdict == heard[at], "{op:?}: {verdict:?}, {:?}", heard[at]);
+            at += 1;
+        });
+    }
+}
+
 /// Plays operations to a checker; hears of every verdict on a read.
 pub fn play(checker: &mut Checker, exists: bool, ops: &[Op], mut heard: impl FnMut(&Op, Verdict)) {
     let gives_up = |op: &Op| ops.len() > 20 || op.id.request.is_multiple_of(2);

@@ -13,7 +13,7 @@ impl Client {
     pub fn verify(&mut self, now: Nanos, out: &mut Actions) {
         self.pause();
         self.load.phase = Phase::Verifying;
-        self.verification = Some(Verification::new(self.judge.written()));
+        self.verification = Some(Verification::default());
         self.verify_more(now, out);
     }
 
@@ -25,7 +25,8 @@ impl Client {
     pub(super) fn verify_more(&mut self, now: Nanos, out: &mut Actions) {
         let keys = self.workload.config().keys;
         while self.outstanding < VERIFYING && self.senders.has_room() {
-            let Some(key) = self.verification.as_mut().and_then(Verification::take) else { return };
+            let Some(verification) = &mut self.verification else { return };
+            let Some(key) = verification.take(&self.judge) else { return };
             let id = key_id(&key).unwrap_or(u64::MAX);
             let operation = Operation { kind: OpKind::Read, id, key, size: 0 };
             let request = Request::new(operation, id < keys, now, now + VERIFY_DEADLINE);

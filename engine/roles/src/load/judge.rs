@@ -121,11 +121,12 @@ impl Judge {
         self.checker.violations()
     }
 
-    /// Every key that was written, in an order that is the same everywhere.
-    pub(crate) fn written(&self) -> Vec<Key> {
-        let mut keys: Vec<Key> = self.checker.written().copied().collect();
-        // The order of a hash map would do, but it is not the same everywhere.
-        keys.sort_unstable();
-        keys
+    /// As [`Checker::written_below`].
+    pub(crate) fn written_below(
+        &self,
+        bound: Option<&Key>,
+        wanted: usize,
+    ) -> (Vec<Key>, Option<Key>) {
+        self.checker.written_below(bound, wanted)
     }
 }

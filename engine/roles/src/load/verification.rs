@@ -2,6 +2,11 @@
 
 use netkv_wire::Key;
 
+use super::Judge;
+
+/// Keys that are looked up at a time: a list of all would take as much as the checker has of them.
+const PORTION: usize = 1 << 16;
+
 /// What the verification found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct VerifyReport {
@@ -13,21 +18,24 @@ pub struct VerifyReport {
     pub unread: u64,
 }
 
-/// A verification under way.
-#[derive(Debug)]
+/// A verification under way: from the greatest key to the least, so that it is the same everywhere.
+#[derive(Debug, Default)]
 pub(crate) struct Verification {
     left: Vec<Key>,
+    /// Above it all keys have been looked up.
+    bound: Option<Key>,
+    /// All keys have been looked up.
+    whole: bool,
     report: VerifyReport,
 }
 
 impl Verification {
-    /// A verification of these keys.
-    pub(crate) fn new(left: Vec<Key>) -> Self {
-        Self { left, report: VerifyReport::default() }
-    }
-
     /// The next key to read.
-    pub(crate) fn take(&mut self) -> Option<Key> {
+    pub(crate) fn take(&mut self, judge: &Judge) -> Option<Key> {
+        while self.left.is_empty() && !self.whole {
+            (self.left, self.bound) = judge.written_below(self.bound.as_ref(), PORTION);
+            self.whole = self.bound.is_none();
+        }
         self.left.pop()
     }
 
@@ -43,6 +51,38 @@ impl Verification {
 
     /// What was found, once it is over.
     pub(crate) fn report(&self, outstanding: usize) -> Option<VerifyReport> {
-        (self.left.is_empty() && outstanding == 0).then_some(self.report)
+        (self.whole && self.left.is_empty() && outstanding == 0).then_some(self.report)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use netkv_checker::{WriteId, WriteKind};
+    use netkv_workload::{Arrivals, key_of};
+
+    use super::*;
+    use crate::ClientConfig;
+
+    #[test]
+    fn every_written_key_is_read_back_once_from_the_greatest_to_the_least() {
+        for keys in [0, 1, 3 * PORTION as u64] {
+            let config = ClientConfig::new(1, Arrivals::Closed { outstanding: 1 });
+            let mut judge = Judge::new(&ClientConfig { check: true, ..config });
+            let mut written: Vec<Key> = (0..keys).map(key_of).collect();
+            for (number, key) in written.iter().enumerate() {
+                let id = WriteId { client: 1, request: number as u32 };
+                judge.begin_write(number as u64, key, id, WriteKind::Put, true);
+                judge.end_write(number as u64, key, id);
+            }
+            written.sort_unstable_by(|a, b| b.cmp(a));
+            let mut verification = Verification::default();
+            assert_eq!(verification.report(0), None, "nothing has been looked up");
+            for key in &written {
+                assert_eq!(verification.take(&judge), Some(*key));
+            }
+            assert_eq!(verification.take(&judge), None);
+            assert_eq!(verification.report(1), None, "one is under way");
+            assert_eq!(verification.report(0), Some(VerifyReport::default()));
+        }
     }
 }

@@ -12,7 +12,7 @@ impl Client {
     pub fn verify(&mut self, now: Nanos, out: &mut Actions) {
         self.pause();
         self.load.phase = Phase::Verifying;
-        self.verification = Some(Verification::new(self.judge.written()));
+        self.verification = Some(Verification::default());
         self.fill(now, out);
     }
 
@@ -24,7 +24,8 @@ impl Client {
     pub(super) fn verify_more(&mut self, now: Nanos, out: &mut Actions) {
         let keys = self.workload.config().keys;
         while self.operations.len() < VERIFYING && self.senders.has_room() {
-            let Some(key) = self.verification.as_mut().and_then(Verification::take) else { return };
+            let Some(verification) = &mut self.verification else { return };
+            let Some(key) = verification.take(&self.judge) else { return };
             // Only keys of the keyspace are recorded.
             let Some(id) = key_id(&key) else { continue };
             let mut operation = self.take_spare();

@@ -1,0 +1,83 @@
+"""A process that measures the memory of a simulated rack: `… -m netkv.bench.simulated_memory`.
+
+A `Case` as JSON on stdin, its `Grown` as JSON on stdout: the most memory that the process had after
+some virtual time under load, and after twice that time.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+from pydantic import BaseModel, ConfigDict
+
+from netkv.bench.simulated_rack import Case, loaded, most_memory_mb
+from netkv.sim.rack import SECOND, SimRack
+
+_STEP = SECOND // 20
+"""Virtual time between two looks at the clock; at the scale of a `Case` some thousand requests."""
+
+
+class Reached(BaseModel):
+    """Where a run is."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    virtual_s: float
+    operations: int
+    """Completed so far."""
+    written_keys: int
+    """Different keys that the servers' stores hold, because they were written."""
+    memory_mb: float
+    """The most that the process has had so far."""
+
+
+class Grown(BaseModel):
+    """A run, and the same when it is twice as long."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    once: Reached
+    twice: Reached
+
+
+def measure(case: Case) -> Grown:
+    """Runs a rack for `case.seconds` of wall time and `case.operations`, and then as long again in
+    virtual time.
+
+    Raises `NetkvError`.
+    """
+    rack, operations = loaded(case), 0
+    begun, virtual = time.perf_counter(), rack.nanoseconds
+    while operations < case.operations or time.perf_counter() - begun < case.seconds:
+        operations += _advance(rack, rack.nanoseconds + _STEP)
+    length = rack.nanoseconds - virtual
+    once = _reached(rack, length, operations)
+    while rack.nanoseconds < virtual + 2 * length:
+        operations += _advance(rack, min(rack.nanoseconds + _STEP, virtual + 2 * length))
+    return Grown(once=once, twice=_reached(rack, 2 * length, operations))
+
+
+def _advance(rack: SimRack, until: int) -> int:
+    rack.advance(until)
+    return rack.take_sample().client.completed
+
+
+def _reached(rack: SimRack, length: int, operations: int) -> Reached:
+    servers = rack.statistics["servers"]
+    return Reached(
+        virtual_s=length / SECOND,
+        operations=operations,
+        written_keys=sum(server["stored"] for server in servers),
+        memory_mb=most_memory_mb(),
+    )
+
+
+def main() -> None:
+    """Measures what stdin says."""
+    case = Case.model_validate_json(sys.stdin.read())
+    sys.stdout.write(measure(case).model_dump_json() + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+"""Memory of a simulated run follows from its rack and its keys, not from how long it lasts."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from netkv import schemes
+from netkv.bench.simulated_memory import Grown
+from netkv.bench.simulated_rack import Case
+
+
+def grown(**options: object) -> Grown:
+    """Of a rack that only writes, in a process of its own."""
+    usual = {"servers": 2, "writes": 1.0, "cache_entries": 100, "window": 100, "seconds": 0.01}
+    case = Case.model_validate({**usual, **options})
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv.bench.simulated_memory"],
+        input=json.dumps(case.model_dump(mode="json")),
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return Grown.model_validate_json(done.stdout)
+
+
+@pytest.mark.timeout(700)
+@pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])
+def test_writes_of_the_same_keys_add_no_memory(scheme: str) -> None:
+    run = grown(scheme=scheme, keys=2_000, zipf=0.0, operations=30_000)
+    operations = run.twice.operations - run.once.operations
+    assert run.once.written_keys > 1_900, "nearly all keys are there before the second half"
+    added = (run.twice.memory_mb - run.once.memory_mb) * 2**20
+    assert added < 2**21 + 4 * operations, f"{added} bytes for {operations} writes"
+
+
+@pytest.mark.timeout(700)
+def test_a_key_that_is_written_costs_some_tens_of_bytes() -> None:
+    run = grown(scheme="nocache", keys=10**10, zipf=0.0, operations=200_000)
+    keys = run.twice.written_keys - run.once.written_keys
+    assert run.once.written_keys > 150_000, "so many are at rest before any is settled"
+    added = (run.twice.memory_mb - run.once.memory_mb) * 2**20
+    assert added < 100 * keys, f"{added} bytes for {keys} keys"

@@ -202,7 +202,8 @@ def _zipf_sum(keys: int, skew: float) -> float:
     low, high = exact + 0.5, keys + 0.5
     if math.isclose(skew, 1.0):
         return total + math.log(high / low)
-    return total + (high ** (1 - skew) - low ** (1 - skew)) / (1 - skew)
+    rest = (math.pow(high, 1 - skew) - math.pow(low, 1 - skew)) / (1 - skew)
+    return total + rest
 
 
 def _fan_out(spec: RackSpec) -> float:

@@ -202,7 +202,7 @@ def _zipf_sum(keys: int, skew: float) -> float:
     low, high = exact + 0.5, keys + 0.5
     if math.isclose(skew, 1.0):
         return total + math.log(high / low)
-    rest: float = (high ** (1 - skew) - low ** (1 - skew)) / (1 - skew)
+    rest = (math.pow(high, 1 - skew) - math.pow(low, 1 - skew)) / (1 - skew)
     return total + rest
 
 

@@ -61,20 +61,26 @@ impl Backoff {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Timeouts {
     backoff: Backoff,
-    /// First wait of a request: about twice the median time to an answer, but not less than the
-    /// back-off says.
-    first: Nanos,
+    /// About twice the median time to an answer, but not less than half of the back-off's first
+    /// wait: so a few slow answers among others change nothing.
+    estimate: Nanos,
 }
 
 impl Timeouts {
     /// Waits as `backoff` says, as long as answers come before its first one is over.
     pub(crate) const fn new(backoff: Backoff) -> Self {
-        Self { backoff, first: backoff.initial }
+        Self { backoff, estimate: backoff.initial / 2 }
+    }
+
+    /// First wait of a request.
+    fn first(&self) -> Nanos {
+        self.estimate.max(self.backoff.initial)
     }
 
     /// Wait after `attempts` transmissions (at least 1) without an answer.
     pub(crate) fn wait(&self, attempts: u32) -> Nanos {
-        Backoff { initial: self.first, cap: self.backoff.cap.max(self.first) }.wait(attempts)
+        let initial = self.first();
+        Backoff { initial, cap: self.backoff.cap.max(initial) }.wait(attempts)
     }
 
     /// A request was answered, `elapsed` after the last of its `attempts` transmissions.
@@ -82,13 +88,14 @@ impl Timeouts {
     /// It is not known which copy of a repeated request was answered. The last one is taken for
     /// that if the answer has come soon after it, as after a loss; otherwise the retry was early.
     pub(crate) fn answered(&mut self, attempts: u32, elapsed: Nanos) {
-        let soon = if attempts > 1 { self.first / 8 } else { self.first / 2 };
+        let first = self.first();
+        let soon = if attempts > 1 { first / 8 } else { first / 2 };
         // Equal steps up and down lead to the median, whatever the largest times are.
-        let step = self.first / 8;
-        self.first = if elapsed > soon {
-            self.first.saturating_add(step)
+        let step = first / 8;
+        self.estimate = if elapsed > soon {
+            self.estimate.saturating_add(step)
         } else {
-            (self.first - step).max(self.backoff.initial)
+            self.estimate.saturating_sub(step).max(self.backoff.initial / 2)
         };
     }
 }
@@ -124,9 +131,9 @@ mod tests {
     #[test]
     fn losses_do_not_stretch_the_first_wait() {
         let mut timeouts = Timeouts::new(Backoff { initial: 1000, cap: 8000 });
-        // Two in three are lost once or twice, and an outage is over; answers take 50.
-        for attempts in [1, 2, 3, 9].repeat(30) {
-            timeouts.answered(attempts, 50);
+        // Many are lost once or twice, and an outage is over; answers take 50, some ten times that.
+        for (at, attempts) in [1, 2, 3, 9].repeat(30).into_iter().enumerate() {
+            timeouts.answered(attempts, if at % 9 < 2 { 500 } else { 50 });
         }
         assert_eq!([1, 2, 3, 4, 5].map(|it| timeouts.wait(it)), [1000, 2000, 4000, 8000, 8000]);
     }

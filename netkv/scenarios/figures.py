@@ -44,6 +44,14 @@ FIGURES: dict[str, Figure] = {
     ),
     "server_load": Figure("Operations that each server completed.", "operations/s"),
     "load_imbalance": Figure("Load of the busiest server over the mean of all.", "1 or more"),
+    "control_dropped": Figure(
+        "Messages between switches and controllers that found a full queue, over the whole run.",
+        "messages",
+    ),
+    "reports_dropped": Figure(
+        "Reports of hot records that found their part of such a queue full.",
+        "messages",
+    ),
     "busiest_server_ops": Figure("Load of the busiest server.", "operations/s"),
     "keys_per_s": Figure("Keys of the reads that were answered; only with multigets.", "keys/s"),
     "groups_per_request": Figure(

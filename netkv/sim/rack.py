@@ -94,8 +94,8 @@ class SimRack:
         """Of each switch, up to the last sample."""
         self._sampled_at = 0.0
         self._controllers: list[SimController] = []
-        self._stopped_at = 0
-        """Nanoseconds."""
+        self._nanoseconds = 0
+        """Of virtual time, as of the last step."""
         self._steps_left: int | None = None
         """Of the controllers before they die; None: they do not."""
         self.engine_cpu = 0.0
@@ -113,8 +113,11 @@ class SimRack:
 
     @property
     def nanoseconds(self) -> int:
-        """Virtual nanoseconds since it was made."""
-        return self._simulation.now() if self._controllers else self._stopped_at
+        """Virtual nanoseconds since it was made, as of the last step of `advance`.
+
+        The engine cannot be asked while another thread advances it.
+        """
+        return self._nanoseconds
 
     @property
     def switches(self) -> tuple[str, ...]:
@@ -197,11 +200,12 @@ class SimRack:
     async def stop(self) -> None:
         """Gives its memory back: from now on it can only be asked for the time and its events.
 
+        A thread that an interrupted run has left in `advance` keeps the engine until it ends.
+
         Controllers and rack know each other, so Python itself would keep them until it happens to
         look for such circles, and that does not depend on what the engine holds.
         """
         if self._controllers:
-            self._stopped_at = self.nanoseconds
             self._controllers = []
             del self._simulation, self._engines
 
@@ -212,6 +216,7 @@ class SimRack:
             dues = [each.deadline for each in controllers if each.deadline is not None]
             before = time.thread_time()
             notices = simulation.run(max(min([until, *dues]), simulation.now()))
+            self._nanoseconds = simulation.now()
             self.engine_cpu += time.thread_time() - before
             for notice in notices:
                 match notice:

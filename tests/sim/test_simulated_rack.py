@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import gc
 import json
+import threading
 import weakref
 from typing import Any
 
@@ -228,6 +229,23 @@ def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
         gc.enable()
     assert rack.now == now
     asyncio.run(rack.stop())
+
+
+def test_a_rack_can_be_stopped_while_a_thread_advances_it() -> None:
+    """An interrupt ends the run, but the thread that is in the engine goes on for a while."""
+    rack = make(executor="compiled")
+    rack.command({"do": "phase", "name": "measure"})
+    engine, start = rack._simulation, rack.nanoseconds
+    step = threading.Thread(target=rack.advance, args=(start + 3 * SECOND,))
+    step.start()
+    while step.is_alive():
+        try:
+            engine.now()
+        except RuntimeError:
+            break
+    asyncio.run(rack.stop())
+    assert start <= rack.nanoseconds <= start + 3 * SECOND
+    step.join()
 
 
 def test_what_cannot_be_is_refused_with_a_sentence() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.stored import run_stored
 
 if TYPE_CHECKING:
     from netkv.evaluation import Experiment, Measured, Row
@@ -84,19 +84,15 @@ def _measured(
 
 
 def _run(experiment: Experiment, seed: int, seeds: int) -> Measured:
-    from netkv.cli.progress import progress
     from netkv.evaluation.measured import measure, needed
-    from netkv.runs import Store, StoreSink
     from netkv.scenarios import loader
     from netkv.scenarios.plan import only_schemes
-    from netkv.scenarios.runner import run_scenario
 
     asked = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
     scenario = loader.load(loader.find(experiment.scenario), asked)
     wanted = needed(experiment)
     scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
-    with Store() as store, StoreSink(store) as sink, progress(experiment.title) as told:
-        result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=told))
+    result, _ = run_stored(scenario)
     return measure(experiment, result.runs)
 
 

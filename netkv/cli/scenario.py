@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -11,13 +10,13 @@ from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
 from netkv.cli.output import Json, print_json, say, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
+from netkv.cli.stored import run_stored
 
 if TYPE_CHECKING:
-    from netkv.runs import RunRecord, StoreSink
+    from netkv.runs import RunRecord
     from netkv.runs.walltime import Takes
     from netkv.scenarios.model import Scenario
     from netkv.scenarios.results import ScenarioResult
-    from netkv.scenarios.runner import Progress
 
 app = typer.Typer(help="List, show and run scenarios.", no_args_is_help=True)
 
@@ -179,7 +178,7 @@ def run(
     from netkv.runs import walltime
 
     say(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
-    result, stored = _run(scenario, group)
+    result, stored = run_stored(scenario, group)
     if json:
         print_json(result.model_dump(mode="json"))
     else:
@@ -206,46 +205,6 @@ def _prepared(
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
     scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True)
     return only_schemes(scenario, schemes) if schemes else scenario
-
-
-def _run(scenario: Scenario, group: str | None) -> tuple[ScenarioResult, str]:
-    """Runs it with progress on stderr; returns the result and the id of its group in the store."""
-    from netkv.cli.progress import progress
-    from netkv.runs import Store, StoreSink
-    from netkv.scenarios.runner import run_scenario
-
-    planned = 0
-
-    with Store() as store:
-        sink = StoreSink(store, group=group)
-        try:
-            with sink, progress(scenario.title or scenario.name) as told:
-
-                def on_progress(now: Progress) -> None:
-                    nonlocal planned
-                    planned = now.count
-                    told(now)
-
-                result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
-        except KeyboardInterrupt:
-            say(_interrupted(sink, planned))
-            raise
-    return result, sink.group
-
-
-def _interrupted(sink: StoreSink, planned: int) -> str:
-    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
-    if not sink.stopped and not sink.finished:
-        return "Interrupted before a run began: nothing is stored."
-    lines = ["Interrupted."]
-    lines += [f"Run {each} was stopped; it is stored as failed." for each in sink.stopped]
-    if sink.finished:
-        lines.append(f"{len(sink.finished)} of {planned} runs had ended before and are stored.")
-    left = planned - len(sink.finished) - len(sink.stopped)
-    if left > 0:
-        lines.append(f"{left} of {planned} runs did not begin.")
-    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows what there is.")
-    return "\n".join(lines)
 
 
 def _report(result: ScenarioResult, group: str) -> None:

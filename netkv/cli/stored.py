@@ -1,0 +1,56 @@
+"""Scenarios that a command runs and stores."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from netkv.cli.output import say
+
+if TYPE_CHECKING:
+    from netkv.runs import StoreSink
+    from netkv.scenarios.model import Scenario
+    from netkv.scenarios.results import ScenarioResult
+    from netkv.scenarios.runner import Progress
+
+
+def run_stored(scenario: Scenario, group: str | None = None) -> tuple[ScenarioResult, str]:
+    """Runs it with progress on stderr; returns the result and the id of its group in the store.
+
+    Says what was stopped and what is stored if it is interrupted.
+    """
+    from netkv.cli.progress import progress
+    from netkv.runs import Store, StoreSink
+    from netkv.scenarios.runner import run_scenario
+
+    planned = 0
+    with Store() as store:
+        sink = StoreSink(store, group=group)
+        try:
+            with sink, progress(scenario.title or scenario.name) as told:
+
+                def on_progress(now: Progress) -> None:
+                    nonlocal planned
+                    planned = now.count
+                    told(now)
+
+                result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
+        except KeyboardInterrupt:
+            say(_interrupted(sink, planned))
+            raise
+    return result, sink.group
+
+
+def _interrupted(sink: StoreSink, planned: int) -> str:
+    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
+    if not sink.stopped and not sink.finished:
+        return "Interrupted before a run began: nothing is stored."
+    lines = ["Interrupted."]
+    lines += [f"Run {each} was stopped; it is stored as failed." for each in sink.stopped]
+    if sink.finished:
+        lines.append(f"{len(sink.finished)} of {planned} runs had ended before and are stored.")
+    left = planned - len(sink.finished) - len(sink.stopped)
+    if left > 0:
+        lines.append(f"{left} of {planned} runs did not begin.")
+    lines.append(f"Stored as {sink.group}: 'netkv runs compare {sink.group}' shows what there is.")
+    return "\n".join(lines)

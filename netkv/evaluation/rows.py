@@ -34,11 +34,6 @@ class Spread:
     high: float | None
     seeds: int
 
-    @property
-    def predicts(self) -> bool:
-        """Whether there is an interval."""
-        return self.low is not None
-
 
 @dataclass(frozen=True)
 class Row:

@@ -21,7 +21,7 @@ export CARGO_TERM_COLOR ?= auto
 export CARGO_INCREMENTAL ?= 0
 
 .NOTPARALLEL:
-.PHONY: help setup demo test test-engine test-python lint fmt bench docs wheel clean tools test-tools
+.PHONY: help setup demo test test-engine test-python test-fast lint fmt bench docs wheel clean tools test-tools
 
 help: ## Show the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,9 +71,17 @@ test-engine:
 	@echo "==> engine tests"
 	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
+# A file's tests stay in one process: they share racks and servers. Many tests wait for a rack more
+# than they compute, so one more process than cores keeps the cores busy.
+TEST_PROCESSES ?= $(shell echo $$(($$(nproc) + 1)))
+PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
+
 test-python:
-	@echo "==> system tests"
-	@$(BIN)/python -m pytest
+	@echo "==> system tests, $(TEST_PROCESSES) at a time"
+	@$(PYTEST)
+
+test-fast: setup ## Run the tests that need no live rack, in minutes
+	@$(PYTEST) -q -m "not live and not slow"
 
 lint: setup ## Check style and types
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check .

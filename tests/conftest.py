@@ -1,0 +1,19 @@
+"""What all tests share: which of them are slow, and in what order they run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+
+LIVE_FOLDERS = {"api", "bench", "cli", "client", "gateway", "lab", "live", "packaging", "web"}
+"""Their tests start processes, use sockets and run in wall time."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of live racks, by their folder."""
+    for item in items:
+        if item.path.relative_to(TESTS).parts[0] in LIVE_FOLDERS:
+            item.add_marker(pytest.mark.live)

@@ -1,4 +1,4 @@
-"""A switch with p4/netmc.p4, filled by its control plane."""
+"""A switch with p4/netmc, filled by its control plane."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.p4programs.multiget import Multiget
 @cache
 def bundle(fields: int = 8) -> bytes:
     """The program with so many SRV fields."""
-    return compile_program(resources.path("p4") / "netmc.p4", {"NETMC_SERVERS": str(fields)})
+    return compile_program(resources.programs()["netmc"], {"NETMC_SERVERS": str(fields)})
 
 
 class NetMcSwitch:

@@ -1,4 +1,4 @@
-"""What p4/netmc.p4 does to frames: requests split, everything else routed or dropped."""
+"""What p4/netmc does to frames: requests split, everything else routed or dropped."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

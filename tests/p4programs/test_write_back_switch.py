@@ -75,7 +75,8 @@ class Rack:
         writes: list[base.TableWrite] = list(NoCache(topology).tables())
         for port in ports:
             params = {"pipeline": pipeline_of(port, pipelines)}
-            table, action = "NetkvIngress.ports.ports", "NetkvIngress.ports.of_pipeline"
+            control = "NetkvIngress.ingress_pipeline"
+            table, action = f"{control}.ports", f"{control}.of_pipeline"
             writes.append(base.InsertEntry(0, table, {"port": port}, action, params))
             writes.append(base.CloneSession(0, port, port))
         for pipeline in range(pipelines):

@@ -22,7 +22,7 @@ HERE = Path(__file__).parent
 
 
 def nocache() -> str:
-    """The packet test of p4/nocache.p4."""
+    """The packet test of p4/nocache."""
     stf = Stf()
     stf.write(NoCache(TOPOLOGY).tables())
     forwarding.requests_and_replies(stf)
@@ -33,7 +33,7 @@ def nocache() -> str:
 
 
 def netcache() -> str:
-    """The packet test of p4/netcache.p4. All reads are sampled; 4 make a key hot."""
+    """The packet test of p4/netcache. All reads are sampled; 4 make a key hot."""
     stf = Stf()
     options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
     stf.write(NetCache(TOPOLOGY, options).tables())
@@ -53,7 +53,7 @@ def netcache() -> str:
 
 
 def farreach() -> str:
-    """The packet test of p4/farreach.p4."""
+    """The packet test of p4/farreach."""
     stf = write_back.WriteBackStf()
     stf.write(write_back.tables())
     stf.settings()
@@ -83,7 +83,7 @@ def farreach() -> str:
 
 
 def netmc() -> str:
-    """The packet test of p4/netmc.p4, with the 8 SRV fields that it has unless told otherwise."""
+    """The packet test of p4/netmc, with the 8 SRV fields that it has unless told otherwise."""
     stf = splitting.SplittingStf(fields=8)
     stf.write(NetMc(splitting.TOPOLOGY, servers=8).tables())
     splitting.requests(stf)
@@ -97,7 +97,7 @@ def netmc() -> str:
 
 
 def netmc_32() -> str:
-    """The packet test of p4/netmc.p4 with NETMC_SERVERS=32."""
+    """The packet test of p4/netmc with NETMC_SERVERS=32."""
     stf = splitting.SplittingStf(fields=32)
     stf.write(NetMc(splitting.LARGE_TOPOLOGY, servers=32).tables())
     splitting.large_racks(stf)

@@ -1,4 +1,4 @@
-"""Packet tests of p4/farreach.p4: who says what to whom, and which number a write must get.
+"""Packet tests of p4/farreach: who says what to whom, and which number a write must get.
 
 Where docs/farreach.md has rules, a scenario goes through them; the expected frames are written with
 the codec. An entry is filled by the controller's messages, as it would be.
@@ -40,7 +40,8 @@ def tables() -> Iterator[TableWrite]:
     pipelines = {0: (), 1: TAKING_7, 2: TAKING_8, 3: REDIRECTED, 4: (1, 2, 3, 4)}
     for pipeline, ports in pipelines.items():
         for port in ports:
-            table, action = "NetkvIngress.ports.ports", "NetkvIngress.ports.of_pipeline"
+            control = "NetkvIngress.ingress_pipeline"
+            table, action = f"{control}.ports", f"{control}.of_pipeline"
             yield InsertEntry(0, table, {"port": port}, action, {"pipeline": pipeline})
             yield CloneSession(0, port, port)
     yield CloneSession(0, CPU_PORT, CPU_PORT)
@@ -77,9 +78,8 @@ class WriteBackStf(Stf):
 
     def live(self, life: int) -> None:
         self.life = life
-        self.write(
-            [SetDefault(0, "NetkvEgress.life.life", "NetkvEgress.life.live", {"life": life})]
-        )
+        table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
+        self.write([SetDefault(0, table, action, {"incarnation": life})])
 
     def cached(self, key: bytes, entry: int, generation: int) -> None:
         """A lookup entry."""

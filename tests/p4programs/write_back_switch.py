@@ -1,4 +1,4 @@
-"""p4/farreach.p4 on a switch of netkv's engine: tables by name, frames as messages."""
+"""p4/farreach on a switch of netkv's engine: tables by name, frames as messages."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -14,13 +14,13 @@ from netkv.sim.tables import Tables
 from tests.p4programs.stf import packet_out
 from tests.p4programs.write_back import LIFE, tables
 
-PROGRAM = Path(__file__).parents[2] / "p4/farreach.p4"
+PROGRAMS = Path(__file__).parents[2] / "p4"
 SETTINGS = {"sample_below": 0, "hot_threshold": 0xFFFF, "epoch": 1, "open": 1}
 
 
 @cache
 def bundle() -> bytes:
-    return _engine.compile_p4(str(PROGRAM))
+    return _engine.compile_p4(str(PROGRAMS / "farreach/farreach.p4"), [str(PROGRAMS)])
 
 
 class FarReachSwitch:
@@ -36,7 +36,8 @@ class FarReachSwitch:
     def open(self, life: int = LIFE) -> Self:
         """Clients' requests are taken from now on, in this life."""
         self.settings()
-        self.set("NetkvEgress.life.life", "NetkvEgress.life.live", {"life": life})
+        table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
+        self.set(table, action, {"incarnation": life})
         return self
 
     def settings(self, **changes: int) -> None:

@@ -1,5 +1,5 @@
-/* Finds frames that are malformed or not IPv4. Its result replaces the results of other checks, so it
- * does not depend on them: a chip can run all checks at the same time. */
+/* Finds frames that are malformed or not IPv4. Its result replaces the results of other checks, so
+ * it does not depend on them: a chip can run all checks at the same time. */
 
 /* is_netkv: the frame has a header of the program after UDP. */
 control FrameCheck(in ipv4_t ipv4, in bool is_netkv,

@@ -1,5 +1,5 @@
-/* Headers on the wire (docs/wire-format.md) that programs share. A program lists the headers that it
- * uses in its headers_t. */
+/* Headers on the wire (docs/wire-format.md) that programs share. A program lists the headers that
+ * it uses in its headers_t. */
 
 header ethernet_t {
     bit<48> dst;

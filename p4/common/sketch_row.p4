@@ -1,4 +1,4 @@
-/* One row of a Count-Min sketch: counts the key and lowers the estimate to the count of this row. */
+/* One row of a Count-Min sketch: counts the key and lowers the estimate to its count. */
 
 control SketchRow(inout metadata_t meta, in bit<16> index) {
     register<bit<32>>(65536) cells; // epoch (16) | count (16)

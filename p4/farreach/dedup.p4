@@ -1,7 +1,7 @@
-/* The deduplication window: a write has one effect. The switch remembers the last 1024 requests of each
- * of 64 clients, and whether it applied them. A write that was forwarded once is always forwarded,
- * because only the server knows whether it was carried out. A write that was applied is answered again
- * with its own version. */
+/* The deduplication window: a write has one effect. The switch remembers the last 1024 requests of
+ * each of 64 clients, and whether it applied them. A write that was forwarded once is always
+ * forwarded, because only the server knows whether it was carried out. A write that was applied is
+ * answered again with its own version. */
 
 control Dedup(inout headers_t hdr, inout metadata_t meta) {
     // request[31:10] (22) | used (1) | applied (1) | incarnation[7:0] of the applied write

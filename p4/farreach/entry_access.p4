@@ -1,5 +1,5 @@
-/* Only the controller may send messages about entries. Otherwise any host could remove entries or send
- * false messages to the controller. */
+/* Only the controller may send messages about entries. Otherwise any host could remove entries or
+ * send false messages to the controller. */
 
 control EntryAccess(in headers_t hdr, inout metadata_t meta, in standard_metadata_t std) {
     apply {

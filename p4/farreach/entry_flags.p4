@@ -1,5 +1,5 @@
-/* Flags, incarnation and length of the record in an entry. Latest: no later write of the key is known.
- * Dirty: the server has not received the record from the switch. */
+/* Flags, incarnation and length of the record in an entry. Latest: no later write of the key is
+ * known. Dirty: the server has not received the record from the switch. */
 
 control EntryFlags(inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) cells; // latest, dirty, deleted | incarnation[12:0] | length

@@ -1,5 +1,5 @@
-/* The lookup table of FarReach: key to entry. The generation distinguishes successive uses of an entry.
- * A message about an entry is about one generation. */
+/* The lookup table of FarReach: key to entry. The generation distinguishes successive uses of an
+ * entry. A message about an entry is about one generation. */
 
 const bit<32> CACHE_ENTRIES = 32768;
 

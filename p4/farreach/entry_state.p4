@@ -1,6 +1,6 @@
 /* The generation of an entry and its validity: the validity register of FarReach (section III-B).
- * Messages of the controller change the state in one direction only. A late copy of a message is about
- * an earlier generation and changes nothing. */
+ * Messages of the controller change the state in one direction only. A late copy of a message is
+ * about an earlier generation and changes nothing. */
 
 const bit<8> INVALID = 0;
 const bit<8> VALID = 1;

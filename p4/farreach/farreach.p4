@@ -1,8 +1,9 @@
-/* FarReach: the switch answers reads and writes of hot keys (write-back; rules in docs/farreach.md).
+/* FarReach: the switch answers reads and writes of hot keys (write-back; rules in
+ * docs/farreach.md).
  *
  * Ingress looks up the entry and the owner of the key. The port of the owner leads to the egress
- * pipeline that holds the entry. All other state is in egress. A reply of the switch leaves egress as a
- * clone. */
+ * pipeline that holds the entry. All other state is in egress. A reply of the switch leaves egress
+ * as a clone. */
 #include <core.p4>
 #include <v1model.p4>
 

@@ -8,7 +8,8 @@ header version_stamp_t {
     bit<8>  bits;
 }
 
-/* The entry that a message of the controller is about. number: a snapshot, or the count of COUNT. */
+/* The entry that a message of the controller is about. number: a snapshot, or the count of
+ * COUNT. */
 header slot_t {
     bit<16> entry;
     bit<32> number;

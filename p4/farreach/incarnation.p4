@@ -1,6 +1,6 @@
-/* The incarnation of the switch. It is set in egress, where writes get their sequence numbers. A table
- * write reaches the pipelines one after another. In ingress, writes of the same key could therefore get
- * incarnations that are out of order. */
+/* The incarnation of the switch. It is set in egress, where writes get their sequence numbers. A
+ * table write reaches the pipelines one after another. In ingress, writes of the same key could
+ * therefore get incarnations that are out of order. */
 
 control Incarnation(inout headers_t hdr, inout metadata_t meta) {
     action set(bit<32> incarnation) {

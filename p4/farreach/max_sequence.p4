@@ -1,5 +1,5 @@
-/* The largest sequence number of any write of the key that an entry knows of. An older record is never
- * taken for the latest one. */
+/* The largest sequence number of any write of the key that an entry knows of. An older record is
+ * never taken for the latest one. */
 
 control MaxSequence(inout headers_t hdr, inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) cells;
@@ -9,7 +9,8 @@ control MaxSequence(inout headers_t hdr, inout metadata_t meta) {
         if (meta.role == ROLE_REPLY) {
             cells.read(maximum, meta.entry);
             meta.outdates = is_newer(meta.sequence, maximum);
-            // Only a reply to a read that passed a valid entry on its way to the server refreshes it.
+            // Only the reply to a read refreshes the entry, if the read passed the valid entry on
+            // its way to the server.
             meta.refreshes = hdr.kv.op == OP_GET_REPLY && meta.incoming.fits
                              && meta.validity == VALID
                              && hdr.version_stamp.generation == meta.generation

@@ -1,10 +1,10 @@
-/* Reports the record of an entry as it was at the snapshot point, on the first write after that point.
- * ORIGINAL is sent three times to the controller, because frames get lost. The reply to the write
- * follows.
+/* Reports the record of an entry as it was at the snapshot point, on the first write after that
+ * point. ORIGINAL is sent three times to the controller, because frames get lost. The reply to the
+ * write follows.
  *
- * The four frames are a chain of clones: each one leaves and is cloned again. The reply is the last. As
- * the first it would have no room for the record: a clone has only the headers with which the frame
- * before it leaves, and metadata that is copied. */
+ * The four frames are a chain of clones: each one leaves and is cloned again. The reply is the
+ * last. As the first it would have no room for the record: a clone has only the headers with which
+ * the frame before it leaves, and metadata that is copied. */
 
 const bit<8> CLONES_OF_FIRST_WRITE = 4;
 

@@ -1,5 +1,5 @@
-/* Parses a frame up to its version stamp, slot and value. Sets the role of the frame and describes the
- * record that it carries (meta.incoming). */
+/* Parses a frame up to its version stamp, slot and value. Sets the role of the frame and describes
+ * the record that it carries (meta.incoming). */
 
 error {
     VersionStampMissing,
@@ -27,8 +27,8 @@ parser NetkvParser(packet_in packet,
 
     state parse_kv {
         kv.apply(packet, hdr);
-        // A frame with cache metadata is malformed: the metadata would stand where the version stamp
-        // is expected.
+        // A frame with cache metadata is malformed: the metadata would stand in the place of the
+        // version stamp.
         transition select(hdr.kv.op, hdr.kv.flags) {
             (OP_GET, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_read;
             (OP_PUT, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_write;

@@ -15,7 +15,7 @@ control ReadAnswer(inout headers_t hdr, in metadata_t meta) {
         hdr.version_stamp.generation = 0;
         hdr.version_stamp.bits = 0;
         if (meta.stored.dirty) {
-            hdr.version_stamp.bits = BIT_DIRTY; // only the switch has it, so the client keeps a copy
+            hdr.version_stamp.bits = BIT_DIRTY; // the server lacks it: the client keeps a copy
         }
         reply_address.apply(hdr, VERSION_STAMP_BYTES
                                  + (bit<16>) meta.stored.chunks * CHUNK_BYTES);

@@ -1,6 +1,6 @@
-/* Sends a frame out by its reply port. An egress pipeline cannot change the port of a frame. A clone of
- * the frame leaves by the reply port and the frame itself is dropped (FarReach, section V-A). The clone
- * has the headers as they are now. Its own pass through egress changes nothing. */
+/* Sends a frame out by its reply port. An egress pipeline cannot change the port of a frame. A
+ * clone of the frame leaves by the reply port and the frame itself is dropped (FarReach, section
+ * V-A). The clone has the headers as they are now. Its own pass through egress changes nothing. */
 
 /* The number of a clone session is the number of its port. */
 control Reflect(inout headers_t hdr, in metadata_t meta, inout standard_metadata_t std) {

@@ -1,5 +1,6 @@
-/* Addresses and lengths of a reply. The destination of the frame is the owner of the key by now. The
- * reply comes from the service, to which the request was sent. Both UDP ports are equal, so they stay. */
+/* Addresses and lengths of a reply. The destination of the frame is the owner of the key by now.
+ * The reply comes from the service, to which the request was sent. Both UDP ports are equal, so
+ * they stay. */
 
 /* bytes: after the kv header. */
 control ReplyAddress(inout headers_t hdr, in bit<16> bytes) {

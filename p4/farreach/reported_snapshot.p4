@@ -1,5 +1,5 @@
-/* The last snapshot for which an entry reported its original record. The first write of an entry after
- * the snapshot point sends the record as it was at that point to the controller. */
+/* The last snapshot for which an entry reported its original record. The first write of an entry
+ * after the snapshot point sends the record as it was at that point to the controller. */
 
 control ReportedSnapshot(inout headers_t hdr, inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) cells;

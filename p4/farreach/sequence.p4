@@ -1,6 +1,6 @@
-/* Gives every write its sequence number (FarReach, sections III-C and V-A). Keys with equal hash bits
- * share a counter: one counter for each key would need too much memory, and one for all would wrap too
- * soon. */
+/* Gives every write its sequence number (FarReach, sections III-C and V-A). Keys with equal hash
+ * bits share a counter: one counter for each key would need too much memory, and one for all would
+ * wrap too soon. */
 
 control Sequence(inout metadata_t meta) {
     register<bit<32>>(32768) counters; // the last sequence number

@@ -1,4 +1,5 @@
-/* Writes length and version of the stored record into the frame. Its chunks are in the frame already. */
+/* Writes length and version of the stored record into the frame. Its chunks are in the frame
+ * already. */
 
 control StoredRecord(inout headers_t hdr, in metadata_t meta) {
     apply {

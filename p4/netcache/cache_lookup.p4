@@ -1,5 +1,6 @@
 /* The lookup table of NetCache: key to entry, value row and value arrays (slide "Variable-Length
- * On-Chip Key-Value Cache"). An entry number is unique. Entries with disjoint bitmaps share a row. */
+ * On-Chip Key-Value Cache"). An entry number is unique. Entries with disjoint bitmaps share a
+ * row. */
 
 const bit<32> CACHE_ENTRIES = 65536;
 const bit<32> CACHE_ROWS = 65536;

@@ -1,5 +1,5 @@
-/* Counts the sampled reads of each cached key in the current epoch (slide "Query Statistics"). A read
- * counts also if the entry is invalid: the count measures the popularity of the key. */
+/* Counts the sampled reads of each cached key in the current epoch (slide "Query Statistics"). A
+ * read counts also if the entry is invalid: the count measures the popularity of the key. */
 
 control HitCounter(inout headers_t hdr, inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) counts; // epoch (16) | count (16)

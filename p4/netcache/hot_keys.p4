@@ -2,9 +2,9 @@
  * "Query Statistics"). A Count-Min sketch of 4 rows estimates the reads. A Bloom filter of 3 rows
  * remembers the reported keys.
  *
- * Two CRC-32 give the indices of all rows: the upper and lower halves of the CRC of the key and of the
- * CRC of the key with its halves swapped. A salt before the key would not work. CRCs are linear, so
- * two keys that collide in one row would collide in every salted row. */
+ * Two CRC-32 give the indices of all rows: the upper and lower halves of the CRC of the key and of
+ * the CRC of the key with its halves swapped. A salt before the key would not work. CRCs are
+ * linear, so two keys that collide in one row would collide in every salted row. */
 
 struct hot_key_t {
     bit<128> key;

@@ -1,5 +1,5 @@
-/* Parses a frame up to its kv header, the cache metadata and the value of an UPDATE. Other values are
- * payload. */
+/* Parses a frame up to its kv header, the cache metadata and the value of an UPDATE. Other values
+ * are payload. */
 
 error {
     CacheMetadataMissing

@@ -1,5 +1,5 @@
-/* Returns a frame to its sender: swaps the addresses and sets the lengths. Op and cache metadata are
- * those of the reply already. Both UDP ports are equal, so they stay. */
+/* Returns a frame to its sender: swaps the addresses and sets the lengths. Op and cache metadata
+ * are those of the reply already. Both UDP ports are equal, so they stay. */
 
 control Reflect(inout headers_t hdr, inout metadata_t meta) {
     bit<48> mac = 0;

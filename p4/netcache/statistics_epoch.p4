@@ -1,6 +1,6 @@
-/* The statistics epoch. A counter cell holds the epoch that it counts for. In any other epoch it reads
- * as 0, so a new epoch clears all statistics at once. 0 is the epoch before the first message of the
- * controller. In epoch 0 no hot key is reported. */
+/* The statistics epoch. A counter cell holds the epoch that it counts for. In any other epoch it
+ * reads as 0, so a new epoch clears all statistics at once. 0 is the epoch before the first message
+ * of the controller. In epoch 0 no hot key is reported. */
 
 control StatisticsEpoch(inout headers_t hdr, inout metadata_t meta) {
     register<bit<16>>(1) current;

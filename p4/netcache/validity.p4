@@ -1,9 +1,10 @@
 /* Whether an entry holds the latest value of its key.
  *
- * Every write of a cached key increments the version of the entry and invalidates the entry. An UPDATE
- * makes the entry valid again only if it carries the current version. Then no write has passed since
- * the write that the UPDATE is for. The register `valid` holds the generation for which the entry is
- * valid. An entry that is reused for another key is therefore invalid without being cleared. */
+ * Every write of a cached key increments the version of the entry and invalidates the entry. An
+ * UPDATE makes the entry valid again only if it carries the current version. Then no write has
+ * passed since the write that the UPDATE is for. The register `valid` holds the generation for
+ * which the entry is valid. An entry that is reused for another key is therefore invalid without
+ * being cleared. */
 
 control Validity(inout headers_t hdr, inout metadata_t meta) {
     register<bit<32>>(CACHE_ENTRIES) version;

@@ -1,5 +1,5 @@
-/* Values of up to 128 bytes in 8 arrays of 16 bytes (slide "Variable-Length On-Chip Key-Value Cache").
- * An entry owns the cell of its row in each array of its bitmap. */
+/* Values of up to 128 bytes in 8 arrays of 16 bytes (slide "Variable-Length On-Chip Key-Value
+ * Cache"). An entry owns the cell of its row in each array of its bitmap. */
 
 control ValueArrays(inout headers_t hdr, inout metadata_t meta) {
     register<bit<16>>(CACHE_ENTRIES) length; // bytes of the value, without padding

@@ -1,5 +1,6 @@
-/* Parses the value of an UPDATE. Chunk k of the frame belongs to the k-th set bit of the bitmap. Each
- * chunk is extracted to the header of its value array, so value[i] always belongs to array i. */
+/* Parses the value of an UPDATE. Chunk k of the frame belongs to the k-th set bit of the bitmap.
+ * Each chunk is extracted to the header of its value array, so value[i] always belongs to array
+ * i. */
 
 parser ValueParser(packet_in packet, inout headers_t hdr) {
     state start {

@@ -1,5 +1,5 @@
-/* IPv4 checksum of frames with a netmc header. Other frames leave as they came, so their checksum stays
- * correct. The UDP checksum of all frames of netkv is 0 ("none"). */
+/* IPv4 checksum of frames with a netmc header. Other frames leave as they came, so their checksum
+ * stays correct. The UDP checksum of all frames of netkv is 0 ("none"). */
 
 control VerifyChecksums(inout headers_t hdr, inout metadata_t meta) {
     apply {

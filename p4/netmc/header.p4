@@ -1,4 +1,5 @@
-/* The netmc header (NetMC, Fig. 4). The last field is the id of the switch that splits the request. */
+/* The netmc header (NetMC, Fig. 4). The last field is the id of the switch that splits the
+ * request. */
 
 header netmc_t {
     bit<8>  op;

@@ -1,5 +1,5 @@
-/* The keys of the current group (Algorithm 2, lines 5 to 7). The group ends at the first 1 in KEYIDX.
- * A switch has no loop, so comparisons with constants find that bit. */
+/* The keys of the current group (Algorithm 2, lines 5 to 7). The group ends at the first 1 in
+ * KEYIDX. A switch has no loop, so comparisons with constants find that bit. */
 
 control KeyGroup(inout headers_t hdr) {
     action group_of(bit<8> keys) {

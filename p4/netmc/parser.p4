@@ -1,5 +1,5 @@
-/* Parses a frame up to its netmc header. Frames of other ports, also those of the kv schemes, are only
- * routed. */
+/* Parses a frame up to its netmc header. Frames of other ports, also those of the kv schemes, are
+ * only routed. */
 
 parser NetkvParser(packet_in packet,
                    out headers_t hdr,

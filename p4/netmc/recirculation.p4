@@ -1,5 +1,5 @@
-/* Recirculates the clone with the rest of a request. Every pass removes at least one 1 from KEYIDX, so
- * recirculation ends. */
+/* Recirculates the clone with the rest of a request. Every pass removes at least one 1 from KEYIDX,
+ * so recirculation ends. */
 
 control Recirculation(in metadata_t meta, in standard_metadata_t std) {
     apply {

@@ -1,5 +1,6 @@
 /* Whether the frame is a request that this switch must split. Only the switch of the storage rack
- * splits, so a request names that switch (NetMC, section III-G). A switch without servers has no id. */
+ * splits, so a request names that switch (NetMC, section III-G). A switch without servers has no
+ * id. */
 
 control SplitterId(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
     action split() {

@@ -1,5 +1,5 @@
-/* SRV(i) for each of the NETMC_SERVERS fields. The file that includes this one defines SRV(i) before.
- * It is included several times. */
+/* SRV(i) for each of the NETMC_SERVERS fields. The file that includes this one defines SRV(i)
+ * before. It is included several times. */
 SRV(1)
 #if NETMC_SERVERS >= 2
 SRV(2)

@@ -1,5 +1,5 @@
-/* NoCache: the switch sends a request to the owner of its key and a reply back to the client. This is
- * the baseline of every figure. */
+/* NoCache: the switch sends a request to the owner of its key and a reply back to the client. This
+ * is the baseline of every figure. */
 #include <core.p4>
 #include <v1model.p4>
 

@@ -7,7 +7,7 @@ import pytest
 
 from netkv.control import messages, netmc, topology
 from netkv.control.messages import Bit, Op, Status
-from tests.p4programs import multiget
+from tests.p4programs.netmc import multiget
 
 ROOT = Path(__file__).parents[2]
 

@@ -6,19 +6,24 @@ from netkv.control.entries import NetCacheOptions
 from netkv.control.netcache import NetCache
 from netkv.control.netmc import NetMc
 from netkv.control.nocache import NoCache
-from tests.p4programs import (
-    caching,
-    forwarding,
-    splitting,
+from tests.p4programs.farreach import (
     write_back,
     write_back_control,
     write_back_replies,
     write_back_snapshots,
     write_back_writes,
 )
+from tests.p4programs.netcache import caching
+from tests.p4programs.netmc import splitting
+from tests.p4programs.nocache import forwarding
 from tests.p4programs.stf import TOPOLOGY, Stf
 
 HERE = Path(__file__).parent
+
+
+def file_of(name: str) -> Path:
+    """Where the packet test of this name is: in the folder of its program."""
+    return HERE / name.split("_")[0] / f"{name}.stf"
 
 
 def nocache() -> str:
@@ -108,4 +113,4 @@ PROGRAMS = (nocache, netcache, farreach, netmc, netmc_32)
 
 if __name__ == "__main__":
     for program in PROGRAMS:
-        (HERE / f"{program.__name__}.stf").write_text(program())
+        file_of(program.__name__).write_text(program())

@@ -34,7 +34,8 @@ fn switch(name: &str, pipelines: usize, kind: ExecutorKind) -> Switch {
 }
 
 fn text(name: &str) -> String {
-    let path = repository().join(format!("tests/p4programs/{name}.stf"));
+    let program = name.split('_').next().unwrap_or(name);
+    let path = repository().join(format!("tests/p4programs/{program}/{name}.stf"));
     std::fs::read_to_string(path).unwrap()
 }
 

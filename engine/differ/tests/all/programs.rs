@@ -33,7 +33,7 @@ pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
                 compile_file(&path, &options).unwrap_or_else(|errors| panic!("{errors}"));
             let mut stf = path.with_extension("stf");
             if !stf.exists() {
-                stf = root().join("tests/p4programs").join(format!("{name}.stf"));
+                stf = root().join(format!("tests/p4programs/{name}/{name}.stf"));
             }
             let text = std::fs::read_to_string(stf).unwrap_or_default();
             (name, Arc::new(compiled.program), netkv_differ::recorded_in_stf(&text))

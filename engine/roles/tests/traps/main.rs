@@ -275,8 +275,7 @@ fn without_a_protection_exactly_the_traps_in_the_table_fail() {
 
 #[test]
 fn what_is_edited_is_the_program_that_ships() {
-    let file =
-        netkv_p4::compile_file(&program::main_file(), &program::options()).unwrap();
+    let file = netkv_p4::compile_file(&program::main_file(), &program::options()).unwrap();
     assert_eq!(program::compile(&program::flat()).source_hash, file.source_hash);
 }
 

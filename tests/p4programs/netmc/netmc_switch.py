@@ -12,7 +12,7 @@ from netkv.control.topology import Topology, client_ip, splitter_ip
 from netkv.p4rt import entities, p4info
 from netkv.schemes import compile_program
 from netkv.sim.tables import Tables
-from tests.p4programs.multiget import Multiget
+from tests.p4programs.netmc.multiget import Multiget
 
 
 @cache

@@ -11,10 +11,10 @@ from netkv.control.messages import Message, decode, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import Tables
+from tests.p4programs.farreach.write_back import LIFE, tables
 from tests.p4programs.stf import packet_out
-from tests.p4programs.write_back import LIFE, tables
 
-PROGRAMS = Path(__file__).parents[2] / "p4"
+PROGRAMS = Path(__file__).parents[3] / "p4"
 SETTINGS = {"sample_below": 0, "hot_threshold": 0xFFFF, "epoch": 1, "open": 1}
 
 

@@ -14,10 +14,10 @@ from netkv.control.nocache import NoCache
 from netkv.control.pipelines import pipeline_of
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.p4rt.schema import Field
-from tests.p4programs.write_back import LIFE, about, owned_by, read, write
-from tests.p4programs.write_back_switch import SETTINGS, FarReachSwitch
+from tests.p4programs.farreach.write_back import LIFE, about, owned_by, read, write
+from tests.p4programs.farreach.write_back_switch import SETTINGS, FarReachSwitch
 
-DOCUMENT = Path(__file__).parents[2] / "docs/farreach.md"
+DOCUMENT = Path(__file__).parents[3] / "docs/farreach.md"
 DROPS, LATE_DROPS = "NetkvIngress.drop.reasons", "NetkvEgress.drop.reasons"
 
 

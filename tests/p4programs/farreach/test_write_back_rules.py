@@ -10,9 +10,8 @@ import pytest
 from netkv.control import base
 from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
-from tests.p4programs import write_back_model as model
-from tests.p4programs.stf import packet_out
-from tests.p4programs.write_back import (
+from tests.p4programs.farreach import write_back_model as model
+from tests.p4programs.farreach.write_back import (
     LIFE,
     REDIRECTED,
     TAKING_7,
@@ -22,7 +21,8 @@ from tests.p4programs.write_back import (
     owned_by,
     write,
 )
-from tests.p4programs.write_back_switch import FarReachSwitch
+from tests.p4programs.farreach.write_back_switch import FarReachSwitch
+from tests.p4programs.stf import packet_out
 
 PORTS = {1: 0, 2: 0, **dict.fromkeys(TAKING_7, 7), **dict.fromkeys(TAKING_8, 8)}
 """Ports of clients, and the snapshot that their pipeline takes."""

@@ -18,9 +18,9 @@ from netkv.control.topology import (
     server_ip,
     splitter_ip,
 )
-from tests.p4programs import multiget
-from tests.p4programs.forwarding import changed
-from tests.p4programs.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
+from tests.p4programs.netmc import multiget
+from tests.p4programs.netmc.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
+from tests.p4programs.nocache.forwarding import changed
 from tests.p4programs.stf import CLIENT_1, CLIENT_2, EDGES, Stf, packet_in, packet_out
 
 OTHER_RACK_PORT, COORDINATOR_PORT = 9, 10

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 from netkv.control.messages import Bit, Message, Op, Stamp, encode
 from netkv.control.topology import CONTROLLER_IP
-from tests.p4programs.stf import CLIENT_1, SERVERS
-from tests.p4programs.write_back import (
+from tests.p4programs.farreach.write_back import (
     FULL,
     LIFE,
     WriteBackStf,
@@ -16,6 +15,7 @@ from tests.p4programs.write_back import (
     sharing_counter,
     write,
 )
+from tests.p4programs.stf import CLIENT_1, SERVERS
 
 WINDOW = 1 << 28
 """An older request than one by this much is taken for a new one: the numbers went round."""

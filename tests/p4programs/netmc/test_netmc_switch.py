@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from netkv.control.topology import client_ip, mac_of, server_ip, splitter_ip
-from tests.p4programs import multiget
-from tests.p4programs.netmc_switch import NetMcSwitch
-from tests.p4programs.splitting import FIGURES, LARGE_TOPOLOGY, MALFORMED, SINGLE, TOPOLOGY
+from tests.p4programs.netmc import multiget
+from tests.p4programs.netmc.netmc_switch import NetMcSwitch
+from tests.p4programs.netmc.splitting import FIGURES, LARGE_TOPOLOGY, MALFORMED, SINGLE, TOPOLOGY
 
 NOT_SPLIT = 8
 SRV = "01 02 03 00 00 00 00 00"

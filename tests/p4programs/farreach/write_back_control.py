@@ -4,9 +4,7 @@ from dataclasses import replace
 
 from netkv.control.messages import Bit, Mark, Message, Op, Place, Stamp, Status, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP
-from tests.p4programs.forwarding import changed
-from tests.p4programs.stf import CLIENT_1, SERVER_PORTS, SERVERS, packet_out
-from tests.p4programs.write_back import (
+from tests.p4programs.farreach.write_back import (
     FULL,
     LIFE,
     WriteBackStf,
@@ -16,7 +14,9 @@ from tests.p4programs.write_back import (
     read,
     write,
 )
-from tests.p4programs.write_back_replies import reply
+from tests.p4programs.farreach.write_back_replies import reply
+from tests.p4programs.nocache.forwarding import changed
+from tests.p4programs.stf import CLIENT_1, SERVER_PORTS, SERVERS, packet_out
 
 HALF = 1 << 31
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from netkv.control.messages import Bit, Message, Op, Place, Stamp
-from tests.p4programs.write_back import (
+from tests.p4programs.farreach.write_back import (
     FULL,
     LIFE,
     REDIRECTED,
@@ -17,7 +17,7 @@ from tests.p4programs.write_back import (
     read,
     write,
 )
-from tests.p4programs.write_back_replies import reply
+from tests.p4programs.farreach.write_back_replies import reply
 
 CLEAN = Bit.LATEST | Bit.VALID
 DIRTY = Bit.LATEST | Bit.DIRTY | Bit.VALID

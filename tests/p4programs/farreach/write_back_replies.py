@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from netkv.control.messages import Bit, Message, Op, Stamp, Status
-from tests.p4programs.write_back import FULL, LIFE, WriteBackStf, owned_by, write
+from tests.p4programs.farreach.write_back import FULL, LIFE, WriteBackStf, owned_by, write
 
 HALF = 1 << 31
 

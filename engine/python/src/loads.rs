@@ -19,7 +19,8 @@ use crate::switch::Switch;
 
 /// See `_engine.pyi`.
 #[pyfunction]
-#[pyo3(signature = (program, path, executor, entries, value_size, file = None, include_dirs = vec![]))]
+#[pyo3(signature = (program, path, executor, entries, value_size, file = None, include_dirs = Vec::new()))]
+#[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
 pub fn filled_switch<'py>(
     py: Python<'py>,
     program: &str,

@@ -1028,11 +1028,13 @@ def filled_switch(
     entries: int,
     value_size: int,
     file: str | None = None,
+    include_dirs: Sequence[str] = (),
 ) -> tuple[Switch, Traffic]:
     """The switch of a benchmark, with its tables filled, and frames that have been tried on it.
 
     `program` and `path` are names as `netkv p4 bench` has them; `file` is where the program is,
-    unless it comes with the engine. ValueError for a name or size that cannot be.
+    unless it comes with the engine, and `include_dirs` where its includes are. ValueError for a
+    name or size that cannot be.
     """
 
 class EchoNode:

@@ -28,6 +28,12 @@ def path(name: Resource) -> Path:
     )
 
 
+def programs() -> dict[str, Path]:
+    """The P4 programs that ship, by name: `NAME/NAME.p4` in the folder `p4`."""
+    found = sorted(path("p4").glob("*/*.p4"))
+    return {file.stem: file for file in found if file.stem == file.parent.name}
+
+
 def checkout() -> Path | None:
     """The root of the source checkout that this package runs from; None for an installed wheel."""
     root = _PACKAGE.parent

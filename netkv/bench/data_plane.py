@@ -133,7 +133,7 @@ def programs(wanted: Sequence[str]) -> list[Program]:
     Raises `UsageError` for a name that is none.
     """
     known = _engine.bench_paths()
-    shipped = {file.stem: file for file in sorted(resources.path("p4").glob("*.p4"))}
+    shipped = resources.programs()
     brought = [name for name in known if name not in shipped]
     found = []
     for each in wanted or [*brought, *shipped]:

@@ -185,10 +185,11 @@ def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iter
     from netkv import _engine
     from netkv.errors import UsageError
 
-    file = str(resources.path("p4") / "netcache.p4") if plan.program == "netcache" else None
+    file = str(resources.programs()["netcache"]) if plan.program == "netcache" else None
+    folders = [str(resources.path("p4"))]
     try:
         switch, traffic = _engine.filled_switch(
-            plan.program, "read-hit", plan.executor, plan.entries, value_size, file
+            plan.program, "read-hit", plan.executor, plan.entries, value_size, file, folders
         )
     except ValueError as error:
         raise UsageError(str(error)) from error

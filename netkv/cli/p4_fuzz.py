@@ -68,7 +68,7 @@ def fuzz(
     """
     from netkv import _engine, resources
 
-    chosen = programs or sorted(resources.path("p4").glob("*.p4"))
+    chosen = programs or list(resources.programs().values())
     subjects = [_subject(program, include, define) for program in chosen]
     if seed is not None:
         seeds = 1

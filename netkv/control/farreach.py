@@ -1,6 +1,6 @@
 """FarReach: a write-back cache that loses nothing (docs/farreach.md, section "Controller").
 
-The data plane serves reads and writes by itself (p4/farreach.p4); this is the slow path beside it.
+The data plane serves reads and writes by itself (p4/farreach); this is the slow path beside it.
 Its parts are in `write_back`, each with its rules; here is what is tried next, and who hears of
 what.
 """
@@ -62,7 +62,7 @@ from netkv.control.write_back.snapshot import Snapshots, Taken
 from netkv.control.write_back.validity import Validity
 from netkv.control.write_back.writes import Writes
 
-PORTS = "NetkvIngress.ports.ports"
+PORTS = "NetkvIngress.ingress_pipeline.ports"
 
 
 class FarReach(NoCache):
@@ -143,7 +143,7 @@ class FarReach(NoCache):
                 write=self._next_write(),
                 table=PORTS,
                 match={"port": port},
-                action="NetkvIngress.ports.of_pipeline",
+                action="NetkvIngress.ingress_pipeline.of_pipeline",
                 params={"pipeline": port % self.options.pipelines},
             )
         for port in (*ports, CPU_PORT):

@@ -1,6 +1,6 @@
 """NetCache: which keys the switch caches, and how an entry comes in and goes out.
 
-The data plane keeps values fresh by itself (p4/netcache.p4, the server shim, docs/wire-format.md);
+The data plane keeps values fresh by itself (p4/netcache, the server shim, docs/wire-format.md);
 this is the slow path beside it. What happens to one entry is in `lifecycle`, what is known of all
 in `records`, statistics in `popularity`; here is what is tried next, and who hears of what.
 """

@@ -12,9 +12,9 @@ MOST_SERVERS = 32
 """SRV fields that the header can have."""
 
 LOOP_PORT = 508
-"""The recirculation port (p4/include/protocol.p4)."""
+"""The recirculation port (p4/common/protocol.p4)."""
 
-OWN_ID = "NetkvIngress.own_id.own_id"
+OWN_ID = "NetkvIngress.splitter_id.splitter_id"
 SRV_ID = "NetkvIngress.addressing.srv_id"
 ADDR = "NetkvIngress.addressing.addr"
 
@@ -29,7 +29,7 @@ def srv_fields(network: Network) -> int:
 
 
 class NetMc(NoCache):
-    """Tables of p4/netmc.p4 (NetMC, section III-D).
+    """Tables of p4/netmc (NetMC, section III-D).
 
     Rules
     -----
@@ -93,7 +93,7 @@ class NetMc(NoCache):
             write=self._next_write(),
             table=OWN_ID,
             match={"rack": self.topology.rack},
-            action="NetkvIngress.own_id.ours",
+            action="NetkvIngress.splitter_id.split",
             params={},
         )
 

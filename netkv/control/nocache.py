@@ -23,7 +23,7 @@ ROUTE = "NetkvIngress.route.ipv4"
 
 
 class NoCache(ControlPlane):
-    """Partition and routes (p4/nocache.p4), the base of the schemes with a cache.
+    """Partition and routes (p4/nocache), the base of the schemes with a cache.
 
     Rules
     -----

@@ -182,7 +182,7 @@ class _Run:
     def _begin(self, program_hash: str) -> None:
         scenario = self._planned.scenario
         scheme = schemes.get(self._planned.scheme)
-        origin = provenance(scheme.program, program_hash)
+        origin = provenance(scheme.program_path.name, program_hash)
         self._start = RunStart(
             id=_live_id(scheme.name) if scenario.mode == "live" else _sim_id(self._planned, origin),
             scenario=scenario.name,

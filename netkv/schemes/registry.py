@@ -34,7 +34,7 @@ class Scheme:
     title: str
     """As figures and tables print it, e.g. `NetCache`."""
     program: str
-    """File name of the P4 program in `p4/`."""
+    """Path of the P4 program in `p4/`: `NAME/NAME.p4`."""
     server_role: str
     """The protocol role that the server shims play."""
     client_role: Literal["plain", "farreach", "netmc", "climc", "coordimc"]
@@ -226,7 +226,7 @@ _SCHEMES = {
         Scheme(
             name="nocache",
             title="NoCache",
-            program="nocache.p4",
+            program="nocache/nocache.p4",
             server_role="nocache",
             client_role="plain",
             caches=False,
@@ -238,14 +238,14 @@ _SCHEMES = {
         Scheme(
             name="netcache",
             title="NetCache",
-            program="netcache.p4",
+            program="netcache/netcache.p4",
             server_role="netcache",
             client_role="plain",
             caches=True,
             paper="Jin et al., NetCache, SOSP 2017",
             summary="Write-through cache of hot records in the switch.",
             control_plane=_netcache,
-            # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers'
+            # p4/netcache keeps values and statistics in ingress: requests and the servers'
             # updates would meet different ones.
             max_pipelines=1,
             needs=_netcache_needs,
@@ -253,7 +253,7 @@ _SCHEMES = {
         Scheme(
             name="farreach",
             title="FarReach",
-            program="farreach.p4",
+            program="farreach/farreach.p4",
             server_role="farreach",
             client_role="farreach",
             caches=True,
@@ -262,7 +262,7 @@ _SCHEMES = {
             control_plane=_farreach,
             recovery_phases=("collect", "update servers", "re-admit"),
             max_pipelines=4,
-            # p4/farreach.p4 remembers the last requests of so many.
+            # p4/farreach remembers the last requests of so many.
             most_clients=64,
             one_switch=True,
             needs=_farreach_needs,
@@ -270,7 +270,7 @@ _SCHEMES = {
         Scheme(
             name="netmc",
             title="NetMC",
-            program="netmc.p4",
+            program="netmc/netmc.p4",
             server_role="multiget",
             client_role="netmc",
             caches=False,
@@ -285,7 +285,7 @@ _SCHEMES = {
         Scheme(
             name="climc",
             title="CliMC",
-            program="nocache.p4",
+            program="nocache/nocache.p4",
             server_role="multiget",
             client_role="climc",
             caches=False,
@@ -298,7 +298,7 @@ _SCHEMES = {
         Scheme(
             name="coordimc",
             title="CoordiMC",
-            program="nocache.p4",
+            program="nocache/nocache.p4",
             server_role="multiget",
             client_role="coordimc",
             caches=False,

@@ -104,7 +104,7 @@ def measure(progress: Progress, *, turns: int = TURNS, seconds: float = SECONDS)
 
     count = turns + 2
     progress(0, count, "starting the nodes of a live rack")
-    source = str(resources.path("p4") / "netcache.p4")
+    source = str(resources.programs()["netcache"])
     program = _engine.compile_p4(source, [str(resources.path("p4"))])
     seen: dict[str, list[float]] = {}
     with (

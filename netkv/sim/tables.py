@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from netkv import _engine
 
 PACKET_HEADER_BYTES = 2
-"""Of the controller headers: a port of 9 bits and padding (p4/include/headers.p4)."""
+"""Of the controller headers: a port of 9 bits and padding (p4/common/headers.p4)."""
 
 
 class Tables:

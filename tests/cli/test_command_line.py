@@ -86,11 +86,18 @@ def test_help_names_every_command_and_comes_at_once(netkv: Netkv) -> None:
         ["logs", "no-such-lab"],
         ["up", "Not A Name"],
         ["p4", "check", "/does/not/exist.p4"],
-        ["p4", "trace", "p4/nocache.p4", "nonsense"],
-        ["p4", "trace", "p4/nocache.p4", "ffff"],
-        ["p4", "trace", "p4/nocache.p4", "ff" * 60, "--setup", "no-such.stf"],
-        ["p4", "stf", "p4/nocache.p4", "tests/p4programs/nocache.stf", "--trace", "some"],
-        ["p4", "check", "p4/nocache.p4", "--define", "1=2"],
+        ["p4", "trace", "p4/nocache/nocache.p4", "nonsense"],
+        ["p4", "trace", "p4/nocache/nocache.p4", "ffff"],
+        ["p4", "trace", "p4/nocache/nocache.p4", "ff" * 60, "--setup", "no-such.stf"],
+        [
+            "p4",
+            "stf",
+            "p4/nocache/nocache.p4",
+            "tests/p4programs/nocache/nocache.stf",
+            "--trace",
+            "some",
+        ],
+        ["p4", "check", "p4/nocache/nocache.p4", "--define", "1=2"],
         ["p4", "bench", "nocash"],
         ["p4", "bench", "--path", "read-hti"],
         ["p4", "bench", "--sweep", "colours"],
@@ -137,9 +144,9 @@ def test_recoveries_are_shown_of_one_run_and_compared_of_several(netkv: Netkv) -
         ["scenario", "show", "quickstart", "--json"],
         ["status", "--json"],
         ["down", "--json"],
-        ["p4", "check", "p4/netcache.p4", "--json"],
-        ["p4", "info", "p4/netcache.p4", "--json"],
-        ["p4", "trace", "p4/nocache.p4", "ff" * 60, "--json"],
+        ["p4", "check", "p4/netcache/netcache.p4", "--json"],
+        ["p4", "info", "p4/netcache/netcache.p4", "--json"],
+        ["p4", "trace", "p4/nocache/nocache.p4", "ff" * 60, "--json"],
         ["p4", "stf", "tests/golden/arith.p4", "tests/golden/arith.stf", "--json"],
     ],
 )
@@ -235,12 +242,12 @@ def test_p4_check_shows_line_and_place(netkv: Netkv, tmp_path: Path) -> None:
     source = (ROOT / "tests" / "golden" / "arith.p4").read_text()
     line = next(text for text in source.splitlines() if "transition accept;" in text)
     wrong.write_text(source.replace(line, line.replace("accept;", "acept;"), 1))
-    said = netkv("p4", "check", str(wrong), "p4/nocache.p4")
+    said = netkv("p4", "check", str(wrong), "p4/nocache/nocache.p4")
     assert said.status == 1
     assert f"{wrong}:" in said.out
     assert "Did you mean 'accept'?" in said.out
     assert "^" in said.out
-    assert "p4/nocache.p4: no errors" in said.out
+    assert "p4/nocache/nocache.p4: no errors" in said.out
     document = netkv("p4", "check", str(wrong), "--json").document
     assert not document["ok"]
     assert document["files"][0]["diagnostics"][0]["line"] > 1
@@ -260,21 +267,21 @@ def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path:
 
 def test_a_trace_names_the_pipelines_of_a_switch_that_has_several(netkv: Netkv) -> None:
     frame = "ff" * 12 + "0800"
-    said = netkv("p4", "trace", "p4/nocache.p4", frame, "--port", "7", "--pipelines", "4")
+    said = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
     assert "ingress of pipeline 3, port 7" in said.out
-    refused = netkv("p4", "trace", "p4/nocache.p4", frame, "--pipelines", "3")
+    refused = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--pipelines", "3")
     assert refused.status == 2
     assert "A switch has 1, 2 or 4 pipelines, not 3." in refused.err
 
 
 def test_trace_tells_every_step(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("p4", "trace", "p4/nocache.p4", "ff" * 12 + "0800", "--port", "1")
+    said = netkv("p4", "trace", "p4/nocache/nocache.p4", "ff" * 12 + "0800", "--port", "1")
     assert said.status == 0
     assert "parse_ethernet" in said.out
     assert "nothing leaves the switch" in said.out
     frame = tmp_path / "frame.hex"
     frame.write_text("ff" * 12 + "\n0800")
-    assert netkv("p4", "trace", "p4/nocache.p4", str(frame), "--port", "1").out == said.out
+    assert netkv("p4", "trace", "p4/nocache/nocache.p4", str(frame), "--port", "1").out == said.out
 
 
 def _check_times_of_logs(netkv: Netkv, created: float) -> None:

@@ -76,12 +76,12 @@ Words: TypeAlias = tuple[str, ...]
         (("scenario", "run", "quickstart", "--target", ""), ["engine"]),
         (("up", "--executor", "c"), ["compiled"]),
         (("p4", "bench", "netc"), ["netcache"]),
-        (("p4", "check", "p4/netc"), ["p4/netcache.p4"]),
+        (("p4", "check", "p4/netcache/netc"), ["p4/netcache/netcache.p4"]),
         (
-            ("p4", "stf", "p4/netcache.p4", "tests/p4programs/netc"),
-            ["tests/p4programs/netcache.stf"],
+            ("p4", "stf", "p4/netcache/netcache.p4", "tests/p4programs/netcache/netc"),
+            ["tests/p4programs/netcache/netcache.stf"],
         ),
-        (("soak", "netcache", "--program", "p4/far"), ["p4/farreach.p4"]),
+        (("soak", "netcache", "--program", "p4/farreach/far"), ["p4/farreach/farreach.p4"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from commands import ROOT, Netkv
 
-from netkv import _engine
+from netkv import _engine, resources
 
 
 def cases(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, dict[str, Any]]]:
@@ -25,7 +25,7 @@ def test_every_path_of_every_program_is_measured_with_every_executor(netkv: Netk
     assert document["machine"]["cores"] >= 1
     assert document["machine"]["processor"]
     known = _engine.bench_paths()
-    shipped = {file.stem for file in (ROOT / "p4").glob("*.p4")}
+    shipped = set(resources.programs())
     found = cases(document)
     assert set(found) == {(program, path) for program in known for path in known[program]}
     for (program, path), of in found.items():
@@ -81,7 +81,7 @@ def test_a_file_that_is_another_program_than_its_name_says_is_told(
     netkv: Netkv, tmp_path: Path
 ) -> None:
     wrong = tmp_path / "netcache.p4"
-    wrong.write_text((ROOT / "p4" / "nocache.p4").read_text())
+    wrong.write_text((ROOT / "p4" / "nocache/nocache.p4").read_text())
     said = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")
     assert said.status == 1
     assert "not the program that its name says" in said.err

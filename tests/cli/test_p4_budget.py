@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 from commands import ROOT, Netkv
 
+from netkv import resources
+
 PROGRAM = """\
 #include <core.p4>
 #include <v1model.p4>
@@ -98,7 +100,7 @@ def test_limit_that_is_exceeded_has_a_sentence(netkv: Netkv, tmp_path: Path) -> 
 def test_netmcs_switch_takes_what_its_document_says(netkv: Netkv) -> None:
     """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
-        document = estimate(netkv, "-D", f"NETMC_SERVERS={fields}", "p4/netmc.p4")
+        document = estimate(netkv, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
         assert document["fits"]
         ingress, egress = document["ingress"], document["egress"]
         assert ingress["usage"]["stages"]["used"] == 7
@@ -109,7 +111,7 @@ def test_netmcs_switch_takes_what_its_document_says(netkv: Netkv) -> None:
 
 
 def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
-    document = estimate(netkv, "p4/netcache.p4")
+    document = estimate(netkv, "p4/netcache/netcache.p4")
     assert document["paper"]["scheme"] == "NetCache"
     assert document["paper"]["egress"] == {
         "sram_kib": 7856,
@@ -121,7 +123,7 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
     assert document["paper"]["tables"] == {"ingress": "Table II", "egress": "Table III"}
     # 8 value arrays of 128 bits, 4 rows of the sketch, 3 of the filter, and 5 of metadata.
     assert document["ingress"]["usage"]["arrays"]["used"] == 8 * 4 + 4 + 3 + 5
-    said = netkv("p4", "info", "--budget", "p4/netcache.p4", COLUMNS="80")
+    said = netkv("p4", "info", "--budget", "p4/netcache/netcache.p4", COLUMNS="80")
     for shown in ("NetCache,", "Table II ", "Table III ", "7,856 (51.1%)", "section VI-F"):
         assert shown in said.out
     title, _, tables = said.out.split("Longest chain")[0].partition("\n")
@@ -130,7 +132,7 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
 
 
 def test_programs_that_ship_access_no_array_twice(netkv: Netkv) -> None:
-    for file in sorted((ROOT / "p4").glob("*.p4")):
+    for file in resources.programs().values():
         document = estimate(netkv, str(file))
         for pipeline in ("ingress", "egress"):
             assert document[pipeline]["warnings"] == [], file
@@ -158,7 +160,7 @@ def test_papers_figures_are_those_of_its_tables() -> None:
 
 
 def test_strict_without_budget_is_wrong_usage(netkv: Netkv) -> None:
-    said = netkv("p4", "info", "--strict", "p4/nocache.p4")
+    said = netkv("p4", "info", "--strict", "p4/nocache/nocache.p4")
     assert said.status == 2
     assert "--budget" in said.err
     assert said.out == ""

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from commands import NETKV, ROOT, Netkv
 
+from netkv import resources
 from netkv.cli import main, p4_fuzz
 
 TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
@@ -32,7 +33,7 @@ def test_executors_agree_and_the_document_says_what_was_done(netkv: Netkv) -> No
 def test_all_shipped_programs_are_fuzzed_when_none_is_named(netkv: Netkv) -> None:
     said = netkv("p4", "fuzz", "--seed", "3", "--packets", "50", "--threads", "1")
     assert said.status == 0, said.out
-    shipped = len(list((ROOT / "p4").glob("*.p4")))
+    shipped = len(resources.programs())
     assert f"in {shipped + 1} cases, 1 generated programs" in said.err
     assert "no difference" in said.err
 

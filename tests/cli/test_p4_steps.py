@@ -6,7 +6,7 @@ from pathlib import Path
 
 from commands import ROOT, Netkv
 
-PROGRAM, TEST = "p4/netcache.p4", "tests/p4programs/netcache.stf"
+PROGRAM, TEST = "p4/netcache/netcache.p4", "tests/p4programs/netcache/netcache.stf"
 """A packet is followed by what it is answered with; the values in the switch came in packets."""
 
 

@@ -38,9 +38,9 @@ from netkv.p4rt.schema import Schema
 
 @cache
 def bundle(program: str) -> bytes:
-    """A program of `p4/`, compiled."""
-    folder = resources.path("p4")
-    return _engine.compile_p4(str(folder / f"{program}.p4"), [str(folder)])
+    """A program of `p4/`, or of a file without its suffix, compiled."""
+    file = resources.programs().get(program, f"{program}.p4")
+    return _engine.compile_p4(str(file), [str(resources.path("p4"))])
 
 
 @dataclass

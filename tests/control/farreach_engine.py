@@ -1,4 +1,4 @@
-"""p4/farreach.p4 itself in the place of the switch in miniature (`ModelSwitch`)."""
+"""p4/farreach itself in the place of the switch in miniature (`ModelSwitch`)."""
 
 from netkv import _engine, resources
 from netkv.control.base import TableWrite
@@ -21,8 +21,8 @@ class EngineSwitch:
         passed: Passed,
     ) -> None:
         """As `ModelSwitch`."""
-        folder = resources.path("p4")
-        self._bundle = _engine.compile_p4(str(folder / "farreach.p4"), [str(folder)])
+        program = resources.programs()["farreach"]
+        self._bundle = _engine.compile_p4(str(program), [str(resources.path("p4"))])
         self._engine = _engine.Switch(self._bundle, 0, "compiled", pipelines)
         self._tables = Tables(self._engine, self._bundle)
         self._passed = passed

@@ -34,7 +34,7 @@ from netkv.control.write_back.saved import State, from_bytes, to_bytes
 from netkv.control.write_back.snapshot import Taken
 
 LOOKUP = "NetkvIngress.lookup.cache"
-LIFE = "NetkvEgress.life.life"
+LIFE = "NetkvEgress.incarnation.current"
 SETTINGS = "NetkvIngress.settings.settings"
 
 

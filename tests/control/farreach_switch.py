@@ -127,8 +127,8 @@ class ModelSwitch:
             self.sessions[write.session] = write.port
             return
         if isinstance(write, SetDefault):
-            if write.table == "NetkvEgress.life.life":
-                self.egress[pipeline].life = write.params["life"]
+            if write.table == "NetkvEgress.incarnation.current":
+                self.egress[pipeline].life = write.params["incarnation"]
             else:
                 assert write.table == "NetkvIngress.settings.settings"
                 into.settings = dict(write.params)

@@ -1,4 +1,4 @@
-"""FarReach's control plane and p4/farreach.p4, on netkv's engine: what users notice of faults."""
+"""FarReach's control plane and p4/farreach, on netkv's engine: what users notice of faults."""
 
 from dataclasses import replace
 

@@ -190,8 +190,8 @@ def test_life_is_saved_before_the_switch_has_it() -> None:
     lives: list[int] = []
 
     def look(write: object) -> bool:
-        if getattr(write, "table", "") == "NetkvEgress.life.life":
-            lives.append(write.params["life"])  # type: ignore[attr-defined]
+        if getattr(write, "table", "") == "NetkvEgress.incarnation.current":
+            lives.append(write.params["incarnation"])  # type: ignore[attr-defined]
             assert saved(it).life == lives[-1]
         return False
 

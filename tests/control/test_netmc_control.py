@@ -27,9 +27,9 @@ from netkv.control.topology import (
     server_ip,
     splitter_ip,
 )
-from tests.p4programs import multiget
-from tests.p4programs.multiget import Multiget
-from tests.p4programs.netmc_switch import NetMcSwitch
+from tests.p4programs.netmc import multiget
+from tests.p4programs.netmc.multiget import Multiget
+from tests.p4programs.netmc.netmc_switch import NetMcSwitch
 
 NETWORKS = {
     "rack": rack(clients=2, servers=5, coordinator=True),

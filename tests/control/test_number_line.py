@@ -56,7 +56,7 @@ def test_rate_must_be_above_zero() -> None:
 
 
 def accepts(current: int, new: int) -> bool:
-    """What p4/include/epoch.p4 does."""
+    """What p4/netcache/statistics_epoch.p4 does."""
     ahead = (new - current) % 0x1_0000
     return current == 0 or 0 < ahead < 0x8000
 

@@ -80,7 +80,7 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
     return Scheme(
         name="keeper",
         title="Keeper",
-        program="nocache.p4",
+        program="nocache/nocache.p4",
         server_role="nocache",
         client_role="plain",
         caches=False,

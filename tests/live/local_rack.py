@@ -89,7 +89,7 @@ def kv_frame(
 
 @cache
 def bundle_of(scheme: SchemeName) -> bytes:
-    return compile_p4(str(PROGRAMS / f"{scheme}.p4"))
+    return compile_p4(str(PROGRAMS / scheme / f"{scheme}.p4"), [str(PROGRAMS)])
 
 
 class Names:

@@ -1,17 +1,13 @@
 """The STF files are what their scenarios say. (The engine's tests run them against p4/.)"""
 
-from pathlib import Path
-
 import pytest
 
 from tests.p4programs import write
-
-HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("name", [program.__name__ for program in write.PROGRAMS])
 def test_packet_test_is_up_to_date_with_its_scenario(name: str) -> None:
     expected = getattr(write, name)()
-    assert (HERE / f"{name}.stf").read_text() == expected, (
+    assert write.file_of(name).read_text() == expected, (
         f"{name}.stf differs from its scenario: python -m tests.p4programs.write"
     )

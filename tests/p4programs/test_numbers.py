@@ -7,17 +7,17 @@ import pytest
 
 from netkv.control import messages, netmc, topology
 from netkv.control.messages import Bit, Op, Status
-from tests.p4programs import multiget
+from tests.p4programs.netmc import multiget
 
 ROOT = Path(__file__).parents[2]
 
 
-KV_FILES = ("protocol.p4", "cache_protocol.p4", "write_back_protocol.p4")
+KV_FILES = ("common/protocol.p4", "netcache/protocol.p4", "farreach/protocol.p4")
 
 
 def p4_numbers(files: tuple[str, ...] = KV_FILES) -> dict[str, int]:
     """Every `const bit<N> NAME = NUMBER;` of the shared files."""
-    text = "".join((ROOT / "p4/include" / name).read_text() for name in files)
+    text = "".join((ROOT / "p4" / name).read_text() for name in files)
     found = re.findall(r"^const bit<\d+> (\w+) = (\w+);", text, re.MULTILINE)
     return {name: int(number, 0) for name, number in found}
 
@@ -58,14 +58,14 @@ def test_p4_has_the_addresses_and_sizes_of_python() -> None:
     assert numbers["FLAG_MARKED"] == messages.FLAG_MARKED
     assert numbers["FLAG_CACHE_HIT"] == messages.FLAG_CACHE_HIT
     assert numbers["FLAG_STAMPED"] == messages.FLAG_STAMPED
-    assert (numbers["STAMP_BYTES"], numbers["PLACE_BYTES"]) == (13, 6)
+    assert (numbers["VERSION_STAMP_BYTES"], numbers["SLOT_BYTES"]) == (13, 6)
     assert numbers["CHUNK_BYTES"] == messages.CHUNK_BYTES
     assert numbers["SERVICE_ADDRESS"] == topology.SERVICE_IP
     assert numbers["CPU_PORT"] == topology.CPU_PORT
 
 
 def test_p4_has_the_numbers_of_multiget_frames() -> None:
-    numbers = p4_numbers(("protocol.p4", "netmc_protocol.p4"))
+    numbers = p4_numbers(("common/protocol.p4", "netmc/protocol.p4"))
     assert numbers["NETMC_PORT"] == multiget.PORT
     assert (numbers["OP_MGET"], numbers["OP_MDELETE"]) == (multiget.MGET, multiget.DELETE)
     assert numbers["MAX_KEYS"] == 16

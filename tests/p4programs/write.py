@@ -6,23 +6,28 @@ from netkv.control.entries import NetCacheOptions
 from netkv.control.netcache import NetCache
 from netkv.control.netmc import NetMc
 from netkv.control.nocache import NoCache
-from tests.p4programs import (
-    caching,
-    forwarding,
-    splitting,
+from tests.p4programs.farreach import (
     write_back,
     write_back_control,
     write_back_replies,
     write_back_snapshots,
     write_back_writes,
 )
+from tests.p4programs.netcache import caching
+from tests.p4programs.netmc import splitting
+from tests.p4programs.nocache import forwarding
 from tests.p4programs.stf import TOPOLOGY, Stf
 
 HERE = Path(__file__).parent
 
 
+def file_of(name: str) -> Path:
+    """Where the packet test of this name is: in the folder of its program."""
+    return HERE / name.split("_")[0] / f"{name}.stf"
+
+
 def nocache() -> str:
-    """The packet test of p4/nocache.p4."""
+    """The packet test of p4/nocache."""
     stf = Stf()
     stf.write(NoCache(TOPOLOGY).tables())
     forwarding.requests_and_replies(stf)
@@ -33,7 +38,7 @@ def nocache() -> str:
 
 
 def netcache() -> str:
-    """The packet test of p4/netcache.p4. All reads are sampled; 4 make a key hot."""
+    """The packet test of p4/netcache. All reads are sampled; 4 make a key hot."""
     stf = Stf()
     options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
     stf.write(NetCache(TOPOLOGY, options).tables())
@@ -53,7 +58,7 @@ def netcache() -> str:
 
 
 def farreach() -> str:
-    """The packet test of p4/farreach.p4."""
+    """The packet test of p4/farreach."""
     stf = write_back.WriteBackStf()
     stf.write(write_back.tables())
     stf.settings()
@@ -83,7 +88,7 @@ def farreach() -> str:
 
 
 def netmc() -> str:
-    """The packet test of p4/netmc.p4, with the 8 SRV fields that it has unless told otherwise."""
+    """The packet test of p4/netmc, with the 8 SRV fields that it has unless told otherwise."""
     stf = splitting.SplittingStf(fields=8)
     stf.write(NetMc(splitting.TOPOLOGY, servers=8).tables())
     splitting.requests(stf)
@@ -97,7 +102,7 @@ def netmc() -> str:
 
 
 def netmc_32() -> str:
-    """The packet test of p4/netmc.p4 with NETMC_SERVERS=32."""
+    """The packet test of p4/netmc with NETMC_SERVERS=32."""
     stf = splitting.SplittingStf(fields=32)
     stf.write(NetMc(splitting.LARGE_TOPOLOGY, servers=32).tables())
     splitting.large_racks(stf)
@@ -108,4 +113,4 @@ PROGRAMS = (nocache, netcache, farreach, netmc, netmc_32)
 
 if __name__ == "__main__":
     for program in PROGRAMS:
-        (HERE / f"{program.__name__}.stf").write_text(program())
+        file_of(program.__name__).write_text(program())

@@ -35,8 +35,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_wheel_holds_programs_scenarios_dashboard_and_servers(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     for needed in (
-        "netkv/data/p4/netcache.p4",
-        "netkv/data/p4/include/headers.p4",
+        "netkv/data/p4/netcache/netcache.p4",
+        "netkv/data/p4/common/headers.p4",
         "netkv/data/scenarios/quickstart.yaml",
         "netkv/data/papers/farreach.json",
         "netkv/data/web/index.html",

@@ -41,12 +41,15 @@ fn report(
     seconds: f64,
     pipelines: usize,
 ) -> Result<(), BenchError> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join(format!("../../p4/{}.p4", subject.name()))
-        .canonicalize()
-        .ok();
-    let case =
-        |path: &str| Case { file: file.clone(), pipelines, ..Case::new(subject.name(), path) };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
+    let name = subject.name();
+    let file = folder.join(format!("{name}/{name}.p4")).canonicalize().ok();
+    let case = |path: &str| Case {
+        file: file.clone(),
+        include_dirs: vec![folder.clone()],
+        pipelines,
+        ..Case::new(name, path)
+    };
     let times = load_times(&case(""))?;
     println!(
         "{}: front end {:.1} ms, load {:.1} ms interpreted, {:.1} ms compiled",

@@ -9,15 +9,17 @@ use netkv_p4::{Options, compile_file};
 use netkv_wire::{FrameView, Op, flags};
 
 fn case(program: &str, path: &str) -> Case {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../p4/{program}.p4"));
-    Case { file: Some(file), entries: 100, ..Case::new(program, path) }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
+    let file = Some(folder.join(format!("{program}/{program}.p4")));
+    Case { file, include_dirs: vec![folder], entries: 100, ..Case::new(program, path) }
 }
 
 /// A filled switch after all frames of the path, and what became of them.
 fn run(case: &Case) -> (Contender, Vec<(u16, Vec<u8>)>) {
     let subject = subject(&case.program).unwrap();
     let file = case.file.as_ref().unwrap();
-    let program = compile_file(file, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let options = Options { include_dirs: case.include_dirs.clone(), ..Options::default() };
+    let program = compile_file(file, &options).unwrap_or_else(|e| panic!("{e}"));
     let program = Arc::new(program.program);
     let made = Contender::new(Executor::Interpreter, case, subject, &program).unwrap();
     let mut contender = made.unwrap();

@@ -6,10 +6,17 @@ use std::sync::Arc;
 use netkv_compiled::{ExecutorKind, Prepared};
 use netkv_dataplane::{Output, Random, Switch, SwitchOptions, stf};
 use netkv_ir::Value;
-use netkv_p4::{Options, compile_file};
+use netkv_p4::{Compiled, Diagnostics, Options, compile_file};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The program of this name, `p4/NAME/NAME.p4`.
+fn compiled(name: &str, defines: Vec<(String, Option<String>)>) -> Result<Compiled, Diagnostics> {
+    let folder = repository().join("p4");
+    let path = folder.join(format!("{name}/{name}.p4"));
+    compile_file(&path, &Options { include_dirs: vec![folder], defines })
 }
 
 const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
@@ -17,18 +24,18 @@ const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compil
 /// `name` is a program's, perhaps with `_` and the SRV fields that it is compiled for.
 fn switch(name: &str, pipelines: usize, kind: ExecutorKind) -> Switch {
     let (program, fields) = name.split_once('_').unwrap_or((name, ""));
-    let path = repository().join(format!("p4/{program}.p4"));
-    let mut options = Options::default();
+    let mut defines = Vec::new();
     if !fields.is_empty() {
-        options.defines.push(("NETMC_SERVERS".to_owned(), Some(fields.to_owned())));
+        defines.push(("NETMC_SERVERS".to_owned(), Some(fields.to_owned())));
     }
-    let compiled = compile_file(&path, &options).unwrap_or_else(|e| panic!("{e}"));
+    let compiled = compiled(program, defines).unwrap_or_else(|e| panic!("{e}"));
     let options = SwitchOptions { seed: 1, pipelines };
     netkv_compiled::switch(Arc::new(compiled.program), options, kind).unwrap()
 }
 
 fn text(name: &str) -> String {
-    let path = repository().join(format!("tests/p4programs/{name}.stf"));
+    let program = name.split('_').next().unwrap_or(name);
+    let path = repository().join(format!("tests/p4programs/{program}/{name}.stf"));
     std::fs::read_to_string(path).unwrap()
 }
 
@@ -77,10 +84,8 @@ fn netmc_does_as_documented() {
 
 #[test]
 fn netmc_has_1_to_32_srv_fields() {
-    let path = repository().join("p4/netmc.p4");
     let compiled = |servers: u32| {
-        let defines = vec![("NETMC_SERVERS".to_owned(), Some(servers.to_string()))];
-        compile_file(&path, &Options { defines, ..Options::default() })
+        compiled("netmc", vec![("NETMC_SERVERS".to_owned(), Some(servers.to_string()))])
     };
     for servers in 1..=32 {
         assert!(compiled(servers).is_ok(), "{servers}");
@@ -93,8 +98,7 @@ fn netmc_has_1_to_32_srv_fields() {
 
 #[test]
 fn switches_that_share_code_share_no_state() {
-    let path = repository().join("p4/netcache.p4");
-    let compiled = compile_file(&path, &Options::default()).unwrap_or_else(|e| panic!("{e}"));
+    let compiled = compiled("netcache", Vec::new()).unwrap_or_else(|e| panic!("{e}"));
     let program = Arc::new(compiled.program);
     for kind in BOTH {
         let prepared = Prepared::new(Arc::clone(&program), kind, 1).unwrap();

@@ -19,7 +19,8 @@ use crate::switch::Switch;
 
 /// See `_engine.pyi`.
 #[pyfunction]
-#[pyo3(signature = (program, path, executor, entries, value_size, file = None))]
+#[pyo3(signature = (program, path, executor, entries, value_size, file = None, include_dirs = Vec::new()))]
+#[allow(clippy::too_many_arguments)] // the interface is Python's, with keywords
 pub fn filled_switch<'py>(
     py: Python<'py>,
     program: &str,
@@ -28,13 +29,14 @@ pub fn filled_switch<'py>(
     entries: u32,
     value_size: u32,
     file: Option<PathBuf>,
+    include_dirs: Vec<PathBuf>,
 ) -> PyResult<(Switch, Bound<'py, PyDict>)> {
     let kind = bundle::executor(executor)?;
     let executor = match kind {
         ExecutorKind::Compiled => Executor::Compiled,
         ExecutorKind::Interpreter => Executor::Interpreter,
     };
-    let case = Case { file, entries, value_size, ..Case::new(program, path) };
+    let case = Case { file, include_dirs, entries, value_size, ..Case::new(program, path) };
     let (switch, traffic) = py
         .detach(|| ready(&case, executor))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;

@@ -11,7 +11,7 @@ from netkv.control.base import Action, Nanoseconds, SetDefault
 from netkv.control.write_back.writes import Writes
 
 SETTINGS = "NetkvIngress.settings.settings"
-LIFE = "NetkvEgress.life.life"
+LIFE = "NetkvEgress.incarnation.current"
 
 Done: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 
@@ -69,8 +69,8 @@ class Settings:
         write = SetDefault(
             write=self._writes.next(),
             table=LIFE,
-            action="NetkvEgress.life.live",
-            params={"life": life},
+            action="NetkvEgress.incarnation.set",
+            params={"incarnation": life},
         )
         yield self._writes.give(write, written)
 

@@ -131,8 +131,8 @@ impl Subject for FarReach {
         let settings = [below, NEVER_HOT, 1, OPEN];
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;
-        let life = [u128::from(LIFE)];
-        control.set_default("NetkvEgress.life.life", "NetkvEgress.life.live", &life)?;
+        let (table, action) = ("NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set");
+        control.set_default(table, action, &[u128::from(LIFE)])?;
         for entry in 0..case.entries {
             let value = value_of(entry, case.value_size);
             let key = Match::Exact(Value::from_bytes(128, &rack::key(entry)));

@@ -17,10 +17,13 @@ pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
     let mut paths = Vec::new();
     for folder in ["p4", "tests/golden", "tests/p4", "tests/p4rt"] {
         for entry in std::fs::read_dir(root().join(folder)).expect("the folder") {
-            paths.push(entry.expect("an entry").path());
+            let path = entry.expect("an entry").path();
+            // A folder NAME of `p4/` has the program NAME.p4.
+            let program = path.join(path.file_name().unwrap_or_default()).with_extension("p4");
+            paths.push(if path.is_dir() { program } else { path });
         }
     }
-    paths.retain(|path| path.extension().is_some_and(|extension| extension == "p4"));
+    paths.retain(|path| path.is_file() && path.extension().is_some_and(|it| it == "p4"));
     paths.sort();
     paths
         .into_iter()
@@ -30,7 +33,7 @@ pub fn programs() -> Vec<(String, Arc<Program>, Vec<Recorded>)> {
                 compile_file(&path, &options).unwrap_or_else(|errors| panic!("{errors}"));
             let mut stf = path.with_extension("stf");
             if !stf.exists() {
-                stf = root().join("tests/p4programs").join(format!("{name}.stf"));
+                stf = root().join(format!("tests/p4programs/{name}/{name}.stf"));
             }
             let text = std::fs::read_to_string(stf).unwrap_or_default();
             (name, Arc::new(compiled.program), netkv_differ::recorded_in_stf(&text))

@@ -1,4 +1,4 @@
-//! A program as it ships, or with one place edited; `p4/netcache.p4` unless another is named.
+//! A program as it ships, or with one place edited; that of NetCache unless another is named.
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
@@ -19,9 +19,19 @@ pub fn main_file() -> PathBuf {
     main_file_of(NETCACHE)
 }
 
-/// The file of `p4/` with this name.
+/// `p4/NAME/NAME.p4`.
 pub fn main_file_of(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4").join(name).with_extension("p4")
+    folder().join(name).join(name).with_extension("p4")
+}
+
+/// Where programs look for what they include.
+pub fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4")
+}
+
+/// How the file of a program is compiled.
+pub fn options() -> Options {
+    Options { include_dirs: vec![folder()], defines: Vec::new() }
 }
 
 fn read(path: &Path) -> String {
@@ -34,11 +44,10 @@ pub fn flat() -> String {
 }
 
 pub fn flat_of(name: &str) -> String {
-    let main = main_file_of(name);
     let mut text = String::new();
-    for line in read(&main).lines() {
+    for line in read(&main_file_of(name)).lines() {
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
-            Some(included) => text += &read(&main.with_file_name(included)),
+            Some(included) => text += &read(&folder().join(included)),
             None => text += line,
         }
         text.push('\n');

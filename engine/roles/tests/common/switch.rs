@@ -50,7 +50,7 @@ pub struct Switch {
 }
 
 impl Switch {
-    /// `p4/netcache.p4` between clients 1 to 9, so many servers and a controller.
+    /// The program of NetCache between clients 1 to 9, so many servers and a controller.
     pub fn new(servers: u16) -> Self {
         Self::with_program(servers, program::shipped(), ExecutorKind::Interpreter)
     }
@@ -216,7 +216,7 @@ impl Switch {
 
 fn id_of<'a>(what: &str, name: &str, mut all: impl Iterator<Item = &'a Identity>) -> u32 {
     let found = all.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("p4/netcache.p4 has no {what} '{name}'")).id
+    found.unwrap_or_else(|| panic!("p4/netcache has no {what} '{name}'")).id
 }
 
 fn number(bytes: &[u8]) -> u128 {

@@ -12,7 +12,7 @@ use netkv_roles::multiget::Architecture;
 use netkv_wire::multiget::COORDINATOR_IP;
 use netkv_wire::{Ip, client_ip, mac_of, server_ip};
 
-use crate::common::program::main_file_of;
+use crate::common::program::{main_file_of, options};
 use crate::splitter::{Host, Splitter};
 
 const CLIENTS_PORT: u16 = 1;
@@ -26,7 +26,7 @@ const CLIENTS: u16 = 3;
 pub enum Kind {
     /// Algorithm 2 as the paper has it.
     Paper,
-    /// `p4/netmc.p4`, or `p4/nocache.p4` where no switch splits.
+    /// The program of NetMC, or that of NoCache where no switch splits.
     Program(ExecutorKind),
 }
 
@@ -95,7 +95,7 @@ impl Running {
             let names = ["NetkvIngress.addressing.addr", "NetkvIngress.addressing.to_server"];
             self.insert(names, Value::new(8, at as u128), &params);
         }
-        let names = ["NetkvIngress.own_id.own_id", "NetkvIngress.own_id.ours"];
+        let names = ["NetkvIngress.splitter_id.splitter_id", "NetkvIngress.splitter_id.split"];
         self.insert(names, Value::new(8, 1), &[]);
     }
 
@@ -143,7 +143,7 @@ fn program(splits: bool, servers: u8) -> Arc<Program> {
     let compile = || {
         let defines = vec![("NETMC_SERVERS".to_owned(), Some(servers.to_string()))];
         let file = main_file_of(if splits { "netmc" } else { "nocache" });
-        let found = compile_file(&file, &Options { defines, ..Options::default() });
+        let found = compile_file(&file, &Options { defines, ..options() });
         Arc::new(found.unwrap_or_else(|found| panic!("{found}")).program)
     };
     Arc::clone(compiled.entry((splits, servers)).or_insert_with(compile))

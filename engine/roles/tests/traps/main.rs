@@ -1,4 +1,4 @@
-//! The traps of NetCache (`docs/testing.md`), over the program that ships: `p4/netcache.p4`,
+//! The traps of NetCache (`docs/testing.md`), over the program that ships: `p4/netcache`,
 //! compiled and executed by netkv, with the real client and server, each frame handed over by hand.
 //!
 //! Every trap is a test. It plays its script as it is, where no user may suffer, and once for each
@@ -275,8 +275,7 @@ fn without_a_protection_exactly_the_traps_in_the_table_fail() {
 
 #[test]
 fn what_is_edited_is_the_program_that_ships() {
-    let file =
-        netkv_p4::compile_file(&program::main_file(), &netkv_p4::Options::default()).unwrap();
+    let file = netkv_p4::compile_file(&program::main_file(), &program::options()).unwrap();
     assert_eq!(program::compile(&program::flat()).source_hash, file.source_hash);
 }
 

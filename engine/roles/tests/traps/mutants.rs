@@ -40,18 +40,18 @@ const fn script(name: &'static str, slip: Slip) -> Mutant {
 
 pub const ANY_VERSION: Mutant = program(
     "validity.p4 takes an UPDATE of any version",
-    "if (meta.same_entry && hdr.mark.version == meta.version) {",
+    "if (meta.same_entry && hdr.cache_metadata.version == meta.version) {",
     "if (meta.same_entry) {",
 );
 pub const ANY_GENERATION: Mutant = program(
     "validity.p4 takes an UPDATE of any generation",
-    "hdr.mark.generation == meta.generation",
+    "hdr.cache_metadata.generation == meta.generation",
     "true",
 );
 pub const VALID_IS_A_BIT: Mutant = program(
     "validity.p4 asks whether an entry is valid, not for which generation",
-    "meta.readable = valid_for == meta.generation;",
-    "meta.readable = valid_for != 0;",
+    "meta.readable = valid_generation == meta.generation;",
+    "meta.readable = valid_generation != 0;",
 );
 // Where all that follows would fail without a protection, it is taken out for values of 48 or 32
 // bytes only, which one trap has to itself.
@@ -77,34 +77,36 @@ pub const INVALIDATE_KEEPS: Mutant = program(
     "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
 );
 pub const FOREIGN_MARKS: Mutant = program(
-    "mark.p4 leaves marks on frames of uncached keys",
-    "} else if (hdr.mark.isValid()) {",
+    "cache_metadata.p4 leaves marks on frames of uncached keys",
+    "} else if (hdr.cache_metadata.isValid()) {",
     "} else if (false) {",
 );
 pub const LENGTH_WITHOUT_MARK: Mutant = program(
-    "mark.p4 adds a mark without adding to the length",
-    "hdr.ipv4.total_len = hdr.ipv4.total_len + MARK_BYTES;",
-    "if (hdr.kv.length != 48) { hdr.ipv4.total_len = hdr.ipv4.total_len + MARK_BYTES; }",
+    "cache_metadata.p4 adds a mark without adding to the length",
+    "hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;",
+    "if (hdr.kv.length != 48) {
+                    hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;
+                }",
 );
 pub const LENGTH_WITHOUT_VALUE: Mutant = program(
-    "answer.p4 adds a value without adding to the length",
+    "reflect.p4 adds a value without adding to the length",
     "hdr.udp.length = UDP_KV_BYTES + meta.value_bytes;",
     "hdr.udp.length = UDP_KV_BYTES + (hdr.kv.length == 48 ? 16w0 : meta.value_bytes);",
 );
 pub const OLD_IP_CHECKSUM: Mutant = program(
-    "checksum.p4 leaves the IPv4 checksum as it came",
-    "update_checksum(hdr.NETKV_HEADER.isValid(),",
-    "update_checksum(hdr.NETKV_HEADER.isValid() && hdr.kv.length != 48,",
+    "kv_checksum.p4 leaves the IPv4 checksum as it came",
+    "update_checksum(hdr.kv.isValid(),",
+    "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
 );
 pub const OLD_UDP_CHECKSUM: Mutant =
-    program("answer.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
+    program("reflect.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
 pub const CUT_FRAMES: Mutant = program(
-    "check.p4 lets frames pass that ended too early for the parser",
+    "frame_check.p4 lets frames pass that ended too early for the parser",
     "std.parser_error != error.NoError || ",
     "",
 );
 pub const ANY_EPOCH: Mutant = program(
-    "epoch.p4 takes a statistics epoch that is over",
+    "statistics_epoch.p4 takes a statistics epoch that is over",
     "meta.epoch == 0 || (ahead != 0 && ahead < 0x8000)",
     "true",
 );

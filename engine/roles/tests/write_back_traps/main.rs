@@ -1,4 +1,4 @@
-//! The traps of FarReach (`docs/testing.md`), over the program that ships: `p4/farreach.p4`, compiled
+//! The traps of FarReach (`docs/testing.md`), over the program that ships: `p4/farreach`, compiled
 //! and executed by netkv, with real clients and a real server, each frame handed over by hand.
 //!
 //! Every trap is a test. It plays its script as it is, where no user may suffer, and once for each
@@ -274,7 +274,7 @@ fn without_a_protection_exactly_the_traps_in_the_table_fail() {
 #[test]
 fn what_is_edited_is_the_program_that_ships() {
     let file = program::main_file_of(NAME);
-    let file = netkv_p4::compile_file(&file, &netkv_p4::Options::default()).unwrap();
+    let file = netkv_p4::compile_file(&file, &program::options()).unwrap();
     let flat = program::compile_as(NAME, &program::flat_of(NAME));
     assert_eq!(flat.source_hash, file.source_hash);
 }

@@ -39,61 +39,61 @@ const fn script(name: &'static str, slip: Slip) -> Mutant {
 // The switch program.
 
 pub const OLD_REPLIES: Mutant = program(
-    "floor.p4 lets a read reply of any age refresh",
-    "&& (meta.outdates || meta.number == floor);",
+    "max_sequence.p4 lets a read reply of any age refresh",
+    "&& (meta.outdates || meta.sequence == maximum);",
     ";",
 );
 pub const ANY_GENERATION: Mutant = program(
-    "floor.p4 lets read replies of any generation refresh",
-    "&& hdr.stamp.generation == meta.generation",
+    "max_sequence.p4 lets read replies of any generation refresh",
+    "&& hdr.version_stamp.generation == meta.generation",
     "",
 );
 pub const FLOOR_STAYS: Mutant = program(
-    "floor.p4 does not raise the floor for replies",
+    "max_sequence.p4 does not raise the maximum for replies",
     "if (meta.role != ROLE_REPLY || meta.outdates) {",
     "if (meta.role != ROLE_REPLY) {",
 );
 pub const NEWER_KEEPS: Mutant = program(
-    "facts.p4 keeps an entry latest whatever is newer",
+    "entry_flags.p4 keeps an entry latest whatever is newer",
     "} else if (meta.outdates) {",
     "} else if (false) {",
 );
 pub const DONE_STAYS_DIRTY: Mutant = program(
-    "facts.p4 keeps an entry dirty when the server has something newer",
-    "(meta.held.dirty && meta.role != ROLE_REPLY)",
-    "meta.held.dirty",
+    "entry_flags.p4 keeps an entry dirty when the server has something newer",
+    "(meta.stored.dirty && meta.role != ROLE_REPLY)",
+    "meta.stored.dirty",
 );
 pub const FILLED_IS_LATEST: Mutant =
-    program("facts.p4 takes what FILL brings for the latest", "(bit<1>) !meta.filled", "1w1");
+    program("entry_flags.p4 takes what FILL brings for the latest", "(bit<1>) !meta.filled", "1w1");
 pub const REPLIES_PASS_BY: Mutant = program(
-    "arrival.p4 lets replies to writes pass by the entry of their key",
+    "reply_port.p4 lets replies to writes pass by the entry of their key",
     "} else if (meta.cached) {
-            // It passes",
+            // The reply passes",
     "} else if (meta.cached && hdr.kv.op == OP_GET_REPLY) {
-            // It passes",
+            // The reply passes",
 );
 pub const FILL_AGAIN: Mutant = program(
-    "state.p4 takes every FILL",
+    "entry_state.p4 takes every FILL",
     "meta.filled = is_newer(meta.generation, old[63:32]);",
     "meta.filled = true;",
 );
 pub const FILL_VALIDATES: Mutant = program(
-    "state.p4 has FILL make an entry valid",
+    "entry_state.p4 has FILL make an entry valid",
     "new = meta.generation ++ INVALID ++ 24w0;",
     "new = meta.generation ++ VALID ++ 24w0;",
 );
 pub const ANY_CONTROL: Mutant = program(
-    "state.p4 takes messages about any generation",
-    "meta.ours = old[63:32] == meta.generation && meta.generation != 0;",
-    "meta.ours = old[63:32] == meta.generation || meta.role == ROLE_CONTROL;",
+    "entry_state.p4 takes messages about any generation",
+    "meta.same_generation = old[63:32] == meta.generation && meta.generation != 0;",
+    "meta.same_generation = old[63:32] == meta.generation || meta.role == ROLE_CONTROL;",
 );
 pub const RETIRED_SERVES: Mutant = program(
-    "state.p4 lets a retired entry serve",
+    "entry_state.p4 lets a retired entry serve",
     "new[31:23] = INVALID ++ 1w1;",
     "new[23:23] = 1w1;",
 );
 pub const EMBED_NOTHING: Mutant = program(
-    "onward.p4 embeds no record",
+    "forward_to_server.p4 embeds no record",
     "            if (meta.loads) {
                 // The record",
     "            if (false) {
@@ -107,54 +107,54 @@ pub const EVICTED_KEEPS: Mutant = program(
         if (meta.applied || meta.filled) {",
 );
 pub const APPLY_COPIES: Mutant = program(
-    "seen.p4 forgets every write",
+    "dedup.p4 forgets every write",
     "if (cell[9:9] == 1 && ahead == 0) {",
     "cell = 0;
             if (cell[9:9] == 1 && ahead == 0) {",
 );
 pub const APPLY_FORWARDED: Mutant = program(
-    "seen.p4 applies copies of writes that were forwarded",
+    "dedup.p4 applies copies of writes that were forwarded",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1;
-                meta.applied = !meta.repeated && meta.validity == VALID && meta.brought.fits;",
+                meta.applied = !meta.repeated && meta.validity == VALID && meta.incoming.fits;",
 );
 pub const FORGET_WITH_ENTRY: Mutant = program(
-    "seen.p4 forgets an applied write when its entry is gone",
+    "dedup.p4 forgets an applied write when its entry is gone",
     "meta.repeated = cell[8:8] == 1;",
-    "meta.repeated = cell[8:8] == 1 && meta.ours;",
+    "meta.repeated = cell[8:8] == 1 && meta.same_generation;",
 );
 pub const APPLY_PAST: Mutant = program(
-    "seen.p4 applies writes of past lives",
-    "meta.validity == VALID && meta.brought.fits && meta.this_life;",
-    "meta.validity == VALID && meta.brought.fits;",
+    "dedup.p4 applies writes of past lives",
+    "&& meta.same_incarnation;\n                cells.write(",
+    ";\n                cells.write(",
 );
 pub const PAST_UNTOLD: Mutant = program(
-    "onward.p4 does not tell that a write is of a past life",
-    "if (hdr.stamp.life != 0 && !meta.this_life) {",
+    "forward_to_server.p4 does not tell that a write is of a past life",
+    "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
     "if (false) {",
 );
 pub const REPORT_AGAIN: Mutant = program(
-    "reported.p4 does not note what it has reported",
+    "reported_snapshot.p4 does not note what it has reported",
     "if (meta.applied) {
                 cells.write(meta.entry, meta.snapshot);
             }",
     "",
 );
 pub const REFRESH_AFTER_POINT: Mutant = program(
-    "reported.p4 lets replies refresh what the snapshot will hold",
-    "meta.refreshes = false; // nothing",
-    "// nothing",
+    "reported_snapshot.p4 lets replies refresh what the snapshot will hold",
+    "meta.refreshes = false; // only",
+    "// only",
 );
 pub const STAY_IN_PIPELINE: Mutant =
     program("snapshot.p4 redirects nothing", "meta.redirected = true;", "");
 pub const PLAIN_NUMBERS: Mutant =
-    program("numbers.p4 compares numbers as plain ones", "a - b < 0x80000000", "a > b");
+    program("serial_numbers.p4 compares numbers as plain ones", "a - b < 0x80000000", "a > b");
 pub const ANY_LIFE: Mutant = program(
-    "life.p4 takes the numbers of all lives for this one's",
-    "if (meta.this_life) {
-            meta.number",
+    "incarnation.p4 takes the numbers of all lives for this one's",
+    "if (meta.same_incarnation) {
+            meta.sequence",
     "if (true) {
-            meta.number",
+            meta.sequence",
 );
 
 // The roles.

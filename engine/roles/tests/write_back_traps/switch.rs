@@ -1,4 +1,4 @@
-//! The switch of a FarReach rack: `p4/farreach.p4` in one pipeline or two, with the tables filled as
+//! The switch of a FarReach rack: `p4/farreach` in one pipeline or two, with the tables filled as
 //! `netkv/control/farreach.py` fills them.
 //!
 //! Client 1 is at a port of pipeline 1 (if there are two); client 2, the server and the controller
@@ -19,6 +19,7 @@ const HOSTS: [(Ip, u16); 4] =
     [(client_ip(1), 1), (client_ip(2), 2), (server_ip(0), SERVER_PORT), (CONTROLLER_IP, CPU_PORT)];
 
 const LOOKUP: &str = "NetkvIngress.lookup.cache";
+const PORTS: &str = "NetkvIngress.ingress_pipeline.ports";
 const SNAPSHOT: &str = "NetkvIngress.snapshot.snapshot";
 
 /// What a pipeline does about snapshots.
@@ -57,7 +58,7 @@ impl Switch {
             let to = Match::Exact(Value::from_bytes(32, &ip));
             let row = self.row(names, Some(to), 0, &[port.into()]);
             self.insert_row(0..self.pipelines(), &row);
-            let names = ["NetkvIngress.ports.ports", "NetkvIngress.ports.of_pipeline"];
+            let names = [PORTS, "NetkvIngress.ingress_pipeline.of_pipeline"];
             let from = Match::Exact(Value::new(9, port.into()));
             let pipeline = pipeline_of(port, self.pipelines());
             let row = self.row(names, Some(from), 0, &[pipeline as u128]);
@@ -79,7 +80,8 @@ impl Switch {
 
     /// Tells all pipelines the life.
     pub fn live(&mut self, life: u32) {
-        self.set_default("NetkvEgress.life.life", "NetkvEgress.life.live", &[life.into()]);
+        let names = ["NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"];
+        self.set_default(names[0], names[1], &[life.into()]);
     }
 
     /// From now on requests pass.
@@ -195,7 +197,7 @@ impl Switch {
 
 fn id_of<'a>(what: &str, name: &str, mut all: impl Iterator<Item = &'a Identity>) -> u32 {
     let found = all.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("p4/farreach.p4 has no {what} '{name}'")).id
+    found.unwrap_or_else(|| panic!("p4/farreach has no {what} '{name}'")).id
 }
 
 fn number(bytes: &[u8]) -> u128 {

@@ -1,0 +1,16 @@
+/* The headers of messages about records and entries (docs/wire-format.md). */
+
+/* The version of a record: incarnation of the switch and sequence number of the write. */
+header version_stamp_t {
+    bit<32> incarnation;
+    bit<32> sequence;
+    bit<32> generation;
+    bit<8>  bits;
+}
+
+/* The entry that a message of the controller is about. number: a snapshot, or the count of
+ * COUNT. */
+header slot_t {
+    bit<16> entry;
+    bit<32> number;
+}

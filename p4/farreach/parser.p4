@@ -1,0 +1,126 @@
+/* Parses a frame up to its version stamp, slot and value. Sets the role of the frame and describes
+ * the record that it carries (meta.incoming). */
+
+error {
+    VersionStampMissing,
+    UnknownOperation,
+    TooLarge
+}
+
+parser NetkvParser(packet_in packet,
+                   out headers_t hdr,
+                   inout metadata_t meta,
+                   inout standard_metadata_t std) {
+    TransportParser() transport;
+    KvParser()        kv;
+    ValueParser()     value;
+    bit<16>           udp_port = 0;
+    bit<16>           header_bytes = UDP_KV_BYTES + VERSION_STAMP_BYTES; // UDP header to value
+
+    state start {
+        transport.apply(packet, hdr, std, udp_port);
+        transition select(udp_port) {
+            NETKV_PORT: parse_kv;
+            default: accept;
+        }
+    }
+
+    state parse_kv {
+        kv.apply(packet, hdr);
+        // A frame with cache metadata is malformed: the metadata would stand in the place of the
+        // version stamp.
+        transition select(hdr.kv.op, hdr.kv.flags) {
+            (OP_GET, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_read;
+            (OP_PUT, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_write;
+            (OP_DELETE, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_write;
+            (OP_GET_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (OP_PUT_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (OP_DELETE_REPLY, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_reply;
+            (OPS_OF_ENTRIES &&& 0xF0, FLAG_STAMPED &&& FLAGS_OF_LAYOUT): parse_control;
+            (OP_GET, _): missing_version_stamp;
+            (OP_PUT, _): missing_version_stamp;
+            (OP_DELETE, _): missing_version_stamp;
+            (OPS_OF_ENTRIES &&& 0xF0, _): missing_version_stamp;
+            default: accept;
+        }
+    }
+
+    state missing_version_stamp {
+        verify(false, error.VersionStampMissing);
+        transition accept;
+    }
+
+    state parse_read {
+        meta.role = ROLE_READ;
+        transition parse_version_stamp;
+    }
+
+    state parse_write {
+        meta.role = ROLE_WRITE;
+        transition parse_version_stamp;
+    }
+
+    state parse_reply {
+        meta.role = ROLE_REPLY;
+        transition parse_version_stamp;
+    }
+
+    state parse_version_stamp {
+        packet.extract(hdr.version_stamp);
+        transition select(hdr.kv.op, hdr.kv.status, hdr.kv.length) {
+            (OP_GET, _, _): without_value;
+            (OP_PUT, _, 0 &&& 0xFF80): parse_value; // up to 127 bytes
+            (OP_PUT, _, MAX_CACHED_BYTES): parse_value;
+            (OP_DELETE, _, _): parse_tombstone;
+            (OP_GET_REPLY, STATUS_OK, 0 &&& 0xFF80): parse_value;
+            (OP_GET_REPLY, STATUS_OK, MAX_CACHED_BYTES): parse_value;
+            (OP_GET_REPLY, STATUS_NOT_FOUND, _): parse_tombstone;
+            default: without_value;
+        }
+    }
+
+    state parse_control {
+        meta.role = ROLE_CONTROL;
+        packet.extract(hdr.version_stamp);
+        packet.extract(hdr.slot);
+        header_bytes = header_bytes + SLOT_BYTES;
+        transition select(hdr.kv.op, hdr.version_stamp.bits, hdr.kv.length) {
+            (OP_FILL, BIT_DELETED &&& BIT_DELETED, _): parse_tombstone;
+            (OP_FILL, _, 0 &&& 0xFF80): parse_value;
+            (OP_FILL, _, MAX_CACHED_BYTES): parse_value;
+            (OP_FILL, _, _): too_large;
+            (OP_VALIDATE, _, _): without_value;
+            (OP_EVICT, _, _): without_value;
+            (OP_LOAD, _, _): without_value;
+            (OP_RETIRE, _, _): without_value;
+            (OP_COUNT, _, _): without_value;
+            default: unknown_operation;
+        }
+    }
+
+    state parse_value {
+        value.apply(packet, hdr, meta, header_bytes);
+        transition accept;
+    }
+
+    state parse_tombstone {
+        meta.incoming.fits = true;
+        meta.incoming.deleted = true;
+        transition without_value;
+    }
+
+    state without_value {
+        verify(hdr.udp.length >= header_bytes, error.LengthsDisagree);
+        transition accept;
+    }
+
+    state too_large {
+        verify(false, error.TooLarge);
+        transition accept;
+    }
+
+    state unknown_operation {
+        verify(false, error.UnknownOperation);
+        transition accept;
+    }
+}

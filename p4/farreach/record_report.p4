@@ -1,0 +1,26 @@
+/* Writes the stored record and its flags into a frame for the controller. */
+
+control RecordReport(inout headers_t hdr, in metadata_t meta) {
+    StoredRecord() stored_record;
+
+    apply {
+        stored_record.apply(hdr, meta);
+        hdr.version_stamp.generation = meta.generation;
+        hdr.version_stamp.bits = 0;
+        if (meta.stored.deleted) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_DELETED;
+        }
+        if (meta.stored.latest) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_LATEST;
+        }
+        if (meta.stored.dirty) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_DIRTY;
+        }
+        if (meta.overwritten) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_OVERWRITTEN;
+        }
+        if (meta.serving) {
+            hdr.version_stamp.bits = hdr.version_stamp.bits | BIT_VALID;
+        }
+    }
+}

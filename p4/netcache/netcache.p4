@@ -1,0 +1,152 @@
+/* NetCache: the switch answers reads of hot keys (write-through; rules in docs/wire-format.md).
+ *
+ * The switch reflects reads of valid entries. It forwards all other requests to the owner of their
+ * key and adds the cache metadata if the key is cached. Servers and controller maintain the cache
+ * with messages of their own. */
+#include <core.p4>
+#include <v1model.p4>
+
+#include "common/protocol.p4"
+#include "common/headers.p4"
+#include "netcache/protocol.p4"
+#include "netcache/headers.p4"
+
+struct headers_t {
+    packet_out_t     packet_out;
+    packet_in_t      packet_in;
+    ethernet_t       ethernet;
+    ipv4_t           ipv4;
+    udp_t            udp;
+    kv_t             kv;
+    cache_metadata_t cache_metadata;
+    chunk_t[8]       value; // value[i] belongs to array i
+}
+
+struct metadata_t {
+    bit<8>  drop_reason;
+    bit<32> key_hash;
+    bool    answered;      // reflected, so it needs no owner
+    // the entry of the key
+    bool    cached;
+    bit<32> entry;
+    bit<32> row;
+    bit<8>  bitmap;
+    bit<32> generation;
+    bit<32> version;
+    bool    readable;      // a GET of a valid entry
+    bool    same_entry;    // an UPDATE for this generation
+    bool    refreshed;     // an UPDATE with the latest value
+    bit<16> value_bytes;
+    // statistics
+    bool    sampled;
+    bit<16> epoch;
+    bit<16> hits;
+    bit<16> hot_threshold;
+    bit<16> estimate;
+    bool    unreported;
+}
+
+/* Whether a frame is a request that a cache entry serves or follows. Replies and messages between
+ * controller and server are not. */
+bool concerns_cache(in bit<8> op) {
+    return op[0:0] == 0 && op[7:4] != OPS_OF_CONTROLLER;
+}
+
+bool is_write(in bit<8> op) {
+    return op == OP_PUT || op == OP_DELETE || op == OP_INVALIDATE;
+}
+
+#include "common/transport_parser.p4"
+#include "common/kv_parser.p4"
+#include "netcache/value_parser.p4"
+#include "netcache/parser.p4"
+#include "common/kv_checksum.p4"
+#include "common/statistics_access.p4"
+#include "common/frame_check.p4"
+#include "netcache/cache_lookup.p4"
+#include "common/sampler.p4"
+#include "netcache/read_sampling.p4"
+#include "netcache/statistics_epoch.p4"
+#include "netcache/hit_counter.p4"
+#include "netcache/validity.p4"
+#include "netcache/value_array.p4"
+#include "netcache/value_arrays.p4"
+#include "common/sketch_row.p4"
+#include "netcache/filter_row.p4"
+#include "netcache/hot_keys.p4"
+#include "netcache/reflect.p4"
+#include "netcache/answer.p4"
+#include "netcache/cache_metadata.p4"
+#include "common/partition.p4"
+#include "common/route.p4"
+#include "common/to_controller.p4"
+#include "common/drop.p4"
+#include "common/empty_egress.p4"
+#include "common/transport_deparser.p4"
+#include "netcache/deparser.p4"
+
+control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    StatisticsAccess() statistics_access;
+    FrameCheck()       frame_check;
+    CacheLookup()      lookup;
+    ReadSampling()     sampling;
+    StatisticsEpoch()  epoch;
+    HitCounter()       hits;
+    Validity()         validity;
+    ValueArrays()      values;
+    HotKeys()          hot_keys;
+    Answer()           answer;
+    CacheMetadata()    cache_metadata;
+    Partition()        partition;
+    Route()            route;
+    ToController()     to_controller;
+    Drop()             drop;
+
+    apply {
+        if (hdr.packet_out.isValid() && hdr.packet_out.egress_port != 0) {
+            std.egress_spec = hdr.packet_out.egress_port;
+        } else {
+            statistics_access.apply(hdr, meta, std);
+            frame_check.apply(hdr.ipv4, hdr.kv.isValid(), meta, std);
+            if (meta.drop_reason == KEEP && hdr.kv.isValid()) {
+                if (concerns_cache(hdr.kv.op)) {
+                    lookup.apply(hdr, meta);
+                    if (hdr.kv.op == OP_GET) {
+                        sampling.apply(hdr, meta);
+                    }
+                    if (meta.sampled || hdr.kv.op[7:4] == OPS_OF_STATISTICS) {
+                        epoch.apply(hdr, meta);
+                    }
+                    if (meta.cached) {
+                        if (meta.sampled || hdr.kv.op == OP_STATS) {
+                            hits.apply(hdr, meta);
+                        }
+                        validity.apply(hdr, meta);
+                        if (meta.readable || meta.refreshed) {
+                            values.apply(hdr, meta);
+                        }
+                    } else if (meta.sampled) {
+                        hot_keys.apply(hdr, meta);
+                    }
+                    answer.apply(hdr, meta);
+                    if (!meta.answered) {
+                        cache_metadata.apply(hdr, meta);
+                    }
+                }
+                if (!meta.answered) {
+                    partition.apply(hdr, meta);
+                }
+            }
+            if (meta.drop_reason == KEEP) {
+                route.apply(hdr, meta, std);
+            }
+            if (meta.drop_reason != KEEP) {
+                drop.apply(meta, std);
+            }
+        }
+        to_controller.apply(hdr, std);
+    }
+}
+
+V1Switch(NetkvParser(), VerifyChecksums(), NetkvIngress(), NetkvEgress(), UpdateChecksums(),
+         NetkvDeparser()) main;

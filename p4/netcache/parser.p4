@@ -1,0 +1,52 @@
+/* Parses a frame up to its kv header, the cache metadata and the value of an UPDATE. Other values
+ * are payload. */
+
+error {
+    CacheMetadataMissing
+}
+
+parser NetkvParser(packet_in packet,
+                   out headers_t hdr,
+                   inout metadata_t meta,
+                   inout standard_metadata_t std) {
+    TransportParser() transport;
+    KvParser()        kv;
+    ValueParser()     value;
+    bit<16>           udp_port = 0;
+
+    state start {
+        transport.apply(packet, hdr, std, udp_port);
+        transition select(udp_port) {
+            NETKV_PORT: parse_kv;
+            default: accept;
+        }
+    }
+
+    state parse_kv {
+        kv.apply(packet, hdr);
+        transition select(hdr.kv.op, hdr.kv.flags) {
+            (OP_GET, 0 &&& FLAG_MARKED): accept; // most frames
+            (OP_UPDATE, FLAG_MARKED &&& FLAG_MARKED): parse_update;
+            (_, FLAG_MARKED &&& FLAG_MARKED): parse_cache_metadata;
+            (OP_UPDATE, _): missing_cache_metadata;
+            (OP_EPOCH, _): missing_cache_metadata;
+            default: accept;
+        }
+    }
+
+    state parse_cache_metadata {
+        packet.extract(hdr.cache_metadata);
+        transition accept;
+    }
+
+    state parse_update {
+        packet.extract(hdr.cache_metadata);
+        value.apply(packet, hdr);
+        transition accept;
+    }
+
+    state missing_cache_metadata {
+        verify(false, error.CacheMetadataMissing);
+        transition accept;
+    }
+}

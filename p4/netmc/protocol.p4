@@ -1,0 +1,20 @@
+/* Constants of docs/wire-format.md, "Multiget frames". */
+
+/* SRV fields of the header, one for each server of a rack. All switches, clients and servers must
+ * agree. */
+#ifndef NETMC_SERVERS
+#define NETMC_SERVERS 8
+#endif
+#if NETMC_SERVERS < 1 || NETMC_SERVERS > 32
+#error NETMC_SERVERS, the number of SRV fields, is 1 to 32.
+#endif
+
+const bit<16> NETMC_PORT = 5009;
+
+const bit<8> OP_MGET = 1; // the first request op
+const bit<8> OP_MDELETE = 4; // the last request op
+
+const bit<8> MAX_KEYS = 16; // of a request: the bits of KEYIDX
+const bit<8> FIRST_OID = 1;
+
+const bit<16> UDP_NETMC_BYTES = 20 + NETMC_SERVERS; // UDP and netmc header

@@ -1,0 +1,66 @@
+/* NoCache: the switch sends a request to the owner of its key and a reply back to the client. This
+ * is the baseline of every figure. */
+#include <core.p4>
+#include <v1model.p4>
+
+#include "common/protocol.p4"
+#include "common/headers.p4"
+
+struct headers_t {
+    packet_out_t packet_out;
+    packet_in_t  packet_in;
+    ethernet_t   ethernet;
+    ipv4_t       ipv4;
+    udp_t        udp;
+    kv_t         kv;
+}
+
+struct metadata_t {
+    bit<8>  drop_reason;
+    bit<32> key_hash;
+}
+
+#include "common/transport_parser.p4"
+#include "common/kv_parser.p4"
+#include "nocache/parser.p4"
+#include "common/kv_checksum.p4"
+#include "common/statistics_access.p4"
+#include "common/frame_check.p4"
+#include "common/partition.p4"
+#include "common/route.p4"
+#include "common/to_controller.p4"
+#include "common/drop.p4"
+#include "common/empty_egress.p4"
+#include "common/transport_deparser.p4"
+#include "nocache/deparser.p4"
+
+control NetkvIngress(inout headers_t hdr, inout metadata_t meta, inout standard_metadata_t std) {
+    StatisticsAccess() statistics_access;
+    FrameCheck()       frame_check;
+    Partition()        partition;
+    Route()            route;
+    ToController()     to_controller;
+    Drop()             drop;
+
+    apply {
+        if (hdr.packet_out.isValid() && hdr.packet_out.egress_port != 0) {
+            std.egress_spec = hdr.packet_out.egress_port;
+        } else {
+            statistics_access.apply(hdr, meta, std);
+            frame_check.apply(hdr.ipv4, hdr.kv.isValid(), meta, std);
+            if (meta.drop_reason == KEEP && hdr.kv.isValid()) {
+                partition.apply(hdr, meta);
+            }
+            if (meta.drop_reason == KEEP) {
+                route.apply(hdr, meta, std);
+            }
+            if (meta.drop_reason != KEEP) {
+                drop.apply(meta, std);
+            }
+        }
+        to_controller.apply(hdr, std);
+    }
+}
+
+V1Switch(NetkvParser(), VerifyChecksums(), NetkvIngress(), NetkvEgress(), UpdateChecksums(),
+         NetkvDeparser()) main;

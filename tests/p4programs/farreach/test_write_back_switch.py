@@ -1,0 +1,237 @@
+"""What a controller relies on at FarReach's switch: names, counters, and the snapshot point."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from netkv.control import base
+from netkv.control.messages import Bit, Message, Op, Stamp
+from netkv.control.nocache import NoCache
+from netkv.control.pipelines import pipeline_of
+from netkv.control.topology import CPU_PORT, Topology
+from netkv.p4rt.schema import Field
+from tests.p4programs.farreach.write_back import LIFE, about, owned_by, read, write
+from tests.p4programs.farreach.write_back_switch import SETTINGS, FarReachSwitch
+
+DOCUMENT = Path(__file__).parents[3] / "docs/farreach.md"
+DROPS, LATE_DROPS = "NetkvIngress.drop.reasons", "NetkvEgress.drop.reasons"
+
+
+def test_the_tables_are_those_of_the_document() -> None:
+    """Names and widths of tables, keys, actions and parameters: controllers are written by them."""
+    schema = FarReachSwitch(1).names.schema
+    section = DOCUMENT.read_text().split("## Tables\n")[1].split("\n## ")[0].replace("`", "")
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| Netkv")]
+    assert {row[0].strip() for row in rows} == {table.name for table in schema.tables}
+    for name, key, actions, default, size in ([cell.strip() for cell in row] for row in rows):
+        table = schema.tables.named(name)
+        assert (
+            key == ", ".join(f"{written(field)} {field.kind}" for field in table.keys)
+            or key == "none"
+        )
+        assert bool(table.keys) == (key != "none")
+        for call in re.split(r"(?<=\)), ", actions):
+            action = schema.actions.named(call.split(" ")[0])
+            assert action.id in table.actions
+            assert call == f"{action.name} ({', '.join(map(written, action.params))})"
+        assert default
+        assert not table.keys or table.size == int(size.replace(",", ""))
+
+
+def written(field: Field) -> str:
+    return f"{field.name} [{field.width}]"
+
+
+def test_drops_are_counted_by_reason() -> None:
+    switch = FarReachSwitch(2)  # closed, for nobody has told it anything
+    key = owned_by(0, 0)
+    for message in (read(key), write(key, b"v", 1), write(key, None, 2)):
+        assert switch.ask(1, message) == []
+    assert switch.drops(DROPS) == {6: 3}
+    switch.open()
+    assert len(switch.ask(1, write(key, b"v", 1 + 1024))) == 1
+    assert switch.ask(2, write(key, b"v", 1)) == []
+    assert switch.drops(LATE_DROPS) == {7: 1}
+    fill = about(Op.FILL, key, 0, Stamp(generation=1))
+    assert switch.ask(1, fill) == []
+    assert switch.ask(1, replace(read(key), stamp=None)) == []
+    assert switch.control(about(Op.FILL, key, 32768, Stamp(generation=1))) == []
+    assert switch.drops(DROPS) == {1: 2, 5: 1, 6: 3}
+
+
+class Rack:
+    """A switch with hosts in all pipelines, and what the controller sets for a snapshot."""
+
+    def __init__(self, pipelines: int) -> None:
+        self.pipelines = pipelines
+        self.clients = [*range(1, 9)]
+        topology = Topology.of_ports(self.clients, [101 + i for i in range(8)])
+        self.topology = topology
+        ports = [*self.clients, *range(101, 109), CPU_PORT]
+        writes: list[base.TableWrite] = list(NoCache(topology).tables())
+        for port in ports:
+            params = {"pipeline": pipeline_of(port, pipelines)}
+            control = "NetkvIngress.ingress_pipeline"
+            table, action = f"{control}.ports", f"{control}.of_pipeline"
+            writes.append(base.InsertEntry(0, table, {"port": port}, action, params))
+            writes.append(base.CloneSession(0, port, port))
+        for pipeline in range(pipelines):
+            writes.append(self.entry(base.InsertEntry, pipeline, "idle"))
+        self.switch = FarReachSwitch(pipelines, writes).open()
+
+    @staticmethod
+    def entry(
+        kind: type[base.InsertEntry] | type[base.ModifyEntry],
+        pipeline: int,
+        action: str,
+        **params: int,
+    ) -> base.TableWrite:
+        name = f"NetkvIngress.snapshot.{action}"
+        match = {"pipeline": pipeline}
+        return kind(0, "NetkvIngress.snapshot.snapshot", match, name, params)
+
+    def phase(self, number: int, *steps: tuple[int, str]) -> Iterator[int]:
+        """The entries of some pipelines change, confirmed by all; gives each that has a change."""
+        for pipeline, action in steps:
+            params = {"number": number} if action == "taking" else {}
+            write = self.entry(base.ModifyEntry, pipeline, action, **params)
+            for reached in range(self.pipelines):
+                self.switch.write_in(reached, write)
+                yield reached
+
+
+@pytest.mark.parametrize("pipelines", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int, seed: int) -> None:
+    """Through all phases, with writes by all ports in between (docs/farreach.md, "Controller")."""
+    random, rack = Random(seed), Rack(pipelines)
+    switch = rack.switch
+    keys = [number.to_bytes(16) for number in range(1, 25)]
+    for entry, key in enumerate(keys):
+        switch.cached(key, entry, 1 + entry)
+        for op in (Op.FILL, Op.VALIDATE):
+            ((port, _),) = switch.control(about(op, key, entry, Stamp(LIFE, 1, 1 + entry), b""))
+            assert port == CPU_PORT
+    state = dict.fromkeys(keys, b"")
+    originals: dict[int, dict[bytes, Message]] = {}
+    requests = 0
+
+    def traffic(count: int) -> None:
+        nonlocal requests
+        for _ in range(count):
+            requests += 1
+            key, client = random.choice(keys), random.choice(rack.clients)
+            value = random.choice([None, random.randbytes(random.randrange(129))])
+            message = write(key, value, requests, client, Stamp(LIFE))
+            out = switch.ask(client, message)
+            assert out[-1][0] == client
+            assert out[-1][1].op == message.op + 1
+            told = [copy for at, copy in out[:-1] if at == CPU_PORT]
+            assert len(told) == len(out) - 1
+            assert told in ([], [told[0]] * 3) if told else True
+            for copy in told[:1]:
+                assert copy.place
+                first = originals.setdefault(copy.place.number, {})
+                assert key not in first, "only the first write since the point reports"
+                first[key] = copy
+            state[key] = value or b""
+
+    others = range(1, pipelines)
+    for number in range(1, 5):
+        traffic(40)
+        shuffled = random.sample(others, len(others))
+        for _ in rack.phase(number, *((pipeline, "redirect") for pipeline in shuffled)):
+            traffic(3)
+        for reached in rack.phase(number, (0, "taking")):
+            if reached == 0:
+                point = dict(state)
+            traffic(3)
+        shuffled = random.sample(others, len(others))
+        for _ in rack.phase(number, *((pipeline, "taking") for pipeline in shuffled)):
+            traffic(3)
+        snapshot = {}
+        for entry, key in random.sample([*enumerate(keys)], len(keys)):
+            traffic(1)
+            load = about(Op.LOAD, key, entry, Stamp(generation=1 + entry), snapshot=number)
+            ((_, record),) = switch.control(load)
+            assert record.stamp
+            if record.stamp.bits & Bit.OVERWRITTEN:
+                record = originals[number][key]
+            snapshot[key] = record.value
+        traffic(20)
+        assert snapshot == point
+        for _ in rack.phase(number, *((pipeline, "idle") for pipeline in range(pipelines))):
+            traffic(2)
+    recirculated = switch.engine.statistics()["recirculated"]
+    assert bool(recirculated) == (pipelines > 1)
+
+
+def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_harm() -> None:
+    """Lookup entries go pipeline by pipeline: not before the entry is retired in its egress."""
+    rack = Rack(2)
+    switch = rack.switch
+    key = (7).to_bytes(16)
+    switch.cached(key, 3, 5)
+    for op in (Op.FILL, Op.VALIDATE):
+        switch.control(about(op, key, 3, Stamp(LIFE, 1, 5)))
+    ((_, applied),) = switch.ask(1, write(key, b"one", 1, stamp=Stamp(LIFE)))
+    assert applied.cache_hit
+    for op in (Op.EVICT, Op.RETIRE):
+        switch.control(about(op, key, 3, Stamp(generation=5)))
+    table = switch.names.schema.tables.named("NetkvIngress.lookup.cache")
+    switch.engine.delete_entry(table.id, [(1, "exact", key)], pipeline=0)
+    owner = rack.topology.owner(key).port
+    for port in (1, 2):
+        ((at, forwarded),) = switch.ask(port, write(key, b"two", 10 + port, stamp=Stamp(LIFE)))
+        assert (at, forwarded.op) == (owner, Op.PUT)
+        ((at, missed),) = switch.ask(port, read(key, 20 + port, stamp=Stamp(LIFE)))
+        assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(LIFE))
+
+
+def test_before_its_first_life_a_switch_applies_nothing() -> None:
+    switch = FarReachSwitch(1)
+    switch.settings()
+    key = owned_by(0, 0)
+    switch.cached(key, 1, 1)
+    for op in (Op.FILL, Op.VALIDATE):
+        switch.control(about(op, key, 1, Stamp(generation=1)))
+    for request, life in enumerate((0, 1)):
+        ((_, forwarded),) = switch.ask(1, write(key, b"v", request, stamp=Stamp(life)))
+        assert forwarded.op == Op.PUT
+
+
+def test_a_frame_is_sent_round_once_whatever_the_table_says() -> None:
+    rack = Rack(2)
+    assert list(rack.phase(1, (0, "redirect"), (1, "redirect"))) == [0, 1, 0, 1]
+    for port in (1, 2):
+        assert len(rack.switch.ask(port, write((1).to_bytes(16), b"v", port))) == 1
+    assert rack.switch.engine.statistics()["recirculated"] == 2
+
+
+def test_every_row_of_the_sketch_counts() -> None:
+    switch = FarReachSwitch(1).open()
+    switch.settings(sample_below=65_536)
+    for number in range(100):
+        switch.ask(1, read(number.to_bytes(16)))
+    for row in range(4):
+        register = switch.names.schema.registers.named(f"NetkvEgress.sketch.row{row}.cells")
+        cells = [int.from_bytes(cell) for _, cell in switch.engine.read_register(register.id)]
+        assert sum(cell & 0xFFFF for cell in cells) == 100
+        assert {cell >> 16 for cell in cells} == {0, SETTINGS["epoch"]}
+
+
+def test_an_answer_without_its_clone_session_is_lost_and_counted() -> None:
+    switch = FarReachSwitch(1).open()
+    key = owned_by(0, 0)
+    switch.cached(key, 1, 1)
+    for op in (Op.FILL, Op.VALIDATE):
+        switch.control(about(op, key, 1, Stamp(LIFE, 1, 1)))
+    switch.engine.delete_clone_session(1)
+    assert switch.ask(1, write(key, b"v", 1, stamp=Stamp(LIFE))) == []
+    assert switch.engine.statistics()["unknown_clone_sessions"] == 1
+    ((port, answer),) = switch.ask(2, write(key, b"v", 1, stamp=Stamp(LIFE)))
+    assert (port, answer.stamp) == (2, Stamp(LIFE, 1))

@@ -1,0 +1,272 @@
+"""Packet tests of p4/farreach: who says what to whom, and which number a write must get.
+
+Where docs/farreach.md has rules, a scenario goes through them; the expected frames are written with
+the codec. An entry is filled by the controller's messages, as it would be.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
+from netkv.control.messages import NO_BITS, Bit, Message, Op, Place, Stamp, Status, encode
+from netkv.control.nocache import NoCache
+from netkv.control.topology import (
+    CONTROLLER_IP,
+    CPU_PORT,
+    SERVICE_IP,
+    Topology,
+    client_ip,
+    key_hash,
+)
+from tests.p4programs.stf import SERVER_PORTS, Stf, packet_in
+
+LIFE = 40
+FULL = bytes(range(128))
+ZERO = Stamp()
+
+TAKING_7, TAKING_8, REDIRECTED, TAKING_9 = (11, 12), (21, 22), (31, 32), (41, 42)
+"""Ports whose ingress pipeline takes a snapshot, or redirects. A reply that comes in by one of them
+must be in the pipeline of its server's port, of however many: modulo 4, 11 and 31 are like server
+0's, 12 and 32 like the others'."""
+
+TOPOLOGY = Topology.of_ports([1, 2], SERVER_PORTS)
+
+
+def tables() -> Iterator[TableWrite]:
+    """What the controller would write: pipelines 1 and 2 take snapshots, 3 redirects to 0, which
+    takes one as well, and 4, in which the hosts are, is idle."""
+    yield from NoCache(TOPOLOGY).tables()
+    pipelines = {0: (), 1: TAKING_7, 2: TAKING_8, 3: REDIRECTED, 4: (1, 2, 3, 4)}
+    for pipeline, ports in pipelines.items():
+        for port in ports:
+            control = "NetkvIngress.ingress_pipeline"
+            table, action = f"{control}.ports", f"{control}.of_pipeline"
+            yield InsertEntry(0, table, {"port": port}, action, {"pipeline": pipeline})
+            yield CloneSession(0, port, port)
+    yield CloneSession(0, CPU_PORT, CPU_PORT)
+    for port in TAKING_9:
+        yield CloneSession(0, port, port)
+    for pipeline, action, params in (
+        (0, "taking", {"number": 9}),
+        (1, "taking", {"number": 7}),
+        (2, "taking", {"number": 8}),
+        (3, "redirect", {}),
+    ):
+        name = f"NetkvIngress.snapshot.{action}"
+        match = {"pipeline": pipeline}
+        yield InsertEntry(0, "NetkvIngress.snapshot.snapshot", match, name, params)
+
+
+@dataclass
+class WriteBackStf(Stf):
+    """A file about a switch with a write-back cache, which counts the writes of each key."""
+
+    life: int = LIFE
+    epoch: int = 1
+    counters: Counter[int] = field(default_factory=Counter)
+    generations: int = 100
+    requests: int = 1000
+
+    # Settings
+
+    def settings(self, *, below: int = 0, threshold: int = 4, opened: int = 1) -> None:
+        params = {"sample_below": below, "hot_threshold": threshold, "epoch": self.epoch}
+        params["open"] = opened
+        table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
+        self.write([SetDefault(0, table, action, params)])
+
+    def live(self, life: int) -> None:
+        self.life = life
+        table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
+        self.write([SetDefault(0, table, action, {"incarnation": life})])
+
+    def cached(self, key: bytes, entry: int, generation: int) -> None:
+        """A lookup entry."""
+        params = {"entry": entry, "generation": generation}
+        match = {"key": int.from_bytes(key)}
+        lookup, action = "NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached"
+        self.write([InsertEntry(0, lookup, match, action, params)])
+
+    # Frames. A number given last is that of the key's counter; a write takes the next one.
+
+    def request(self, message: Message) -> Message:
+        return replace(message, stamp=Stamp(self.life)) if message.stamp is None else message
+
+    def reaches(self, message: Message, client: int = 1, server: int | None = None) -> None:
+        """Writes are numbered; a stamp that a scenario has chosen stays."""
+        if message.op in (Op.PUT, Op.DELETE) and message.stamp == Stamp(self.life):
+            message = replace(message, stamp=Stamp(self.life, self.numbered(message.key)))
+        super().reaches(message, client, server)
+
+    def fresh(self) -> int:
+        """A request number that no client has used."""
+        self.requests += 1
+        return self.requests
+
+    def numbered(self, key: bytes) -> int:
+        """The number of the write of this key that has just passed."""
+        counter = counter_of(key)
+        self.counters[counter] = self.counters[counter] % 0xFFFFFFFF + 1
+        return self.counters[counter]
+
+    def count_from(self, key: bytes, number: int) -> None:
+        """The last write of this key had this number."""
+        self.register("NetkvEgress.sequence.counters", counter_of(key), number)
+        self.counters[counter_of(key)] = number
+
+    def came(self, port: int, message: Message, client: int = 1) -> None:
+        """A client's request comes in at `port`, wherever the client is."""
+        self.packet(port, encode(message, client_ip(client), SERVICE_IP))
+
+    def answer(self, port: int, message: Message, client: int = 1) -> None:
+        """The switch answers it there."""
+        self.expect(port, encode(message, SERVICE_IP, client_ip(client)))
+
+    def says(self, message: Message, reply: Message) -> None:
+        """A message of the controller, and the answer that it must get."""
+        self.from_controller(message)
+        self.to_controller(reply)
+
+    def original(self, port: int, message: Message, client: int = 1) -> None:
+        """Three copies of an ORIGINAL about a write that came in at `port`."""
+        frame = encode(message, client_ip(client), CONTROLLER_IP)
+        for _ in range(3):
+            self.expect(CPU_PORT, packet_in(port) + frame)
+
+    def replied(self, message: Message, port: int | None = None, client: int = 1) -> None:
+        """A server's reply to a client, which must get it as it is."""
+        server = TOPOLOGY.owner(message.key)
+        frame = encode(message, server.ip, client_ip(client))
+        self.packet(server.port if port is None else port, frame)
+        self.expect(client, frame)
+
+    # What several scenarios need
+
+    def fill(
+        self,
+        key: bytes,
+        entry: int,
+        value: bytes = b"filled",
+        stamp: Stamp | None = None,
+        valid: bool = True,
+    ) -> int:
+        """A new filling of an entry, with its lookup entry; gives the generation."""
+        self.generations += 1
+        stamp = replace(stamp or Stamp(), generation=self.generations)
+        message = about(Op.FILL, key, entry, stamp, value)
+        self.says(message, message.reply(stamp=stamp, place=Place(entry)))
+        self.cached(key, entry, self.generations)
+        if valid:
+            self.control(Op.VALIDATE, key, entry, self.generations)
+        return self.generations
+
+    def control(
+        self, op: Op, key: bytes, entry: int, generation: int, status: Status = Status.OK
+    ) -> None:
+        """VALIDATE, RETIRE, or what is answered stale."""
+        message = about(op, key, entry, Stamp(generation=generation))
+        self.says(message, message.reply(stamp=message.stamp, place=Place(entry), status=status))
+
+    def tells(
+        self,
+        op: Op,
+        key: bytes,
+        entry: int,
+        record: Stamp,
+        value: bytes = b"",
+        snapshot: int = 0,
+    ) -> None:
+        """EVICT or LOAD of the filling in `record`, answered with that record."""
+        message = about(op, key, entry, Stamp(generation=record.generation), snapshot=snapshot)
+        reply = message.reply(stamp=record, place=message.place, value=value, length=len(value))
+        self.says(message, reply)
+
+    def written(self, key: bytes, value: bytes | None, client: int = 1, port: int = 1) -> int:
+        """A write that the switch applies; gives its number. None deletes."""
+        message = write(key, value, self.fresh(), client, Stamp(self.life))
+        self.came(port, message, client)
+        number = self.numbered(key)
+        self.answer(port, applied(message, Stamp(self.life, number)), client)
+        return number
+
+    def forwarded(self, message: Message, bits: Bit = NO_BITS) -> int:
+        """A write that the server gets, stamped by the switch; gives its number."""
+        self.ask(message)
+        number = self.numbered(message.key)
+        self.reaches(replace(message, stamp=Stamp(self.life, number, 0, bits)))
+        return number
+
+    def hit(
+        self, key: bytes, value: bytes | None, stamp: Stamp, request: int = 1, client: int = 1
+    ) -> None:
+        """A read that the switch answers."""
+        message = read(key, request, client, Stamp(self.life))
+        self.ask(message, client)
+        self.answered(found(message, value, stamp), client)
+
+    def missed(self, key: bytes, stamp: Stamp, value: bytes = b"", request: int = 1) -> None:
+        """A read that reaches the server with this stamp, and this record if it is embedded."""
+        message = read(key, request, 1, Stamp(stamp.life))
+        self.ask(replace(message, stamp=Stamp(self.life)))
+        self.reaches(replace(message, stamp=stamp, value=value, length=len(value)))
+
+
+def read(key: bytes, request: int = 1, client: int = 1, stamp: Stamp = ZERO) -> Message:
+    return Message(Op.GET, key, request, client, stamp=stamp)
+
+
+def write(
+    key: bytes, value: bytes | None, request: int, client: int = 1, stamp: Stamp = ZERO
+) -> Message:
+    """PUT, or DELETE for None."""
+    op = Op.DELETE if value is None else Op.PUT
+    value = value or b""
+    return Message(op, key, request, client, stamp=stamp, length=len(value), value=value)
+
+
+def applied(message: Message, stamp: Stamp) -> Message:
+    """The switch's answer to a write."""
+    return message.reply(stamp=stamp, cache_hit=True)
+
+
+def found(message: Message, value: bytes | None, stamp: Stamp) -> Message:
+    """The switch's answer to a read."""
+    status = Status.NOT_FOUND if value is None else Status.OK
+    value = value or b""
+    fields = {"stamp": stamp, "value": value, "length": len(value), "status": status}
+    return message.reply(cache_hit=True, **fields)
+
+
+def about(
+    op: Op, key: bytes, entry: int, stamp: Stamp, value: bytes = b"", snapshot: int = 0
+) -> Message:
+    """A message about an entry."""
+    place = Place(entry, snapshot)
+    return Message(op, key, 9, stamp=stamp, place=place, length=len(value), value=value)
+
+
+def owned_by(server: int, number: int) -> bytes:
+    """The `number`-th of some keys that this server owns, each with a counter of its own."""
+    for tried in range(1 << 20):
+        key = (0xA0_0000_0000 + tried).to_bytes(16)
+        if TOPOLOGY.owner(key).index == server:
+            if not number:
+                return key
+            number -= 1
+    raise AssertionError("no such key")
+
+
+def counter_of(key: bytes) -> int:
+    """Index of the counter that numbers the writes of this key."""
+    return key_hash(key) & 0x7FFF
+
+
+def sharing_counter(key: bytes) -> bytes:
+    """Another key of the same owner whose writes are numbered by the same counter."""
+    owner, counter = TOPOLOGY.owner(key), counter_of(key)
+    for tried in range(1 << 22):
+        other = (0xB0_0000_0000 + tried).to_bytes(16)
+        if counter_of(other) == counter and TOPOLOGY.owner(other) == owner:
+            return other
+    raise AssertionError("no such key")

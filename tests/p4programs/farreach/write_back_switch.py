@@ -1,0 +1,86 @@
+"""p4/farreach on a switch of netkv's engine: tables by name, frames as messages."""
+
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from netkv import _engine
+from netkv.control import base
+from netkv.control.messages import Message, decode, encode
+from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
+from netkv.p4rt import entities, p4info
+from netkv.sim.tables import Tables
+from tests.p4programs.farreach.write_back import LIFE, tables
+from tests.p4programs.stf import packet_out
+
+PROGRAMS = Path(__file__).parents[3] / "p4"
+SETTINGS = {"sample_below": 0, "hot_threshold": 0xFFFF, "epoch": 1, "open": 1}
+
+
+@cache
+def bundle() -> bytes:
+    return _engine.compile_p4(str(PROGRAMS / "farreach/farreach.p4"), [str(PROGRAMS)])
+
+
+class FarReachSwitch:
+    """A switch with the hosts and ports of the packet test."""
+
+    def __init__(self, pipelines: int, writes: Iterable[base.TableWrite] | None = None) -> None:
+        self.engine = _engine.Switch(bundle(), pipelines=pipelines)
+        self._tables = Tables(self.engine, bundle())
+        self.names = entities.Names(p4info.from_bundle(bundle()))
+        for write in tables() if writes is None else writes:
+            self.write(write)
+
+    def open(self, life: int = LIFE) -> Self:
+        """Clients' requests are taken from now on, in this life."""
+        self.settings()
+        table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
+        self.set(table, action, {"incarnation": life})
+        return self
+
+    def settings(self, **changes: int) -> None:
+        table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
+        self.set(table, action, SETTINGS | changes)
+
+    def write(self, write: base.TableWrite) -> None:
+        """A table write, to all pipelines."""
+        for pipeline in range(self.engine.pipelines):
+            self.write_in(pipeline, write)
+
+    def write_in(self, pipeline: int, write: base.TableWrite) -> None:
+        refusal = self._tables.carry_out(write, pipeline)
+        assert not refusal, refusal
+
+    def set(self, table: str, action: str, params: dict[str, int]) -> None:
+        self.write(base.SetDefault(0, table, action, params))
+
+    def cached(self, key: bytes, entry: int, generation: int) -> None:
+        params = {"entry": entry, "generation": generation}
+        action = "NetkvIngress.lookup.cached"
+        match = {"key": int.from_bytes(key)}
+        self.write(base.InsertEntry(0, "NetkvIngress.lookup.cache", match, action, params))
+
+    def process(self, port: int, frame: bytes) -> list[tuple[int, bytes]]:
+        """What leaves, and where; the packet-in header is taken off."""
+        return [
+            (at, out[2:] if at == CPU_PORT else out) for at, out in self.engine.process(port, frame)
+        ]
+
+    def ask(self, port: int, message: Message) -> list[tuple[int, Message]]:
+        """A request of client 1 that comes in at `port`; what leaves, and where."""
+        return self._messages(port, encode(message, client_ip(1), SERVICE_IP))
+
+    def control(self, message: Message) -> list[tuple[int, Message]]:
+        """The controller's message."""
+        return self._messages(CPU_PORT, packet_out(0) + encode(message))
+
+    def drops(self, counter: str) -> dict[int, int]:
+        """Frames that were dropped, by reason."""
+        counter_id = self.names.schema.counters.named(counter).id
+        cells = self.engine.read_counter(counter_id)
+        return {index: packets for index, packets, _ in cells if packets}
+
+    def _messages(self, port: int, frame: bytes) -> list[tuple[int, Message]]:
+        return [(at, decode(out).message) for at, out in self.process(port, frame)]

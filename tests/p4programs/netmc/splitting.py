@@ -1,0 +1,236 @@
+"""What p4/netmc does to frames: requests split, everything else routed or dropped."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from netkv.control.messages import Message, Op, encode
+from netkv.control.netmc import LOOP_PORT
+from netkv.control.topology import (
+    CONTROLLER_IP,
+    COORDINATOR_IP,
+    CPU_PORT,
+    SERVICE_IP,
+    Host,
+    Topology,
+    client_ip,
+    coordinator_at,
+    mac_of,
+    server_ip,
+    splitter_ip,
+)
+from tests.p4programs.netmc import multiget
+from tests.p4programs.netmc.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
+from tests.p4programs.nocache.forwarding import changed
+from tests.p4programs.stf import CLIENT_1, CLIENT_2, EDGES, Stf, packet_in, packet_out
+
+OTHER_RACK_PORT, COORDINATOR_PORT = 9, 10
+SERVER_PORTS = (11, 12, 13, 14, 15, 16, 17, 17)
+FAR_SERVER = 8
+
+_HOSTS = Topology.of_ports([1, 2], [*SERVER_PORTS, OTHER_RACK_PORT])
+TOPOLOGY = Topology(
+    clients=_HOSTS.clients,
+    servers=_HOSTS.servers,
+    local=frozenset(range(8)),
+    coordinator=coordinator_at(COORDINATOR_PORT),
+    rack=1,
+    splitters=(Host(2, splitter_ip(2), mac_of(splitter_ip(2)), OTHER_RACK_PORT),),
+)
+"""Rack 1 with servers 0 to 7, of which the last two share a port. Server 8 is in rack 2."""
+
+LARGE_TOPOLOGY = Topology.of_ports([1], [101 + server for server in range(32)])
+
+SINGLE = ((3, 1),)
+FIGURES = ((1, 2), (2, 1), (3, 1))
+"""Keys A and D are server 1's, B is 2's and C is 3's (figures 5 to 7)."""
+
+MALFORMED = {
+    "NUMKEY 0": {"numkey": 0},
+    "NUMKEY 17": {"numkey": 17},
+    "NUMKEY 255": {"numkey": 255},
+    "KEYIDX 0": {"keyidx": 0},
+    "OID 0": {"oid": 0},
+    "OID 2, and not a clone": {"oid": 2},
+    "STARTIDX 1, and not a clone": {"startidx": 1},
+    "a server that there is not": {"srv": (9, 2, 3)},
+    "a server of another rack": {"srv": (FAR_SERVER, 2, 3)},
+    "server 255": {"srv": (255, 2, 3)},
+}
+"""Requests that cannot be split: what is wrong, and by which fields."""
+
+
+@dataclass
+class SplittingStf(Stf):
+    """A file about a program with so many SRV fields."""
+
+    fields: int = 8
+
+    def ask_for(self, whole: Multiget, client: int = 1, to: int | None = None) -> None:
+        """A client's request for rack 1."""
+        to = splitter_ip(1) if to is None else to
+        self.packet(client, whole.frame(self.fields, client_ip(client), to))
+
+    def arrives(self, sub: Multiget, server: int, client: int = 1) -> None:
+        """A sub-request reaches its server."""
+        ports = [host.port for host in (TOPOLOGY if self.fields == 8 else LARGE_TOPOLOGY).servers]
+        self.expect(ports[server], sub.frame(self.fields, client_ip(client), server_ip(server)))
+
+    def splits(self, groups: Sequence[tuple[int, int]], whole: Multiget, client: int = 1) -> None:
+        """The request goes in, and to each server what is for it."""
+        self.ask_for(whole, client)
+        for server, sub in multiget.sub_requests(groups, whole):
+            self.arrives(sub, server, client)
+
+    def routed(self, port: int, frame: bytes, out: int) -> None:
+        """It leaves as it came."""
+        self.packet(port, frame)
+        self.expect(out, frame)
+
+
+def requests(stf: SplittingStf) -> None:
+    """Requests for this rack."""
+    stf.say("the example of figures 5 to 7: keys A, D | B | C")
+    stf.splits(FIGURES, multiget.request(FIGURES))
+    stf.say("one key, at each server, of either client")
+    for server in range(8):
+        for client in (1, 2):
+            groups = ((server, 1),)
+            stf.splits(groups, multiget.request(groups), client)
+    stf.say("16 keys at one server; 16 keys at 8 servers; a server twice")
+    for groups in (((5, 16),), tuple((s, 2) for s in range(8)), ((4, 3), (2, 1), (4, 5))):
+        stf.splits(groups, multiget.request(groups))
+    stf.say("two groups of every size")
+    for size in range(1, 16):
+        for other in {1, 16 - size}:
+            groups = ((6, size), (7, other))
+            stf.splits(groups, multiget.request(groups))
+    stf.say("read, write and delete of one key take the same way")
+    one = multiget.keys(1, size=64)
+    for op, payload in (
+        (GET, one),
+        (PUT, one + b"\0\5hello"),
+        (PUT, one + (1024).to_bytes(2) + bytes(range(256)) * 4),
+        (DELETE, one),
+    ):
+        stf.splits(SINGLE, multiget.request(SINGLE, op, payload))
+    stf.say("as large as an IPv4 packet gets: 1500 bytes")
+    groups = ((0, 4), (1, 4), (2, 8))
+    room = 1500 - 20 - 8 - 12 - stf.fields
+    stf.splits(groups, multiget.request(groups, payload=multiget.keys(16, 64).ljust(room, b"x")))
+    stf.say("nothing behind the header: the keys are the server's business")
+    stf.splits(FIGURES, multiget.request(FIGURES, payload=b""))
+
+
+def not_for_this_switch(stf: SplittingStf) -> None:
+    """Frames of port 5009 that are routed by their address, untouched."""
+    whole = multiget.request(FIGURES)
+    stf.say("another switch splits it")
+    for rack, to in ((2, splitter_ip(2)), (2, server_ip(1)), (0, server_ip(1))):
+        frame = replace(whole, rack=rack).frame(stf.fields, CLIENT_1, to)
+        stf.routed(1, frame, OTHER_RACK_PORT if to == splitter_ip(2) else SERVER_PORTS[1])
+    stf.say("a sub-request on its way: CLO is 1, and it does not come round")
+    for _, sub in multiget.sub_requests(FIGURES, whole):
+        stf.routed(2, sub.frame(stf.fields, CLIENT_2, server_ip(4)), SERVER_PORTS[4])
+    stf.say("replies, to clients and to the coordinator")
+    for op in (MGET, GET, PUT, DELETE):
+        for clo in (0, 1):
+            reply = replace(whole, op=op | REPLY, clo=clo, rack=0, payload=b"\0")
+            stf.routed(13, reply.frame(stf.fields, server_ip(2), CLIENT_2), 2)
+            stf.routed(13, reply.frame(stf.fields, server_ip(2), COORDINATOR_IP), COORDINATOR_PORT)
+    stf.say("a reply that names this switch, and ops that nobody knows, are not requests")
+    for op in (MGET | REPLY, 0, 5, 0xFF):
+        frame = replace(whole, op=op).frame(stf.fields, CLIENT_1, CLIENT_2)
+        stf.routed(1, frame, 2)
+    stf.say("a request to the coordinator, and one of it")
+    stf.routed(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, COORDINATOR_IP), 10)
+    stf.routed(10, replace(whole, rack=0).frame(stf.fields, COORDINATOR_IP, server_ip(0)), 11)
+    stf.say("to this switch, but not for it: no route")
+    for change in ({"rack": 0}, {"rack": 2}, {"clo": 1}, {"clo": 2}, {"op": 0x81}, {"op": 5}):
+        stf.ask_for(replace(whole, **change))
+
+
+def not_splittable(stf: SplittingStf) -> None:
+    """Requests that are dropped."""
+    for what, change in MALFORMED.items():
+        stf.say(what)
+        stf.ask_for(replace(multiget.request(FIGURES), **change))
+        stf.ask_for(replace(multiget.request(SINGLE), **change))
+
+
+def cut_short_on_the_way(stf: SplittingStf) -> None:
+    """Requests that turn out wrong after some sub-requests have gone: the rest is dropped."""
+    whole = multiget.request(FIGURES)
+    stf.say("the second server is none, or the third")
+    for wrong in (1, 2):
+        srv = tuple(200 if at == wrong else server for at, server in enumerate(whole.srv))
+        request = replace(whole, srv=srv)
+        stf.ask_for(request)
+        for server, sub in multiget.sub_requests(FIGURES, request)[:wrong]:
+            stf.arrives(sub, server)
+    stf.say("16 groups, but 8 SRV fields")
+    groups = tuple((server % 8, 1) for server in range(16))
+    request = replace(multiget.request(groups), srv=tuple(range(8)))
+    stf.ask_for(request)
+    for server, sub in multiget.sub_requests(groups, request)[:8]:
+        stf.arrives(sub, server)
+
+
+def dropped(stf: SplittingStf) -> None:
+    """Frames that no program lets in."""
+    whole = multiget.request(FIGURES)
+    frame = whole.frame(stf.fields, CLIENT_1, splitter_ip(1))
+    stf.say("cut short at every length")
+    for length in range(len(frame)):
+        stf.packet(1, frame[:length])
+    stf.say("wrong IP version, IPv4 checksum, ethertype")
+    for offset, value, fix in ((14, 0x65, True), (25, frame[25] ^ 1, False), (12, 0x86, False)):
+        stf.packet(1, changed(frame, offset, value, fix))
+    stf.say("lengths that disagree, or leave no room for the header")
+    stf.packet(1, changed(frame, 39, frame[39] - 1, False))
+    stf.packet(1, changed(frame, 39, frame[39] + 1, False))
+    short = 8 + 12 + stf.fields - 1
+    stf.packet(1, changed(changed(frame, 39, short, False), 17, short + 20, True))
+    stf.say("no route")
+    stf.packet(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, 0x0A0A0A0A))
+    stf.say("frames of the port that other programs serve are other traffic")
+    kv = Message(Op.GET, bytes.fromhex(EDGES[0][0]), 1, 1)
+    stf.routed(1, encode(kv, CLIENT_1, CLIENT_2), 2)
+    stf.packet(1, encode(kv, CLIENT_1, SERVICE_IP))
+    stf.say("bytes behind the datagram, as a short frame has them, stay where they are")
+    stf.packet(1, frame + b"\xee\xee")
+    for server, sub in multiget.sub_requests(FIGURES, whole):
+        stf.expect(
+            SERVER_PORTS[server], sub.frame(stf.fields, CLIENT_1, server_ip(server)) + b"\xee\xee"
+        )
+
+
+def controller_port(stf: SplittingStf) -> None:
+    """Frames from and to the controller."""
+    frame = multiget.request(FIGURES).frame(stf.fields, CONTROLLER_IP, splitter_ip(1))
+    stf.say("packet-out through the pipeline: split as any other, cut short as any other")
+    stf.packet(CPU_PORT, packet_out(0) + frame)
+    for server, sub in multiget.sub_requests(FIGURES, multiget.request(FIGURES)):
+        stf.expect(SERVER_PORTS[server], sub.frame(stf.fields, CONTROLLER_IP, server_ip(server)))
+    stf.packet(CPU_PORT, packet_out(0) + frame[:-1])
+    stf.say("packet-out to a port: untouched. The recirculation port is no loop for it")
+    for port in (1, LOOP_PORT):
+        stf.packet(CPU_PORT, packet_out(port) + frame)
+        stf.expect(port, frame)
+    stf.say("to the controller")
+    reply = replace(multiget.request(SINGLE), op=MGET | REPLY, rack=0)
+    back = reply.frame(stf.fields, server_ip(0), CONTROLLER_IP)
+    stf.packet(SERVER_PORTS[0], back)
+    stf.expect(CPU_PORT, packet_in(SERVER_PORTS[0]) + back)
+
+
+def large_racks(stf: SplittingStf) -> None:
+    """As many SRV fields as there can be."""
+    stf.say("16 keys at 16 servers: the first 16, the last 16, and every other one")
+    for servers in (range(16), range(16, 32), range(1, 32, 2)):
+        groups = tuple((server, 1) for server in servers)
+        stf.splits(groups, multiget.request(groups))
+    stf.say("one key at each server")
+    for server in range(32):
+        stf.splits(((server, 1),), multiget.request(((server, 1),)))
+    stf.say("32 servers, but SRV says 32")
+    stf.ask_for(multiget.request(((32, 1),)))

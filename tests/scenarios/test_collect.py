@@ -9,8 +9,9 @@ from typing import Any
 from netkv.control.base import Recovered
 from netkv.lab.report import ClientSample, RackEvent, RackSample
 from netkv.lab.sampling import client_sample
+from netkv.metrics.common import MIB
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.results import MIB, Provenance, RunStart
+from netkv.scenarios.results import Provenance, RunStart
 
 VIOLATION = {
     "key": "00" * 16,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from netkv.metrics.sources import Derived, Gauge, Source, Value
+from netkv.metrics.sources import Derived, Gauge, Latest, Peak, Source, Sum, Value
 
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
@@ -67,6 +67,11 @@ class Metric:
     def recorded(self) -> bool:
         """Whether results and the run store hold it; others are derived from what they hold."""
         return not isinstance(self.source, Derived | Gauge)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether its values are whole numbers."""
+        return isinstance(self.source, Sum | Peak | Latest | Gauge)
 
     @property
     def sampled(self) -> bool:

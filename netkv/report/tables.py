@@ -171,7 +171,7 @@ def _of_scheme(run: RunRecord) -> tuple[str, str]:
     for metric in scheme.metrics:
         value = values.of_run(metric, run)
         if metric.of_runs and value is not None and value != metric.absent:
-            shown = text.show(metric.unit, whole=isinstance(metric.absent, int))(value)
+            shown = text.show(metric.unit, whole=metric.is_count)(value)
             told.append(f"{metric.label.lower()} {shown}")
     return scheme.title, ", ".join(told)
 

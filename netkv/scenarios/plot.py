@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from netkv import metrics
 from netkv.errors import FieldError, suggest
@@ -43,7 +43,7 @@ STACKED = ("served_by", "recovery_time")
 
 def drawable() -> dict[str, Composite | Metric]:
     """What a figure can show, by name."""
-    return {**COMPOSITES, **{metric.name: metric for metric in metrics.all_metrics()}}
+    return {**{metric.name: metric for metric in metrics.all_metrics()}, **COMPOSITES}
 
 
 class _Drawable:
@@ -57,7 +57,8 @@ class _Drawable:
 def _known(name: str) -> str:
     names = drawable()
     if name not in names:
-        raise ValueError(f"'{name}' cannot be drawn.\n  {suggest(name, names, label='Possible')}")
+        listed = ", ".join(f"'{each}'" for each in names)
+        raise PydanticCustomError("drawable", "Input should be {names}", {"names": listed})
     return name
 
 

@@ -40,12 +40,12 @@ VIOLATION = {
 }
 
 
-def collector() -> Collector:
+def collector(scheme: str = "netcache") -> Collector:
     start = RunStart(
         id="r1",
         scenario="quickstart",
         title="",
-        scheme="netcache",
+        scheme=scheme,
         params={},
         repeat=0,
         seed=7,
@@ -93,7 +93,7 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
 
 
 def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
-    run = collector()
+    run = collector("farreach")
     for phase, kept, most, unknown in (("warmup", 9, 9, 2), ("measure", 4, 12, 3)):
         told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
         reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
-from netkv import __version__, resources
+from netkv import __version__, metrics, resources
 from netkv.api import problems
 from netkv.api.downsample import MAX_POINTS, downsample
 from netkv.api.guard import Guard
@@ -23,6 +23,7 @@ from netkv.api.models import (
     GroupVerdicts,
     Look,
     Looks,
+    MetricInfo,
     Plots,
     PlottedFigure,
     Problem,
@@ -149,6 +150,24 @@ def _add_runs(app: FastAPI, store: Store) -> None:
         scenario at the same sweep point, unless `baseline` says otherwise.
         """
         return compare([_found(store.record, each) for each in run], baseline)
+
+    @app.get("/api/metrics", tags=["runs"])
+    def list_metrics() -> list[MetricInfo]:
+        """Everything that is measured of runs, in the order of tables."""
+        return [
+            MetricInfo(
+                name=each.name,
+                label=each.label,
+                unit=each.unit,
+                sense=each.sense,
+                repeats=each.repeats,
+                time=each.time,
+                column=each.column,
+                schemes=[scheme.name for scheme in all_schemes() if each in scheme.metrics],
+                meaning=each.meaning,
+            )
+            for each in metrics.all_metrics()
+        ]
 
     @app.get("/api/groups/{group}/verdicts", tags=["runs"], responses=_MISSING)
     def show_verdicts(group: Annotated[str, Path(max_length=200)]) -> GroupVerdicts:

@@ -1,8 +1,7 @@
 """Long runs in few points, without making anything look better than it was.
 
-Neighbouring intervals are joined into one as if it had been measured that way: rates and ratios
-are means weighted by time, losses are sums, and of latency percentiles the worst is kept. Phases
-are never joined.
+Neighbouring intervals are joined into one as if it had been measured that way, each metric as its
+row of the table says; of latency percentiles the worst is kept. Phases are never joined.
 """
 
 from __future__ import annotations
@@ -10,6 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
+from netkv import metrics
+from netkv.metrics import Value
 from netkv.scenarios.results import Latency, RunSample
 
 MAX_POINTS = 1200
@@ -46,8 +47,6 @@ def _join(bucket: list[RunSample]) -> RunSample:
         time=last.time,
         phase=last.phase,
         interval=math.fsum(sample.interval for sample in bucket),
-        throughput_ops=_mean(bucket, [sample.throughput_ops for sample in bucket]) or 0.0,
-        hit_ratio=_mean(bucket, [sample.hit_ratio for sample in bucket]),
         latency_us=Latency(
             mean=_mean(bucket, [sample.latency_us.mean for sample in bucket]),
             p50=_worst([sample.latency_us.p50 for sample in bucket]),
@@ -60,22 +59,30 @@ def _join(bucket: list[RunSample]) -> RunSample:
             or 0.0
             for i in range(servers)
         ],
-        lost_ops=sum(sample.lost_ops for sample in bucket),
-        retries=sum(sample.retries for sample in bucket),
-        stale_reads=sum(sample.stale_reads for sample in bucket),
-        unknown=sum(sample.unknown for sample in bucket),
-        ignored=sum(sample.ignored for sample in bucket),
-        preserved=last.preserved,
-        preserved_bytes=last.preserved_bytes,
-        cached=last.cached,
-        control_plane_bytes_per_s=_mean(bucket, [s.control_plane_bytes_per_s for s in bucket])
-        or 0.0,
         control_plane_mib_per_s_by_switch={
             switch: _mean(bucket, [s.control_plane_mib_per_s_by_switch.get(switch) for s in bucket])
             or 0.0
             for switch in last.control_plane_mib_per_s_by_switch
         },
+        **{name: _metric(bucket, name) for name in last.values()},
     )
+
+
+def _metric(bucket: list[RunSample], name: str) -> Value:
+    """A metric of the bucket, joined as its row says; of one that is not known any more the last
+    value."""
+    values = [getattr(sample, name) for sample in bucket]
+    metric = metrics.find(name)
+    match metric.time if metric is not None else None:
+        case "rate" | "ratio":
+            return _mean(bucket, values)
+        case "sum":
+            known = [value for value in values if value is not None]
+            return sum(known) if known else None
+        case "worst":
+            return _worst(values)
+        case _:
+            return values[-1]  # type: ignore[no-any-return]  # of a sample, so a `Value`
 
 
 def _mean(bucket: list[RunSample], values: list[float | None]) -> float | None:

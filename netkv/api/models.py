@@ -125,6 +125,29 @@ class Looks(Model):
     """The same for runs of schemes that this version does not know, all of them together."""
 
 
+class MetricInfo(Model):
+    """A metric: how it is called, shown and judged."""
+
+    name: str
+    """In every document."""
+    label: str
+    unit: str
+    """Its unit, or the range of a number without one (`0 to 1` is shown in percent); empty for
+    plain counts."""
+    sense: Literal["higher", "lower", "zero"] | None
+    """Which values are better; `zero`: every other value is an error."""
+    repeats: Literal["mean", "sum", "all"]
+    """How values of repeats become one."""
+    time: Literal["rate", "ratio", "sum", "last", "worst"] | None
+    """How values of neighbouring intervals become one; none: it is known of whole runs only."""
+    column: str
+    """Heading of its column in comparisons, where those with the same heading are added up; empty:
+    it has none."""
+    schemes: list[str]
+    """Schemes whose runs have it; empty: the runs of all schemes may."""
+    meaning: str
+
+
 class GroupVerdicts(Model):
     """Verdicts on one `netkv scenario run`."""
 

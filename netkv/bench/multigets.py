@@ -147,7 +147,7 @@ async def _row(plan: Plan, servers: int, folder: Path, tell: Callable[[int], Non
                     raise NetkvError(f"The rack of '{name}' has answered nothing.")
                 found[name].append(took / sample.client.completed * 1e6)
                 if name == "climc":
-                    groups += sample.client.groups
+                    groups += sample.client.counts["groups"]
                     requests += sample.client.completed
     finally:
         for client in clients.values():

@@ -5,6 +5,7 @@ Rates are operations per second, times seconds, latencies nanoseconds.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -60,22 +61,10 @@ class ClientSample:
     stale_reads: int = 0
     phantom_reads: int = 0
     overloaded: int = 0
-    unknown: int = 0
-    """Writes given up because nobody can tell whether the switch that died had done them."""
-    ignored: int = 0
-    """Answers of a switch that were not taken: it has died since, or they could not be kept."""
-    preserved: int = 0
-    """Records that clients keep at the end, because only the switch has them."""
-    preserved_bytes: int = 0
-    preserved_peak: int = 0
-    """The most at a time since the process started."""
-    preserved_peak_bytes: int = 0
-    keys_read: int = 0
-    """Keys of the reads that were answered, where a read may have several."""
-    groups: int = 0
-    """Groups of keys of one server that these reads had."""
     latency: str = ""
     """HDR histogram (V2, deflated, base64) of nanoseconds from the intended send time."""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Everything that it counts, by name: these, and what its protocol counts beside."""
 
     @property
     def throughput(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from netkv.lab.report import ClientSample, CoordinatorSample
@@ -73,31 +74,13 @@ class CoordinatorCounts:
 
 def client_sample(reply: dict[str, Any]) -> ClientSample:
     """The load generator's answer as a sample."""
-    names = (
-        "completed",
-        "reads",
-        "writes",
-        "hits",
-        "retries",
-        "lost",
-        "not_found",
-        "stale_reads",
-        "phantom_reads",
-        "overloaded",
-        "unknown",
-        "ignored",
-        "preserved",
-        "preserved_bytes",
-        "preserved_peak",
-        "preserved_peak_bytes",
-        "keys_read",
-        "groups",
-    )
-    counts = {name: int(reply.get(name, 0)) for name in names}
+    counts = {name: value for name, value in reply.items() if type(value) is int}
+    common = {each.name for each in fields(ClientSample)}
     return ClientSample(
         interval=float(reply.get("interval_s", 0.0)),
         latency=str(reply.get("latency", "")),
-        **counts,
+        counts=counts,
+        **{name: value for name, value in counts.items() if name in common},
     )
 
 

@@ -261,7 +261,7 @@ def _servers(run: RunRecord) -> float | None:
 
 
 def _recovery(run: RunRecord) -> float | None:
-    return run.recovery_time
+    return metrics.of_run(run, "recovery_time")
 
 
 def _phase(name: str) -> Value:

@@ -8,12 +8,13 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, TypeAlias
 
+from netkv import metrics
 from netkv.report.figure import Axis, Band, Figure, Mark, Reference, Series, plain
 from netkv.report.metrics import of_run, over_time
 from netkv.report.rows import Relation, Row, label
 from netkv.report.style import Style, numbered
 from netkv.runs.records import RunRecord
-from netkv.scenarios.plot import Metric, Plot
+from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import Interval
 from netkv.scenarios.statistics import interval
 
@@ -64,7 +65,7 @@ def figure(plot: Plot, rows: Sequence[Row], relation: Relation, y: Axis) -> Figu
     )
 
 
-def _line(row: Row, metric: Metric, relation: Relation, style: Style) -> Series | None:
+def _line(row: Row, metric: str, relation: Relation, style: Style) -> Series | None:
     by = 1.0
     if relation:
         base = relation.base(row)
@@ -87,7 +88,7 @@ def _line(row: Row, metric: Metric, relation: Relation, style: Style) -> Series 
     )
 
 
-def _points(runs: Sequence[RunRecord], metric: Metric) -> Iterator[tuple[float, Interval | None]]:
+def _points(runs: Sequence[RunRecord], metric: str) -> Iterator[tuple[float, Interval | None]]:
     """Time, and mean over the runs there.
 
     Runs are sampled at moments of their own, and long ones oftener than anything can show, so
@@ -114,9 +115,9 @@ def _points(runs: Sequence[RunRecord], metric: Metric) -> Iterator[tuple[float, 
         yield stretch * width, interval(found)
 
 
-def _joined(values: Sequence[float], metric: Metric) -> float:
+def _joined(values: Sequence[float], metric: str) -> float:
     """Of percentiles the worst counts; nothing may look better than it was."""
-    return max(values) if metric.startswith("latency_p") else math.fsum(values) / len(values)
+    return max(values) if metrics.get(metric).time == "worst" else math.fsum(values) / len(values)
 
 
 def _times(run: RunRecord) -> list[float]:

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterable, Sequence
 
 from netkv import resources
-from netkv.report import recoveries, text
+from netkv.report import columns, recoveries, text
 from netkv.report.figure import Figure
 from netkv.report.interactive import plotly
 from netkv.report.plots import everything
@@ -28,6 +28,9 @@ th:first-child, td:first-child { text-align: left; }
 .plotly-graph-div { margin-bottom: 1.5rem; }
 pre { background: #f4f5f8; padding: 1rem; overflow: auto; }
 """
+
+_RATIO = 4
+"""Place of the ratio in a row of the comparison: behind the throughput."""
 
 
 def render(records: Sequence[RunRecord]) -> str:
@@ -79,20 +82,11 @@ def document(title: str, body: str) -> str:
 
 
 def _comparison(compared: Comparison) -> str:
-    header = (
-        *("scheme", "sweep point", "runs", "ops/s", ratio_heading(compared), "mean latency", "p99"),
-        *(
-            "hit ratio",
-            "predicted",
-            "load max/mean",
-            "control plane",
-            "lost",
-            "stale",
-            "writes lost",
-        ),
-    )
+    shown = columns.of(compared.rows)
+    header = ["scheme", "sweep point", "runs", *(each.heading for each in shown)]
+    header.insert(_RATIO, ratio_heading(compared))
     note = f"<p>{html.escape(compared.note)}</p>" if compared.note else ""
-    return table(header, [_row(row) for row in compared.rows]) + note
+    return table(header, [_row(row, shown) for row in compared.rows]) + note
 
 
 def _recoveries(compared: Comparison) -> str:
@@ -100,23 +94,13 @@ def _recoveries(compared: Comparison) -> str:
     return table(recoveries.header(compared), cells) if cells else ""
 
 
-def _row(row: ComparedRow) -> list[str]:
-    return [
-        row.scheme,
-        text.params({**row.params, **row.settings}),
-        str(len(row.runs) - row.failed),
-        text.spread(row.throughput_ops, text.rate),
-        text.spread(row.ratio, text.factor),
-        text.spread(row.latency_mean_us, text.latency),
-        text.spread(row.latency_p99_us, text.latency),
-        text.spread(row.hit_ratio, text.share),
-        text.spread(row.predicted_hit_ratio, text.share),
-        text.spread(row.load_imbalance, text.number),
-        text.spread(row.control_plane_mib_per_s, text.bandwidth),
-        text.count(row.lost_ops),
-        text.count(row.stale_reads + row.phantom_reads),
-        text.count(row.acked_writes_lost),
-    ]
+def _row(row: ComparedRow, shown: Sequence[columns.Column]) -> list[str]:
+    cells = [row.scheme, text.params({**row.params, **row.settings})]
+    cells.append(str(len(row.runs) - row.failed))
+    for found in (each.cell(row) for each in shown):
+        cells.append(f"{found.text} ± {found.spread}" if found.spread else found.text)
+    cells.insert(_RATIO, text.spread(row.ratio, text.factor))
+    return cells
 
 
 def _verdicts(records: Sequence[RunRecord]) -> str:

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from netkv.errors import NetkvError
 from netkv.report import bars, over_time
 from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks, plain, spans_decades
-from netkv.report.metrics import MEASURES, of_run, option
+from netkv.report.metrics import measure, of_run, option
 from netkv.report.rows import Relation, Row, label, rows
 from netkv.report.style import numbered
 from netkv.runs import histograms
@@ -160,7 +160,7 @@ def _free(name: str, taken: set[str]) -> str:
 
 def _title(plot: Plot) -> str:
     over = {"scheme": "", "time": " over time"}.get(plot.x, f" over {option(plot.x).label.lower()}")
-    return MEASURES[plot.y].label + over
+    return measure(plot.y).label + over
 
 
 def _no_runs(records: Sequence[RunRecord]) -> str:
@@ -171,11 +171,11 @@ def _no_runs(records: Sequence[RunRecord]) -> str:
 
 
 def _value_axis(plot: Plot, relation: Relation) -> Axis:
-    measure = MEASURES[plot.y]
+    shown = measure(plot.y)
     if relation:
-        return Axis(f"{measure.label} relative to {relation.words()}", low=0.0)
-    high = 1.0 if plot.y in ("hit_ratio", "predicted_hit_ratio") else None
-    return Axis(measure.label, measure.unit, share=measure.share, low=0.0, high=high)
+        return Axis(f"{shown.label} relative to {relation.words()}", low=0.0)
+    high = 1.0 if shown.share else None
+    return Axis(shown.label, shown.unit, share=shown.share, low=0.0, high=high)
 
 
 def _is_number(value: Any) -> bool:

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from netkv.report import recoveries, text, violations
+from netkv import metrics, schemes
+from netkv.report import columns, recoveries, text, violations
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
-from netkv.scenarios.results import Interval, Threshold
+from netkv.scenarios import values
+from netkv.scenarios.results import Threshold
 
 WIDE = 110
 """Columns of a terminal in which a comparison has room."""
+_LEFT_OUT = ("control_plane_mib_per_s",)
+"""Columns for which a terminal has no room."""
 STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
 
 
@@ -38,18 +42,10 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
     repeats = any(len(row.runs) > 1 for row in rows)
     if repeats:
         table.add_column("runs", justify="right")
-    for name in (
-        "ops/s",
-        ratio_heading(compared, "\n"),
-        "mean\nlatency",
-        "p99\nlatency",
-        "hit\nratio",
-        "pre-\ndicted",
-        "load\nmax/mean",
-        "lost\nops",
-        "stale\nreads",
-        "writes\nlost",
-    ):
+    shown = [each for each in columns.of(rows) if each.metrics[0].name not in _LEFT_OUT]
+    headings = [each.heading.replace(" ", "\n") for each in shown]
+    headings.insert(1, ratio_heading(compared, "\n"))
+    for name in headings:
         table.add_column(name, justify="right", no_wrap=name.startswith(("ops/s", "ratio")))
     for row in rows:
         cells = [Text(row.scheme, style="bold")]
@@ -58,12 +54,12 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
         cells += [Text(str(row.settings.get(path, text.NOTHING))) for path in settings]
         if repeats:
             cells.append(Text(_runs(row)))
-        table.add_row(*cells, *_figures(row))
+        table.add_row(*cells, *_figures(row, shown))
     return table
 
 
 def ratio_heading(compared: Comparison, between: str = " ") -> str:
-    """Heading of the ratios: `ratio to nocache`, with something else `between` if so wished."""
+    """Heading of the ratios: `ratio to SCHEME`, with something else `between` if so wished."""
     return f"ratio{between}to {compared.baseline}" if compared.baseline else "ratio"
 
 
@@ -132,10 +128,9 @@ def run_details(run: RunRecord) -> Table:
             f"{text.share(run.hit_ratio)} (predicted {text.share(run.predicted_hit_ratio)})",
         ),
         ("server load", ", ".join(text.rate(load) for load in run.server_load) + " ops/s"),
-        ("load max/mean", text.number(run.load_imbalance)),
+        ("load max/mean", text.number(values.of_run(metrics.get("load_imbalance"), run))),
         ("lost", f"{run.lost_ops:,} operations, {run.retries:,} retries"),
-        ("write-back", _write_back(run)),
-        ("multigets", _multigets(run)),
+        _of_scheme(run),
         (
             "consistency",
             f"{text.count(run.acked_writes_lost)} acknowledged writes lost, "
@@ -167,27 +162,18 @@ def events(run: RunRecord) -> Table:
     return table
 
 
-def _write_back(run: RunRecord) -> str:
-    """What clients of a write-back cache count; nothing if none of it happened."""
-    counts = (run.unknown, run.ignored, run.preserved_peak)
-    if not any(counts):
-        return ""
-    return (
-        f"at most {run.preserved_peak:,} records ({run.preserved_peak_bytes:,} bytes) preserved by "
-        f"clients, {run.unknown:,} writes given up as unknown, {run.ignored:,} answers ignored"
-    )
-
-
-def _multigets(run: RunRecord) -> str:
-    """What a run with multigets counts; nothing for others."""
-    if run.keys_per_s is None:
-        return ""
-    told = [f"{text.rate(run.keys_per_s)} keys/s"]
-    if run.groups_per_request is not None:
-        told.append(f"{run.groups_per_request:.2f} requests to servers for one")
-    if run.coordinator_utilization is not None:
-        told.append(f"coordinator busy {text.share(run.coordinator_utilization)}")
-    return ", ".join(told)
+def _of_scheme(run: RunRecord) -> tuple[str, str]:
+    """The scheme and the values of its own metrics, those left out that it has nothing of."""
+    scheme = {each.name: each for each in schemes.all_schemes()}.get(run.scheme)
+    if scheme is None:
+        return "", ""
+    told = []
+    for metric in scheme.metrics:
+        value = values.of_run(metric, run)
+        if metric.of_runs and value is not None and value != metric.absent:
+            shown = text.show(metric.unit, whole=metric.is_count)(value)
+            told.append(f"{metric.label.lower()} {shown}")
+    return scheme.title, ", ".join(told)
 
 
 def _table(title: str) -> Table:
@@ -220,30 +206,18 @@ def _runs(row: ComparedRow) -> str:
     return f"{good}" if not row.failed else f"{good} of {len(row.runs)}"
 
 
-def _figures(row: ComparedRow) -> list[Text]:
-    plain = [
-        _mean(row.throughput_ops, text.rate),
-        _mean(row.ratio, text.factor),
-        _mean(row.latency_mean_us, text.latency),
-        _mean(row.latency_p99_us, text.latency),
-        _mean(row.hit_ratio, text.share),
-        _mean(row.predicted_hit_ratio, text.share),
-        _mean(row.load_imbalance, text.number),
-    ]
-    cells = [Text(cell) for cell in plain]
+def _figures(row: ComparedRow, shown: Sequence[columns.Column]) -> list[Text]:
+    cells = []
+    for cell in (each.cell(row) for each in shown):
+        # A mean has, on a line below it, the half width of its confidence interval.
+        found = Text(f"{cell.text}\n± {cell.spread}" if cell.spread else cell.text)
+        if cell.nonzero and cell.metric.repeats == "sum":
+            found.stylize("bold red" if cell.metric.sense == "zero" else "yellow")
+        cells.append(found)
+    relation = Text(text.spread(row.ratio, text.factor).replace(" ±", "\n±"))
     if row.ratio is not None and not row.baseline:
-        cells[1].stylize("bold green" if row.ratio.mean >= 1 else "bold yellow")
-    cells.append(Text(text.count(row.lost_ops), style="yellow" if row.lost_ops else ""))
-    # These two are consistency: anything but 0 is wrong.
-    for wrong in (row.stale_reads + row.phantom_reads, row.acked_writes_lost):
-        cells.append(Text(text.count(wrong), style="bold red" if wrong else ""))
+        relation.stylize("bold green" if row.ratio.mean >= 1 else "bold yellow")
+    cells.insert(1, relation)
     if row.failed == len(row.runs):
         cells[0] = Text("failed", style="bold red")
     return cells
-
-
-def _mean(value: Interval | None, show: Callable[[float | None], str]) -> str:
-    """A mean and, on a line below it, the half width of its confidence interval."""
-    if value is None or value.ci95 is None:
-        return show(None if value is None else value.mean)
-    return f"{show(value.mean)}\n± {show(value.ci95)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from netkv.metrics.metric import SHARE
 from netkv.scenarios.results import Interval
 
 NOTHING = "-"
@@ -50,9 +51,27 @@ def number(value: float | None) -> str:
     return NOTHING if value is None else f"{value:.2f}"
 
 
-def count(value: int | None) -> str:
+def show(unit: str, *, whole: bool = False) -> Callable[[float | None], str]:
+    """How values of a unit are written; `whole`: those that are counts."""
+    if unit in _SHOWN:
+        return _SHOWN[unit]
+    return count if whole else number
+
+
+def count(value: float | None) -> str:
     """`1,024`."""
-    return NOTHING if value is None else f"{value:,}"
+    return NOTHING if value is None else f"{value:,.0f}"
+
+
+_SHOWN: dict[str, Callable[[float | None], str]] = {
+    "operations/s": rate,
+    "keys/s": rate,
+    "µs": latency,
+    "s": seconds,
+    "MiB/s": bandwidth,
+    SHARE: share,
+}
+"""By unit."""
 
 
 def spread(value: Interval | None, show: Callable[[float | None], str]) -> str:

@@ -15,11 +15,12 @@ from typing import Any
 
 from pydantic import Field
 
+from netkv import metrics
 from netkv.runs.baseline import choose
 from netkv.runs.records import RunRecord
 from netkv.scenarios.recovery import longest, not_recovered
-from netkv.scenarios.results import Interval, Result
-from netkv.scenarios.statistics import all_of, interval
+from netkv.scenarios.results import Interval, OverRepeats, Result
+from netkv.scenarios.statistics import interval, over_repeats
 
 _NOT_SETTINGS = frozenset(
     {"schemes", "seed", "repeat", "sweep", "expect", "plots", "title", "description", "name"}
@@ -27,7 +28,7 @@ _NOT_SETTINGS = frozenset(
 """Parts of a scenario that do not change what a single run does."""
 
 
-class ComparedRow(Result):
+class ComparedRow(OverRepeats):
     """Runs with the same settings. Rates in operations per second, latencies in microseconds."""
 
     scenario: str
@@ -37,35 +38,18 @@ class ComparedRow(Result):
     """Settings in which the compared runs differ: path → value."""
     runs: list[str]
     failed: int
-    throughput_ops: Interval | None
     ratio: Interval | None
     """Throughput over that of the baseline; None for a row without throughput to compare with."""
     relative_to: str | None
     """The first run of the row that `ratio` is relative to; None if there is none."""
     baseline: bool
     """Whether the row is its own baseline."""
-    latency_mean_us: Interval | None
-    latency_p99_us: Interval | None
-    hit_ratio: Interval | None
-    predicted_hit_ratio: Interval | None
-    load_imbalance: Interval | None
-    """Load of the busiest server over the mean; 1 is even."""
-    control_plane_mib_per_s: Interval | None
-    recovery_time: Interval | None
-    """Seconds of the longest recovery of each run; None if there were none."""
     recovery_phases: dict[str, Interval] = Field(default_factory=dict)
     """Seconds of its phases, in their order."""
     recoveries_interrupted: int = 0
     """Recoveries that something cut, and a later one came to its end."""
     not_recovered: int = 0
     """Switches that were not recovered by the end of their runs."""
-    lost_ops: int
-    stale_reads: int
-    phantom_reads: int
-    acked_writes_lost: int | None
-    """Sum over the repeats; None if any could not verify."""
-    linearizable: bool | None
-    """False if any of the repeats is not; None if any of them could not tell."""
 
 
 class Comparison(Result):
@@ -167,7 +151,6 @@ def _row(
     own = settings(first)
     throughput = _mean(record.throughput_ops for record in done)
     base_throughput = _mean(r.throughput_ops for r in base or () if r.status == "done")
-    lost_writes = [record.acked_writes_lost for record in group]
     return ComparedRow(
         scenario=first.scenario,
         scheme=first.scheme,
@@ -175,29 +158,19 @@ def _row(
         settings={path: own[path] for path in different if path in own},
         runs=[record.id for record in group],
         failed=sum(record.status == "failed" for record in group),
-        throughput_ops=throughput,
         ratio=_one(throughput) if group is base else ratio(throughput, base_throughput),
         relative_to=base[0].id if base else None,
         baseline=group is base,
-        latency_mean_us=_mean(record.latency_us.mean for record in done),
-        latency_p99_us=_mean(record.latency_us.p99 for record in done),
-        hit_ratio=_mean(record.hit_ratio for record in done),
-        predicted_hit_ratio=_mean(record.predicted_hit_ratio for record in done),
-        load_imbalance=_mean(record.load_imbalance for record in done),
-        control_plane_mib_per_s=_mean(record.control_plane_mib_per_s for record in done),
-        recovery_time=_mean(record.recovery_time for record in done),
         recovery_phases=_phases(done),
         recoveries_interrupted=sum(
             found.recovered for record in group for found in record.unfinished_recoveries
         ),
         not_recovered=sum(len(not_recovered(record.unfinished_recoveries)) for record in group),
-        lost_ops=sum(record.lost_ops for record in group),
-        stale_reads=sum(record.stale_reads for record in group),
-        phantom_reads=sum(record.phantom_reads for record in group),
-        acked_writes_lost=None
-        if None in lost_writes
-        else sum(lost for lost in lost_writes if lost is not None),
-        linearizable=all_of(record.linearizable for record in group),
+        **{
+            metric.name: over_repeats(metric, group)
+            for metric in metrics.all_metrics()
+            if metric.compared or metric.column
+        },
     )
 
 

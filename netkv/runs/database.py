@@ -23,7 +23,8 @@ from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.orm import Session
 
 from netkv.errors import NetkvError, UsageError
-from netkv.runs.schema import UPGRADES, VERSION, Base, StoreInfo
+from netkv.runs.schema import VERSION, Base, StoreInfo
+from netkv.runs.upgrades import UPGRADES
 
 WRITES = {"netkv_writes": True}
 """Execution options of a connection that is going to write."""
@@ -85,8 +86,7 @@ def _upgrade(engine: Engine) -> None:
     with engine.execution_options(**WRITES).begin() as connection:
         version = connection.scalar(select(StoreInfo.version).with_for_update()) or 0
         for step in range(version + 1, VERSION + 1):
-            for statement in UPGRADES[step]:
-                connection.exec_driver_sql(statement)
+            UPGRADES[step](connection)
         connection.execute(update(StoreInfo).values(version=VERSION))
 
 

@@ -7,7 +7,7 @@ import io
 import json
 from collections.abc import Sequence
 
-from netkv.runs.records import SERIES_COLUMNS, RunRecord
+from netkv.runs.records import RunRecord
 
 _BY_SWITCH = "control_plane_mib_per_s_by_switch"
 
@@ -27,7 +27,8 @@ def to_csv(records: Sequence[RunRecord]) -> str:
         (len(load) for record in records for load in record.series.get("server_load", [])),
         default=0,
     )
-    plain = [name for name in SERIES_COLUMNS if name not in ("server_load", _BY_SWITCH)]
+    names = dict.fromkeys(name for record in records for name in record.series)
+    plain = [name for name in names if name not in ("server_load", _BY_SWITCH)]
     switches = sorted(
         {
             switch
@@ -52,7 +53,7 @@ def to_csv(records: Sequence[RunRecord]) -> str:
             load = record.series["server_load"][index]
             writer.writerow(
                 about
-                + [record.series[name][index] for name in plain]
+                + [record.series[name][index] if name in record.series else None for name in plain]
                 + [load[i] if i < len(load) else None for i in range(servers)]
                 + [record.series[_BY_SWITCH][index].get(switch) for switch in switches]
             )

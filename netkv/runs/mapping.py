@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
+from netkv import metrics
 from netkv.lab.state import Identity
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, columns
-from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.schema import COLUMNS, EventRow, GroupRow, RunRow, SampleRow, VerdictRow
 from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
-    MIB,
     Latency,
     Provenance,
     Recovery,
@@ -46,21 +47,19 @@ def sample(row: SampleRow) -> RunSample:
         time=row.time,
         phase=row.phase,  # type: ignore[arg-type]  # written from a RunSample
         interval=row.interval,
-        throughput_ops=row.throughput_ops,
-        hit_ratio=row.hit_ratio,
         latency_us=Latency.model_validate(row.latency_us),
         server_load=row.server_load,
-        lost_ops=row.lost_ops,
-        retries=row.retries,
-        stale_reads=row.stale_reads,
-        unknown=row.unknown,
-        ignored=row.ignored,
-        preserved=row.preserved,
-        preserved_bytes=row.preserved_bytes,
-        cached=row.cached,
-        control_plane_bytes_per_s=row.control_plane_bytes_per_s,
         control_plane_mib_per_s_by_switch=row.control_plane_mib_per_s_by_switch,
+        **{name: getattr(row, name) for name in COLUMNS},
+        **row.metrics,
     )
+
+
+def sample_row(run_id: str, sample: RunSample) -> SampleRow:
+    """The row of an interval."""
+    fields = sample.model_dump(mode="json")
+    others = {name: fields.pop(name) for name in sample.values() if name not in COLUMNS}
+    return SampleRow(run_id=run_id, metrics=others, **fields)
 
 
 def event(row: EventRow) -> RunEvent:
@@ -82,7 +81,8 @@ def owner(row: GroupRow) -> Owner:
 
 def figures_so_far(row: RunRow) -> dict[str, Any]:
     """What series and events of an unfinished run tell: rates and losses of its measured part."""
-    measured = [each for each in row.samples if each.phase == "measure"]
+    samples = [sample(each) for each in row.samples]
+    measured = [each for each in samples if each.phase == "measure"]
     seconds = math.fsum(each.interval for each in measured)
     if not seconds:
         return {}
@@ -92,20 +92,10 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
         for i in range(servers)
         if all(len(each.server_load) == servers for each in measured)
     ]
-    completed = math.fsum(each.throughput_ops * each.interval for each in measured)
-    control = math.fsum(each.control_plane_bytes_per_s * each.interval for each in measured)
     return {
-        "throughput_ops": completed / seconds,
-        "completed_ops": round(completed),
+        **_metrics_so_far(samples, measured, seconds),
+        "completed_ops": round(math.fsum(each.throughput_ops * each.interval for each in measured)),
         "server_load": load,
-        "lost_ops": sum(each.lost_ops for each in measured),
-        "retries": sum(each.retries for each in measured),
-        "stale_reads": sum(each.stale_reads for each in measured),
-        "unknown": sum(each.unknown for each in measured),
-        "ignored": sum(each.ignored for each in measured),
-        "preserved_peak": max(each.preserved for each in row.samples),
-        "preserved_peak_bytes": max(each.preserved_bytes for each in row.samples),
-        "control_plane_bytes_per_s": control / seconds,
         "control_plane_mib_per_s_by_switch": {
             switch: math.fsum(
                 each.control_plane_mib_per_s_by_switch.get(switch, 0.0) * each.interval
@@ -125,12 +115,28 @@ def figures_so_far(row: RunRow) -> dict[str, Any]:
     }
 
 
+def _metrics_so_far(
+    samples: Sequence[RunSample], measured: Sequence[RunSample], seconds: float
+) -> dict[str, Any]:
+    """The metrics of a whole run that follow from its intervals."""
+    found: dict[str, Any] = {}
+    for metric in metrics.all_metrics():
+        if not metric.sampled:
+            continue
+        if metric.whole is not None:
+            levels = [getattr(each, metric.name) for each in samples]
+            found[metric.whole] = max((each for each in levels if each is not None), default=None)
+            continue
+        values = [(getattr(each, metric.name), each.interval) for each in measured]
+        known = [(value, interval) for value, interval in values if value is not None]
+        if metric.time == "rate":
+            found[metric.name] = math.fsum(value * length for value, length in known) / seconds
+        elif metric.time == "sum":
+            found[metric.name] = sum(value for value, _ in known)
+    return found
+
+
 def _head_fields(row: RunRow) -> dict[str, Any]:
-    figures = dict(row.figures)
-    # Runs of earlier versions, and unfinished ones, have it in bytes only.
-    figures.setdefault(
-        "control_plane_mib_per_s", figures.get("control_plane_bytes_per_s", 0.0) / MIB
-    )
     return {
         "id": row.id,
         "group": row.group_id,
@@ -148,5 +154,5 @@ def _head_fields(row: RunRow) -> dict[str, Any]:
         "finished_at": row.finished_at,
         "duration": row.duration,
         "warmup": row.warmup,
-        **figures,
+        **row.figures,
     }

@@ -2,7 +2,8 @@
 
 Latencies are microseconds and rates operations per second, as in `netkv.scenarios.results`; wall
 clock times are seconds since the epoch, times in series seconds since the measured part began.
-`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`).
+`doc` of a column is its meaning in docs/run-store-tables.md (`make docs`). A metric needs no column
+of its own: `runs.figures` and `samples.metrics` hold metrics by name.
 """
 
 from __future__ import annotations
@@ -10,25 +11,23 @@ from __future__ import annotations
 from typing import Any, ClassVar
 
 from sqlalchemy import JSON, ForeignKey, Index
-from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column, relationship
+from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column, relationship
 
-VERSION = 3
+from netkv import metrics
+
+VERSION = 4
 """Of the tables below. A store of a newer version is refused, one of an older version is brought up
-to it (`UPGRADES`), see `netkv.runs.database`."""
-UPGRADES: dict[int, tuple[str, ...]] = {
-    # Control-plane bandwidth of each switch, and the phases of recoveries.
-    2: (
-        "ALTER TABLE samples ADD COLUMN control_plane_mib_per_s_by_switch "
-        "JSON NOT NULL DEFAULT '{}'",
-        "ALTER TABLE events ADD COLUMN recovery JSON",
-    ),
-    # What write-back costs clients.
-    3: tuple(
-        f"ALTER TABLE samples ADD COLUMN {column} INTEGER NOT NULL DEFAULT 0"
-        for column in ("unknown", "ignored", "preserved", "preserved_bytes")
-    ),
-}
-"""Statements that make a store of the version before into one of this."""
+to it, see `netkv.runs.upgrades`."""
+COLUMNS = (
+    "throughput_ops",
+    "hit_ratio",
+    "lost_ops",
+    "retries",
+    "stale_reads",
+    "cached",
+    "control_plane_bytes_per_s",
+)
+"""Metrics that have a column of `samples`; all others are in `samples.metrics`."""
 
 
 class Base(DeclarativeBase):
@@ -40,6 +39,10 @@ class Base(DeclarativeBase):
         list[float]: JSON,
         list[str]: JSON,
     }
+
+
+def _metric(name: str) -> MappedColumn[Any]:
+    return mapped_column(doc=metrics.get(name).meaning)
 
 
 class StoreInfo(Base):
@@ -120,7 +123,8 @@ class RunRow(Base):
     reason: Mapped[str | None] = mapped_column(doc="Why it failed, as a sentence.")
     figures: Mapped[dict[str, Any]] = mapped_column(
         default=dict,
-        doc="Figures of the ended run, named as by `netkv runs show --json`; empty before.",
+        doc="Metrics and other figures of the ended run, named as by `netkv runs show --json`; "
+        "empty before. `json_extract(figures, '$.NAME')` is one of them.",
     )
     latency_histogram: Mapped[str] = mapped_column(
         default="",
@@ -149,37 +153,24 @@ class SampleRow(Base):
     )
     phase: Mapped[str] = mapped_column(doc="`warmup`, `measure`, `drain` or `verify`.")
     interval: Mapped[float] = mapped_column(doc="Length in seconds.")
-    throughput_ops: Mapped[float] = mapped_column(doc="Operations completed per second.")
-    hit_ratio: Mapped[float | None] = mapped_column(
-        doc="Reads answered by a switch over all reads answered; none without reads."
-    )
     latency_us: Mapped[dict[str, Any]] = mapped_column(
         doc="`mean`, `p50`, `p95`, `p99`, `p999` in microseconds."
     )
     server_load: Mapped[list[float]] = mapped_column(
         doc="Operations per second that each server completed."
     )
-    lost_ops: Mapped[int] = mapped_column(doc="Requests without a reply within their deadline.")
-    retries: Mapped[int] = mapped_column(doc="Requests sent again.")
-    stale_reads: Mapped[int] = mapped_column(
-        doc="Reads of a value that was overwritten and acknowledged before they began."
-    )
-    unknown: Mapped[int] = mapped_column(
-        doc="Write-back only: writes given up because nobody can tell whether they were done."
-    )
-    ignored: Mapped[int] = mapped_column(
-        doc="Write-back only: answers of a switch that clients did not take."
-    )
-    preserved: Mapped[int] = mapped_column(
-        doc="Write-back only: records that clients keep at the end of the interval."
-    )
-    preserved_bytes: Mapped[int] = mapped_column(doc="Write-back only: bytes of these records.")
-    cached: Mapped[int] = mapped_column(doc="Records in the cache at the end of the interval.")
-    control_plane_bytes_per_s: Mapped[float] = mapped_column(
-        doc="Bytes per second between all switches and their controllers, both directions."
-    )
     control_plane_mib_per_s_by_switch: Mapped[dict[str, float]] = mapped_column(
         doc="MiB per second of each switch, by its name."
+    )
+    throughput_ops: Mapped[float] = _metric("throughput_ops")
+    hit_ratio: Mapped[float | None] = _metric("hit_ratio")
+    lost_ops: Mapped[int] = _metric("lost_ops")
+    retries: Mapped[int] = _metric("retries")
+    stale_reads: Mapped[int] = _metric("stale_reads")
+    cached: Mapped[int] = _metric("cached")
+    control_plane_bytes_per_s: Mapped[float] = _metric("control_plane_bytes_per_s")
+    metrics: Mapped[dict[str, Any]] = mapped_column(
+        doc="All other metrics of the interval by name. `json_extract(metrics, '$.NAME')` is one."
     )
 
     __table_args__ = (Index("samples_of_run", "run_id", "id"), {"sqlite_autoincrement": True})

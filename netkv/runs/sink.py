@@ -10,8 +10,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from netkv.errors import UsageError
+from netkv.runs.mapping import sample_row
 from netkv.runs.owner import Owner
-from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
+from netkv.runs.schema import EventRow, GroupRow, RunRow, VerdictRow
 from netkv.scenarios.results import (
     INTERRUPTED,
     RunEvent,
@@ -25,42 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy.orm import Session
 
     from netkv.runs.store import Store
-
-FIGURES = frozenset(
-    {
-        "throughput_ops",
-        "latency_us",
-        "hit_ratio",
-        "predicted_hit_ratio",
-        "server_load",
-        "keys_per_s",
-        "groups_per_request",
-        "coordinator_utilization",
-        "completed_ops",
-        "lost_ops",
-        "retries",
-        "unknown",
-        "ignored",
-        "preserved_peak",
-        "preserved_peak_bytes",
-        "acked_writes_lost",
-        "stale_reads",
-        "phantom_reads",
-        "linearizable",
-        "checked_ops",
-        "unchecked_keys",
-        "violation_count",
-        "violations",
-        "control_plane_bytes_per_s",
-        "control_plane_mib_per_s",
-        "control_plane_mib_per_s_by_switch",
-        "recoveries",
-        "unfinished_recoveries",
-        "control_dropped",
-        "reports_dropped",
-    }
-)
-"""Fields of a result that the store keeps together."""
 
 
 def new_group_id() -> str:
@@ -124,7 +89,7 @@ class StoreSink:
     def sample(self, run_id: str, sample: RunSample) -> None:
         """Store one interval."""
         with self._store.transaction() as session:
-            session.add(SampleRow(run_id=run_id, **sample.model_dump(mode="json")))
+            session.add(sample_row(run_id, sample))
 
     def event(self, run_id: str, event: RunEvent) -> None:
         """Store something that happened."""
@@ -133,14 +98,13 @@ class StoreSink:
 
     def finish(self, result: RunResult) -> None:
         """Store what came out of a run."""
-        fields = result.model_dump(mode="json")
         with self._store.transaction() as session:
             row = session.get_one(RunRow, result.id)
             row.status = result.status
             row.reason = result.reason
             row.finished_at = result.finished_at or time.time()
             row.latency_histogram = result.latency_histogram
-            row.figures = {name: fields[name] for name in FIGURES}
+            row.figures = result.figures()
         self._open.discard(result.id)
         (self.stopped if result.reason == INTERRUPTED else self.finished).append(result.id)
 

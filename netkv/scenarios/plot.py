@@ -3,41 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, GetJsonSchemaHandler, model_validator
+from pydantic_core import CoreSchema, PydanticCustomError
 
+from netkv import metrics
 from netkv.errors import FieldError, suggest
 from netkv.lab.spec import Spec
+from netkv.metrics import Metric
 
-Metric = Literal[
-    "throughput_ops",
-    "hit_ratio",
-    "predicted_hit_ratio",
-    "latency_us",
-    "latency_mean_us",
-    "latency_p50_us",
-    "latency_p95_us",
-    "latency_p99_us",
-    "latency_p999_us",
-    "served_by",
-    "server_load",
-    "load_imbalance",
-    "keys_per_s",
-    "groups_per_request",
-    "coordinator_utilization",
-    "lost_ops",
-    "unknown",
-    "ignored",
-    "preserved",
-    "preserved_bytes",
-    "cached",
-    "control_plane_bytes_per_s",
-    "control_plane_mib_per_s",
-    "recovery_time",
-]
-STACKED: tuple[Metric, ...] = ("served_by", "recovery_time")
-"""Metrics of parts that are stacked: cache and servers, phases."""
+
+@dataclass(frozen=True)
+class Composite:
+    """What is many values for each run: drawn, but no metric."""
+
+    label: str
+    meaning: str
+    unit: str
+
+
+COMPOSITES = {
+    "latency_us": Composite(
+        "Latency",
+        "All percentiles: from the intended send time to the reply, retries included.",
+        "µs",
+    ),
+    "served_by": Composite(
+        "Throughput",
+        "Throughput, what the servers served and what the cache did apart.",
+        "operations/s",
+    ),
+    "server_load": Composite("Load", "Operations that each server completed.", "operations/s"),
+}
+STACKED = ("served_by", "recovery_time")
+"""Those of parts that are stacked: cache and servers, phases."""
+
+
+def drawable() -> dict[str, Composite | Metric]:
+    """What a figure can show, by name."""
+    return {**{metric.name: metric for metric in metrics.all_metrics()}, **COMPOSITES}
+
+
+class _Drawable:
+    """Marks an option that names something `drawable`."""
+
+    @staticmethod
+    def __get_pydantic_json_schema__(schema: CoreSchema, handler: GetJsonSchemaHandler) -> Any:
+        return {**handler(schema), "enum": list(drawable())}
+
+
+def _known(name: str) -> str:
+    names = drawable()
+    if name not in names:
+        listed = ", ".join(f"'{each}'" for each in names)
+        raise PydanticCustomError("drawable", "Input should be {names}", {"names": listed})
+    return name
+
+
+DRAWABLE = _Drawable()
 Kind = Literal["bars", "lines", "stacked", "distribution"]
 
 
@@ -59,7 +84,7 @@ class Baseline(Spec):
 class Plot(Spec):
     """One figure of the report."""
 
-    y: Metric = "throughput_ops"
+    y: Annotated[str, AfterValidator(_known), DRAWABLE] = "throughput_ops"
     """What is drawn, a metric of the list below. `latency_us` is all percentiles, `served_by` the
     throughput of cache and servers apart, `recovery_time` the phases of the longest recovery."""
     x: str = "scheme"
@@ -98,7 +123,8 @@ def _contradiction(plot: Plot) -> tuple[str, str] | None:
         )
     if y in ("latency_us", "server_load") and kind == "lines":
         return "kind", f"'{y}' is drawn as bars, not as lines"
-    if y in (*STACKED, "predicted_hit_ratio") and x == "time":
+    shown = drawable()[y]
+    if x == "time" and not (isinstance(shown, Metric) and shown.time is not None):
         return "x", f"'{y}' is known of whole runs only, not over time"
     if (x, kind) == ("time", "bars"):
         return "kind", "over time there are lines, not bars"

@@ -16,11 +16,12 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
 from netkv.lab.spec import Spec, Unit
-from netkv.scenarios import thresholds
-from netkv.scenarios.figures import FIGURES, OF_EXPECTATIONS, OF_PLOTS
+from netkv.metrics import Metric
+from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import models
-from netkv.scenarios.plot import Plot
+from netkv.scenarios.plot import DRAWABLE, Plot, drawable
+from netkv.schemes import all_schemes
 
 _HEAD = """\
 # Every option of a scenario
@@ -45,17 +46,19 @@ numbers, `+`, `-`, `*`, `/`, parentheses, `abs`, `min`, `max`, and `SCHEME.FIGUR
 name of a scheme becomes `_`. `each.FIGURE` stands for every scheme that runs, and over a sweep a
 line must hold at every point. Over repeats the mean counts or, where the table says so, the sum;
 `linearizable` is 1 if all of them are. A line about a figure that a run does not have ("none")
-does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery, for example
-`recovery_time_collect` of FarReach.
+does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery{phases}.
 
 The column "plots" says what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
-is all three. Without an entry, the figure is none of `expect` or none of plots.
+is all three. Without an entry under `expect`, the figure is one of plots only. The column "schemes"
+names the schemes whose runs have the figure; without an entry, the runs of all schemes may have it.
 """
 
 
 def markdown() -> str:
     """The reference, with a newline at its end."""
-    return "\n".join([_HEAD, *_sections(Scenario), _EXPECT, *_figures(), ""])
+    return "\n".join(
+        [_HEAD, *_sections(Scenario), _EXPECT.format(phases=_phases()), *_figures(), ""]
+    )
 
 
 def schema() -> dict[str, Any]:
@@ -99,22 +102,26 @@ def _table(path: str, model: type[Spec]) -> Iterator[str]:
     yield ""
 
 
+def _phases() -> str:
+    """An example of the time of a phase; empty if no scheme has phases."""
+    for scheme in all_schemes():
+        for phase in scheme.recovery_phases:
+            return f", for example\n`{recovery.phase_metric(phase)}` of {scheme.title}"
+    return ""
+
+
 def _figures() -> Iterator[str]:
-    yield "| figure | `expect` | plots | unit | meaning |"
-    yield "|---|---|---|---|---|"
-    for name, figure in FIGURES.items():
-        expected = ""
-        if name in OF_EXPECTATIONS:
-            expected = "sum" if name in thresholds.SUMS else "mean"
-        if name == "linearizable":
-            expected = "all"
-        yield f"| `{name}` | {expected} | {_drawn(name)} | {figure.unit} | {figure.meaning} |"
+    yield "| figure | `expect` | plots | schemes | unit | meaning |"
+    yield "|---|---|---|---|---|---|"
+    for name, figure in drawable().items():
+        expected = figure.repeats if isinstance(figure, Metric) and figure.of_runs else ""
+        own = ", ".join(f"`{each.name}`" for each in all_schemes() if figure in each.metrics)
+        cells = (f"`{name}`", expected, _drawn(name), own, figure.unit, figure.meaning)
+        yield f"| {' | '.join(cells)} |"
 
 
 def _drawn(name: str) -> str:
     """What a plot of a figure may have as its x."""
-    if name not in OF_PLOTS:
-        return ""
     possible = []
     for x in ("scheme", "time", "workload.zipf"):
         try:
@@ -146,10 +153,10 @@ def _said(item: Any) -> list[Any]:
 
 def _words(kind: Any, metadata: tuple[Any, ...], path: str) -> str:
     """The type of the option at a path in words: `whole number, 1 to 128`."""
+    if DRAWABLE in metadata:
+        return "a [figure](#figures)"
     origin, arguments = get_origin(kind), get_args(kind)
     if origin is Literal:
-        if set(arguments) == set(OF_PLOTS):
-            return "a [figure](#figures) of plots"
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in (list, tuple):
         ((element, said),) = _arms(arguments[0], ())

@@ -1,15 +1,19 @@
 """What a scenario produces, in the JSON form that scripts rely on (docs/reading-a-result.md).
 
-Rates are operations per second, latencies microseconds, times seconds.
+Rates are operations per second, latencies microseconds, times seconds. Metrics (`netkv.metrics`)
+are no declared fields: they stand beside those by their names.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal, Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-MIB = 2**20
+from netkv import metrics
+from netkv.metrics import Value
+
 Status = Literal["done", "failed"]
 Phase = Literal["warmup", "measure", "drain", "verify"]
 INTERRUPTED = "It was interrupted."
@@ -22,6 +26,52 @@ class Result(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def _described(names: Mapping[str, Value]) -> dict[str, Any]:
+    """Metrics as properties of a JSON schema."""
+    kinds = {bool: "boolean", int: "integer", float: "number"}
+    found: dict[str, Any] = {}
+    for name in names:
+        kind = kinds.get(type(metrics.get(name).absent))
+        found[name] = {
+            **({"type": kind} if kind else {"type": ["number", "boolean", "null"]}),
+            "description": metrics.get(name).meaning,
+        }
+    return found
+
+
+class Measurements(Result):
+    """Base of documents with metrics: those that are left out have their absent value.
+
+    Names that no metric has are kept: they may be of a scheme that is not installed any more.
+    """
+
+    model_config = ConfigDict(
+        extra="allow",
+        json_schema_extra=lambda schema, model: schema["properties"].update(
+            _described(model.metric_names())
+        ),
+    )
+    __pydantic_extra__: dict[str, Value] = Field(init=False)
+
+    @classmethod
+    def metric_names(cls) -> Mapping[str, Value]:
+        """The metrics that such a document has, each with its absent value."""
+        raise NotImplementedError
+
+    @model_validator(mode="before")
+    @classmethod
+    def _complete(cls, data: Any) -> Any:
+        return {**cls.metric_names(), **data} if isinstance(data, dict) else data
+
+    def values(self) -> dict[str, Value]:
+        """All metrics by their names."""
+        return dict(self.__pydantic_extra__)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
 class Latency(Result):
     """Latency in microseconds, from the intended send time; None without completed requests."""
 
@@ -32,34 +82,22 @@ class Latency(Result):
     p999: float | None = None
 
 
-class RunSample(Result):
+class RunSample(Measurements):
     """One interval (normally one second) of a run."""
 
     time: float
     """Seconds since the measured part began; negative in the warm-up."""
     phase: Phase
     interval: float
-    throughput_ops: float
-    hit_ratio: float | None = None
     latency_us: Latency = Latency()
     server_load: list[float] = []
-    lost_ops: int = 0
-    retries: int = 0
-    stale_reads: int = 0
-    unknown: int = 0
-    ignored: int = 0
-    preserved: int = 0
-    """Records that clients keep at the end of the interval, because only the switch has them."""
-    preserved_bytes: int = 0
-    cached: int = 0
-    control_plane_bytes_per_s: float = 0.0
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
     """Between each switch and its controller, both directions."""
 
-    @property
-    def control_plane_mib_per_s(self) -> float:
-        """Of all switches."""
-        return self.control_plane_bytes_per_s / MIB
+    @classmethod
+    def metric_names(cls) -> Mapping[str, Value]:
+        """Those that are known over time."""
+        return metrics.sampled()
 
 
 class RecoveryPhase(Result):
@@ -199,74 +237,55 @@ class RunStart(Result):
     provenance: Provenance
 
 
-class RunResult(Result):
-    """A finished run. Without a measured part (failed early) the figures are zero or None."""
+class RunFigures(Measurements):
+    """What was measured of a run. Without a measured part (failed early) there is little of it."""
 
-    id: str
-    scheme: str
-    params: dict[str, Any] = {}
-    repeat: int = 0
-    seed: int
-    status: Status
-    reason: str | None = None
-    """Why the run failed, as a sentence."""
-    throughput_ops: float = 0.0
     latency_us: Latency = Latency()
-    hit_ratio: float | None = None
-    predicted_hit_ratio: float | None = None
-    """Popularity, by the distribution, of the keys cached at the end of the measured part."""
     server_load: list[float] = []
     """Operations per second that each server served over the measured part."""
-    keys_per_s: float | None = None
-    """Keys of the reads that were answered, a second; None where a read has one key."""
-    groups_per_request: float | None = None
-    """Requests that servers got for one of a client, on average; None where each is one."""
-    coordinator_utilization: float | None = None
-    """Share of the time that a worker of the coordinator was busy; None if there is none."""
-    completed_ops: int = 0
-    lost_ops: int = 0
-    retries: int = 0
-    unknown: int = 0
-    """Writes given up because nobody can tell whether the switch that died had done them."""
-    ignored: int = 0
-    """Answers of a switch that were not taken: it has died since, or they could not be kept."""
-    preserved_peak: int = 0
-    """Most records that a client process kept at a time because only the switch had them."""
-    preserved_peak_bytes: int = 0
-    acked_writes_lost: int | None = None
-    """Acknowledged writes that the read-back at the end did not find; None if it did not run."""
-    stale_reads: int = 0
-    phantom_reads: int = 0
-    linearizable: bool | None = None
-    """Whether the history of every key can be explained; None if none is wrong but not every read
-    could be judged, or if nothing was checked."""
-    checked_ops: int = 0
-    """Operations that the history checker judged, warm-up and read-back included."""
-    unchecked_keys: int = 0
-    """Keys of which not every read could be judged."""
-    violation_count: int = 0
-    """Reads that no history explains."""
     violations: list[Violation] = []
-    """The first of them, each with what proves it."""
-    control_plane_bytes_per_s: float = 0.0
-    control_plane_mib_per_s: float = 0.0
-    """The same in MiB per second: of all switches, over the measured part."""
+    """The first reads that no history explains, each with what proves it."""
     control_plane_mib_per_s_by_switch: dict[str, float] = {}
     recoveries: list[Recovery] = []
     """Of switches that had lost their memory, in the order of their ends."""
     unfinished_recoveries: list[UnfinishedRecovery] = []
     """Those that came to no end, in the order of their beginnings."""
-    control_dropped: int = 0
-    """Messages between switches and controllers that found a full queue, over the whole run."""
-    reports_dropped: int = 0
-    """Reports of hot records of which the same is true."""
+
+    @classmethod
+    def metric_names(cls) -> Mapping[str, Value]:
+        """Those of whole runs."""
+        return metrics.recorded()
+
+    def figures(self) -> dict[str, Any]:
+        """All of it in JSON form, as the run store keeps it."""
+        names = {*RunFigures.model_fields, *self.__pydantic_extra__}
+        return self.model_dump(mode="json", include=names)
+
+
+class RunIdentity(BaseModel):
+    """Which run it is; these fields stand first in documents."""
+
+    id: str
+    scheme: str
+    params: dict[str, Any] = {}
+    """What the sweep set for this run: path → value; empty without a sweep."""
+    repeat: int = 0
+    """0, 1, ... of the scenario's `repeat`."""
+    seed: int
+
+
+class RunResult(RunFigures, RunIdentity):
+    """A finished run."""
+
+    status: Status
+    reason: str | None = None
+    """Why the run failed, as a sentence."""
     latency_histogram: str = ""
     """Mergeable HDR histogram (V2, deflated, base64) of nanoseconds over the measured part."""
     series: dict[str, list[Any]] = {}
-    """Columns of equal length: time, phase, throughput_ops, hit_ratio, latency_mean_us,
-    latency_p99_us, server_load (a list each), lost_ops, retries, stale_reads, unknown, ignored,
-    preserved, preserved_bytes, cached, control_plane_bytes_per_s, control_plane_mib_per_s,
-    control_plane_mib_per_s_by_switch (a dictionary each)."""
+    """Columns of equal length: `time`, `phase`, `latency_mean_us`, `latency_p99_us`, `server_load`
+    (a list each), `control_plane_mib_per_s_by_switch` (a dictionary each), and each metric that is
+    known over time."""
     events: list[RunEvent] = []
     finished_at: float | None = None
     """Seconds since the epoch; None for a simulated run, which is the same whenever it ran."""
@@ -280,27 +299,28 @@ class Interval(Result):
     n: int
 
 
-class Summary(Result):
+class OverRepeats(Result):
+    """Base of documents with metrics over repeated runs, beside the declared fields.
+
+    A metric of which the mean counts is an `Interval` or None. A sum is None if one of the runs
+    does not have the metric; what all runs must meet is None if one of them cannot tell.
+    """
+
+    model_config = ConfigDict(extra="allow")
+    __pydantic_extra__: dict[str, Interval | int | bool | None] = Field(init=False)
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any: ...
+
+
+class Summary(OverRepeats):
     """One scheme at one sweep point, over its repeats."""
 
     scheme: str
     params: dict[str, Any]
-    throughput_ops: Interval | None
-    latency_mean_us: Interval | None
-    latency_p99_us: Interval | None
-    hit_ratio: Interval | None
-    predicted_hit_ratio: Interval | None
-    control_plane_mib_per_s: Interval | None
-    recovery_time: Interval | None
-    """Of the longest recovery of each run; None if there were none."""
     not_recovered: int
     """Switches that were not recovered by the end of their runs."""
-    acked_writes_lost: int | None
-    """Sum over the repeats; None if any of them could not verify."""
-    stale_reads: int
-    linearizable: bool | None
-    """False if any of the repeats is not; None if any of them could not tell."""
-    lost_ops: int
     failed: int
     """How many repeats failed."""
 

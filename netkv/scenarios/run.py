@@ -98,9 +98,9 @@ class DrivenRun(ABC):
             await self.rack.sample()
         collector.epoch = self._clock.time()
         await self._load("measure", self._scenario.duration, Timeline(self._scenario))
-        collector.predicted_hit_ratio = await self._predict()
+        collector.stated["predicted_hit_ratio"] = await self._predict()
         await self._drain()
-        collector.acked_writes_lost = await self._verify()
+        collector.stated["acked_writes_lost"] = await self._verify()
         await self._say_bye()
 
     async def close(self) -> None:

@@ -1,11 +1,13 @@
-"""Mean and 95% confidence interval over repeats (Student's t)."""
+"""Values over repeats: sums, and means with their 95% confidence interval (Student's t)."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
 
-from netkv.scenarios.results import Interval
+from netkv.metrics import Metric
+from netkv.scenarios.results import Interval, RunFigures
+from netkv.scenarios.values import of_run
 
 
 def student_t(probability: float, degrees: int) -> float:
@@ -71,3 +73,18 @@ def all_of(verdicts: Iterable[bool | None]) -> bool | None:
     if any(verdict is False for verdict in known):
         return False
     return None if not known or None in known else True
+
+
+def over_repeats(metric: Metric, runs: Sequence[RunFigures]) -> Interval | int | bool | None:
+    """A metric over runs with the same settings, as `OverRepeats` has it.
+
+    Failed runs count in sums; their figures are left out of means.
+    """
+    if metric.repeats == "all":
+        return all_of(getattr(run, metric.name) for run in runs)
+    if metric.repeats == "sum":
+        counts = [of_run(metric, run) for run in runs]
+        known = [int(count) for count in counts if count is not None]
+        return sum(known) if len(known) == len(counts) else None
+    values = (of_run(metric, run) for run in runs if run.status == "done")
+    return interval([value for value in values if value is not None])

@@ -1,14 +1,13 @@
 """`expect` lines: comparisons over results.
 
-    netcache.throughput_ops >= 2 * nocache.throughput_ops
+    SCHEME.throughput_ops >= 2 * OTHER.throughput_ops
 
 A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
 and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
-every scheme that runs, and the line must hold for all of them. Over repeats the mean counts, and
-over a sweep the line must hold at every sweep point. Counts of losses (`acked_writes_lost`,
-`stale_reads`, `violations`, `lost_ops`, `unknown`, `failed`) are sums over the repeats;
-`linearizable` is 1 if all of them are, and 0 if one is not. `recovery_time_PHASE` is a metric of
-schemes whose recoveries have phases.
+every scheme that runs, and the line must hold for all of them. Over repeats counts what the table
+of metrics says (`netkv.metrics`): the mean, the sum, or whether it is so of all. Over a sweep the
+line must hold at every sweep point. `recovery_time_PHASE` is a metric of schemes whose recoveries
+have phases.
 
 Lines are parsed into Python's syntax tree and walked here; nothing is ever evaluated as Python.
 """
@@ -19,50 +18,15 @@ import ast
 import operator
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import cast
 
+from netkv import metrics
 from netkv.errors import UsageError, suggest
 from netkv.scenarios import recovery
-from netkv.scenarios.results import Interval, RunResult, Summary, Threshold
-from netkv.scenarios.statistics import all_of, interval
+from netkv.scenarios.results import RunResult, Summary, Threshold
+from netkv.scenarios.statistics import over_repeats
+from netkv.scenarios.values import of_run
 from netkv.schemes import all_schemes
-
-_MEANS: dict[str, Callable[[RunResult], float | None]] = {
-    "throughput_ops": lambda run: run.throughput_ops,
-    "hit_ratio": lambda run: run.hit_ratio,
-    "predicted_hit_ratio": lambda run: run.predicted_hit_ratio,
-    "latency_mean_us": lambda run: run.latency_us.mean,
-    "latency_p50_us": lambda run: run.latency_us.p50,
-    "latency_p95_us": lambda run: run.latency_us.p95,
-    "latency_p99_us": lambda run: run.latency_us.p99,
-    "latency_p999_us": lambda run: run.latency_us.p999,
-    "load_imbalance": lambda run: imbalance(run.server_load),
-    "busiest_server_ops": lambda run: max(run.server_load, default=None),
-    "keys_per_s": lambda run: run.keys_per_s,
-    "groups_per_request": lambda run: run.groups_per_request,
-    "coordinator_utilization": lambda run: run.coordinator_utilization,
-    "control_plane_bytes_per_s": lambda run: run.control_plane_bytes_per_s,
-    "control_plane_mib_per_s": lambda run: run.control_plane_mib_per_s,
-    recovery.METRIC: lambda run: recovery.seconds(run.recoveries),
-    "control_dropped": lambda run: float(run.control_dropped),
-    "reports_dropped": lambda run: float(run.reports_dropped),
-    "retries": lambda run: float(run.retries),
-    "ignored": lambda run: float(run.ignored),
-    "preserved_peak": lambda run: float(run.preserved_peak),
-    "preserved_peak_bytes": lambda run: float(run.preserved_peak_bytes),
-}
-_SUMS: dict[str, Callable[[RunResult], float | None]] = {
-    "acked_writes_lost": lambda run: run.acked_writes_lost,
-    "stale_reads": lambda run: run.stale_reads,
-    "phantom_reads": lambda run: run.phantom_reads,
-    "violations": lambda run: run.violation_count if run.checked_ops else None,
-    "lost_ops": lambda run: run.lost_ops,
-    "unknown": lambda run: run.unknown,
-    "failed": lambda run: float(run.status == "failed"),
-}
-METRICS = tuple(sorted({*_MEANS, *_SUMS, "linearizable"}))
-"""What may stand behind `SCHEME.` of any scheme; `load_imbalance` is the busiest server's load over
-the mean, `busiest_server_ops` that load in operations per second, `recovery_time` the seconds of
-the longest recovery of a switch."""
 
 _COMPARE: dict[type[ast.cmpop], Callable[[float, float], bool]] = {
     ast.Lt: operator.lt,
@@ -84,8 +48,11 @@ _MAX_MISSES_TOLD = 5
 """Places beside the first at which a line does not hold that its verdict names."""
 EACH = "each"
 """Stands for every scheme in turn."""
-SUMS = tuple(_SUMS)
-"""Metrics of which the sum over the repeats counts, not the mean."""
+
+
+def known() -> list[str]:
+    """What may stand behind `SCHEME.` of any scheme."""
+    return sorted(metric.name for metric in metrics.all_metrics() if metric.of_runs)
 
 
 @dataclass(frozen=True)
@@ -119,7 +86,7 @@ class Quantity:
 
 
 def compile_quantity(text: str) -> Quantity:
-    """Parses an expression such as `farreach.throughput_ops / nocache.throughput_ops`.
+    """Parses an expression such as `SCHEME.throughput_ops / OTHER.throughput_ops`.
 
     Raises `UsageError` that says what is wrong with it.
     """
@@ -128,19 +95,10 @@ def compile_quantity(text: str) -> Quantity:
     return Quantity(text, tree)
 
 
-def metric_of(run: RunResult, metric: str) -> float | None:
-    """A metric of one run; None if the run does not have it."""
-    if metric == "linearizable":
-        return None if run.linearizable is None else float(run.linearizable)
-    of_run = _MEANS.get(metric) or _SUMS.get(metric)
-    return of_run(run) if of_run else recovery.seconds(run.recoveries, metric)
-
-
-def imbalance(load: Iterable[float]) -> float | None:
-    """Load of the busiest server over the mean load: 1 is perfectly even; None without load."""
-    values = list(load)
-    total = sum(values)
-    return max(values) * len(values) / total if values and total > 0 else None
+def metric_of(run: RunResult, name: str) -> float | None:
+    """A metric of one run by its name, or the time of a phase; None if the run does not have it."""
+    metric = metrics.find(name)
+    return recovery.seconds(run.recoveries, name) if metric is None else of_run(metric, run)
 
 
 def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
@@ -185,29 +143,16 @@ def summarise(runs: Iterable[RunResult]) -> list[Summary]:
 
 
 def _summary(group: list[RunResult]) -> Summary:
-    done = [run for run in group if run.status == "done"]
-
-    def over(metric: str) -> Interval | None:
-        values = [_MEANS[metric](run) for run in done]
-        return interval([value for value in values if value is not None])
-
-    lost = [run.acked_writes_lost for run in group]
     return Summary(
         scheme=group[0].scheme,
         params=group[0].params,
-        throughput_ops=over("throughput_ops"),
-        latency_mean_us=over("latency_mean_us"),
-        latency_p99_us=over("latency_p99_us"),
-        hit_ratio=over("hit_ratio"),
-        predicted_hit_ratio=over("predicted_hit_ratio"),
-        control_plane_mib_per_s=over("control_plane_mib_per_s"),
-        recovery_time=over(recovery.METRIC),
         not_recovered=sum(len(recovery.not_recovered(run.unfinished_recoveries)) for run in group),
-        acked_writes_lost=None if None in lost else sum(count or 0 for count in lost),
-        stale_reads=sum(run.stale_reads for run in group),
-        linearizable=all_of(run.linearizable for run in group),
-        lost_ops=sum(run.lost_ops for run in group),
-        failed=len(group) - len(done),
+        failed=sum(run.status == "failed" for run in group),
+        **{
+            metric.name: over_repeats(metric, group)
+            for metric in metrics.all_metrics()
+            if metric.summary
+        },
     )
 
 
@@ -230,7 +175,7 @@ class _Case:
 
     @property
     def where(self) -> str:
-        """`netcache at workload.zipf=0.9`, or what there is of it."""
+        """`SCHEME at workload.zipf=0.9`, or what there is of it."""
         return " at ".join(part for part in (self.scheme, self.point) if part)
 
 
@@ -319,28 +264,29 @@ def _value(node: ast.expr, look_up: Callable[[str, str], float]) -> float:
 def _metric(scheme: str, metric: str, runs: list[RunResult]) -> float:
     if not runs:
         raise _UnknownError(f"'{scheme}' did not run")
-    if metric == "linearizable":
-        verdict = all_of(run.linearizable for run in runs)
+    row = metrics.find(metric)
+    if row is not None and row.repeats == "all":
+        verdict = over_repeats(row, runs)
         if verdict is None:
             raise _UnknownError(
-                f"'{scheme}.linearizable' is unknown: no read was wrong, but not all were judged"
+                f"'{scheme}.{metric}' is unknown: no read was wrong, but not all were judged"
             )
-        return float(verdict)
-    if metric in _SUMS:
-        counts = [_SUMS[metric](run) for run in runs]
-        if any(count is None for count in counts):
+        return float(bool(verdict))
+    if row is not None and row.repeats == "sum":
+        total = over_repeats(row, runs)
+        if total is None:
             raise _UnknownError(
-                f"'{scheme}.{metric}' is unknown: a run failed before its verification"
+                f"'{scheme}.{metric}' is unknown: a run does not have it, or failed before its "
+                f"verification"
             )
-        return float(sum(count for count in counts if count is not None))
+        return float(cast("int", total))
     if failed := [run for run in runs if run.status == "failed"]:
         raise _UnknownError(f"a run of '{scheme}' failed: {failed[0].reason}")
     if metric.startswith(recovery.METRIC):
         for run in runs:
             for found in recovery.not_recovered(run.unfinished_recoveries):
                 raise _UnknownError(f"'{scheme}.{metric}' has no value ({found.text})")
-    of_run = _MEANS.get(metric) or (lambda run: recovery.seconds(run.recoveries, metric))
-    values = [value for run in runs if (value := of_run(run)) is not None]
+    values = [value for run in runs if (value := metric_of(run, metric)) is not None]
     if not values and metric.startswith(recovery.METRIC):
         phases = {
             phase.name: None for run in runs for each in run.recoveries for phase in each.phases
@@ -375,11 +321,11 @@ def _check(node: ast.expr, text: str, schemes: set[str]) -> None:
                     f"'{scheme}' in '{text}' is not a scheme of this scenario.\n"
                     f"  {suggest(scheme, schemes, label='Schemes')}"
                 )
-            known = (*METRICS, *_phase_metrics(schemes if scheme == EACH else {scheme}))
-            if metric not in known:
+            names = (*known(), *_phase_metrics(schemes if scheme == EACH else {scheme}))
+            if metric not in names:
                 raise UsageError(
                     f"'{metric}' in '{text}' is not a metric.\n"
-                    f"  {suggest(metric, known, label='Metrics')}"
+                    f"  {suggest(metric, names, label='Metrics')}"
                 )
         case _:
             raise UsageError(_not_understood(text))
@@ -399,7 +345,7 @@ def _phase_metrics(schemes: set[str]) -> list[str]:
 def _not_understood(text: str) -> str:
     return (
         f"'{text}' is not understood: a threshold is a comparison such as "
-        f"netcache.throughput_ops >= 2 * nocache.throughput_ops."
+        f"SCHEME.throughput_ops >= 2 * OTHER.throughput_ops."
     )
 
 

@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Literal
 
 from netkv import resources
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.schemes import multiget
+from netkv.metrics.metric import Metric
+from netkv.schemes import multiget, multiget_metrics
+from netkv.schemes.coordimc import metrics as coordimc_metrics
+from netkv.schemes.farreach import metrics as farreach_metrics
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
@@ -67,6 +70,8 @@ class Scheme:
     modulo their number, and keys may be of 4 to 64 bytes."""
     coordinated: bool = False
     """Whether requests go to a coordinator, a host of its own."""
+    metrics: tuple[Metric, ...] = ()
+    """What its runs have beside the metrics of all runs (`netkv.metrics.common`)."""
 
     @property
     def client_keeps(self) -> bool:
@@ -266,6 +271,7 @@ _SCHEMES = {
             most_clients=64,
             one_switch=True,
             needs=_farreach_needs,
+            metrics=farreach_metrics.METRICS,
         ),
         Scheme(
             name="netmc",
@@ -281,6 +287,7 @@ _SCHEMES = {
             one_switch=True,
             defines=_netmc_defines,
             multigets=True,
+            metrics=multiget_metrics.METRICS,
         ),
         Scheme(
             name="climc",
@@ -294,6 +301,7 @@ _SCHEMES = {
             control_plane=_nocache,
             max_pipelines=4,
             multigets=True,
+            metrics=multiget_metrics.METRICS,
         ),
         Scheme(
             name="coordimc",
@@ -308,6 +316,7 @@ _SCHEMES = {
             max_pipelines=4,
             multigets=True,
             coordinated=True,
+            metrics=coordimc_metrics.METRICS,
         ),
     )
 }

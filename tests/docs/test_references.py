@@ -14,9 +14,10 @@ import pytest
 from documents import ROOT
 
 from netkv.lab.spec import Spec
-from netkv.scenarios import figures, reference
+from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import check, models, parse
+from netkv.scenarios.plot import drawable
 
 SCENARIOS = (ROOT / "docs/scenario-reference.md").read_text()
 
@@ -77,8 +78,10 @@ def netkv(*words: str, home: Path) -> str:
     return done.stdout
 
 
-def test_every_figure_has_a_meaning() -> None:
-    assert set(figures.FIGURES) == {*figures.OF_PLOTS, *figures.OF_EXPECTATIONS}
+@pytest.mark.parametrize("name", drawable())
+def test_every_figure_has_a_meaning(name: str) -> None:
+    assert drawable()[name].meaning.endswith(".")
+    assert f"| `{name}` |" in SCENARIOS
 
 
 def test_links_within_the_reference_lead_to_headings() -> None:

@@ -33,7 +33,7 @@ async def test_reads_of_several_keys_are_answered_whole(
     await rack.start()
     try:
         sample = await load(rack, 1.0)
-        assert sample.client.keys_read == 10 * sample.client.reads > 0
+        assert sample.client.counts["keys_read"] == 10 * sample.client.reads > 0
         assert all(sample.server_load)
         if scheme == "coordimc":
             assert sample.coordinator is not None

@@ -8,11 +8,12 @@ import pytest
 from recorded_runs import CONTROL, record, record_comparison, record_recovery, recovery, start
 from sweeps import sweep
 
+from netkv.metrics.common import MIB
 from netkv.report import plots, style
 from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.scenarios.plot import Plot
-from netkv.scenarios.results import MIB, Recovery, RunEvent
+from netkv.scenarios.results import Recovery, RunEvent
 
 
 def plot(**options: Any) -> Plot:

@@ -9,10 +9,10 @@ from typing import Any
 
 from hdrh.histogram import HdrHistogram
 
+from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink
 from netkv.scenarios.recovery import unfinished
 from netkv.scenarios.results import (
-    MIB,
     Latency,
     Provenance,
     Recovery,
@@ -85,6 +85,7 @@ def samples(run: RunStart, base: float = 2000.0) -> Iterator[RunSample]:
             retries=5 if second == 10 else 0,
             cached=1000 if caches else 0,
             control_plane_bytes_per_s=CONTROL if caches else 0.0,
+            control_plane_mib_per_s=CONTROL / MIB if caches else 0.0,
             control_plane_mib_per_s_by_switch={"switch": CONTROL / MIB if caches else 0.0},
         )
 

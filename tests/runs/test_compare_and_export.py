@@ -12,10 +12,11 @@ import pytest
 from recorded_runs import CONTROL, histogram, record, record_comparison, record_recovery, start
 
 from netkv.errors import NetkvError
+from netkv.metrics.common import MIB
 from netkv.runs import Store, StoreSink, histograms
 from netkv.runs.compare import compare, ratio
 from netkv.runs.export import to_csv, to_json
-from netkv.scenarios.results import MIB, Interval
+from netkv.scenarios.results import Interval
 
 
 @pytest.fixture

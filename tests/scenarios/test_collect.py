@@ -9,8 +9,9 @@ from typing import Any
 from netkv.control.base import Recovered
 from netkv.lab.report import ClientSample, RackEvent, RackSample
 from netkv.lab.sampling import client_sample
+from netkv.metrics.common import MIB
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.results import MIB, Provenance, RunStart
+from netkv.scenarios.results import Provenance, RunStart
 
 VIOLATION = {
     "key": "00" * 16,
@@ -39,12 +40,12 @@ VIOLATION = {
 }
 
 
-def collector() -> Collector:
+def collector(scheme: str = "netcache") -> Collector:
     start = RunStart(
         id="r1",
         scenario="quickstart",
         title="",
-        scheme="netcache",
+        scheme=scheme,
         params={},
         repeat=0,
         seed=7,
@@ -92,7 +93,7 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
 
 
 def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
-    run = collector()
+    run = collector("farreach")
     for phase, kept, most, unknown in (("warmup", 9, 9, 2), ("measure", 4, 12, 3)):
         told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
         reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}

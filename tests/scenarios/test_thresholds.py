@@ -9,8 +9,9 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import UsageError
+from netkv.metrics.common import MIB
 from netkv.scenarios import thresholds
-from netkv.scenarios.results import MIB, Latency, Recovery, RecoveryPhase, RunResult, Threshold
+from netkv.scenarios.results import Latency, Recovery, RecoveryPhase, RunResult, Threshold
 from netkv.schemes import registry
 
 

@@ -64,7 +64,7 @@ def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int)
     client = sample.client
     assert client.reads > 200
     assert client.writes > 50
-    assert 15 * client.reads < client.keys_read < 26 * client.reads
+    assert 15 * client.reads < client.counts["keys_read"] < 26 * client.reads
     assert all(load > 0 for load in sample.server_load)
     end = verified(rack).client_statistics
     assert (end["acked_writes_lost"], end["linearizable"], end["violation_count"]) == (0, True, 0)

@@ -19,9 +19,9 @@ from recorded_runs import (
 )
 from serving import Served
 
+from netkv.metrics.common import MIB
 from netkv.report.style import of_scheme
 from netkv.runs import StoreSink
-from netkv.scenarios.results import MIB
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import { colour } from "./theme.js";
 import { label } from "./format.js";
 import { looksOf } from "./looks.js";
+import { described } from "./metrics.js";
 import { seriesOf } from "./store.js";
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
@@ -29,25 +30,25 @@ function draw(runs) {
   const shapes = [...warmup(runs), ...disturbances(loaded)];
   const x = { title: { text: runs.length && runs.every((run) => run.mode === "sim") ? "virtual seconds" : "seconds" } };
   // One legend is enough: a run has its look in the list and the table as well.
-  plot("throughput", lines(loaded, "throughput_ops", "%{y:,.0f} ops/s"), {
+  plot("throughput", lines(loaded, "throughput_ops"), {
     shapes,
     x,
     y: { rangemode: "tozero", tickformat: "~s" },
     legend: true,
   });
-  const hits = lines(loaded, "hit_ratio", "%{y:.1%}").filter((trace) => trace.y.some((value) => value != null));
+  const hits = lines(loaded, "hit_ratio").filter((trace) => trace.y.some((value) => value != null));
   plot("hits", hits, {
     shapes: [...shapes, ...predictions(loaded)],
     x,
     y: { range: [0, 1], tickformat: ".0%" },
     empty: loaded.length ? "No caching scheme among these runs" : "",
   });
-  plot("latency", lines(loaded, "latency_p99_us", "%{text}", milliseconds), {
+  plot("latency", lines(loaded, "latency_p99_us", milliseconds), {
     shapes,
     x,
     y: { rangemode: "tozero", ticksuffix: " ms" },
   });
-  plot("control", lines(loaded, "control_plane_mib_per_s", "%{y:.3g} MiB/s"), {
+  plot("control", lines(loaded, "control_plane_mib_per_s"), {
     shapes,
     x,
     y: { rangemode: "tozero" },
@@ -59,17 +60,18 @@ function draw(runs) {
   });
 }
 
-function lines(shown, column, hover, scale = (value) => value) {
+function lines(shown, metric, scale = (value) => value) {
   return shown.map(({ run, look, series }) => {
-    const y = series.columns[column].map((value) => (value == null ? null : scale(value)));
+    const values = series.columns[metric];
+    const y = values.map((value) => (value == null ? null : scale(value)));
     return {
       type: "scatter",
       mode: y.length > 1 ? "lines" : "markers",
       name: label(run),
       x: series.columns.time,
       y,
-      text: column.startsWith("latency") ? y.map((value) => (value == null ? "" : `${value.toFixed(2)} ms`)) : undefined,
-      hovertemplate: `${hover}<extra>%{fullData.name}</extra>`,
+      text: values.map((value) => described(metric, value)),
+      hovertemplate: "%{text}<extra>%{fullData.name}</extra>",
       line: look.line,
       marker: look.marker,
     };

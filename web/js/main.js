@@ -5,6 +5,7 @@ import { byId } from "./dom.js";
 import * as charts from "./charts.js";
 import * as launch from "./launch.js";
 import * as looks from "./looks.js";
+import * as metrics from "./metrics.js";
 import * as plots from "./plots.js";
 import * as runs from "./runs.js";
 import * as store from "./store.js";
@@ -32,7 +33,7 @@ function followNewest() {
 }
 
 async function reload() {
-  await Promise.all([looks.load(), store.loadHeads()]);
+  await Promise.all([looks.load(), metrics.load(), store.loadHeads()]);
   if (byId("follow").checked && (activity?.runs.length || !runs.shown().length)) followNewest();
   refresh();
 }

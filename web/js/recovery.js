@@ -2,6 +2,7 @@
 
 import { make, table } from "./dom.js";
 import { latency, params } from "./format.js";
+import { interval } from "./metrics.js";
 
 /**
  * A table of the rows of a comparison in which a switch recovered, or should have; nothing if there are none. `looks`
@@ -46,9 +47,7 @@ function whole(row) {
 
 /** A mean in seconds and, below it, the half width of its 95% confidence interval. */
 function time(value) {
-  const show = (seconds) => latency(seconds == null ? null : 1e6 * seconds);
-  const spread = value?.ci95 == null ? null : make("small", {}, `± ${show(value.ci95)}`);
-  return make("td", {}, show(value?.mean), spread);
+  return interval(value, (seconds) => latency(seconds == null ? null : 1e6 * seconds));
 }
 
 /** The phases one after the other, as wide as they are long. */

@@ -4,7 +4,6 @@ import { get } from "./api.js";
 
 /** Points of a trace; the server joins neighbours of longer runs. */
 const MAX_POINTS = 1200;
-const MIB = 2 ** 20;
 
 export const heads = new Map();
 const series = new Map();
@@ -78,8 +77,7 @@ export function addSample(sampled) {
 /** What a sample has for a column of a series, by the rules of netkv/runs/records.py. */
 function cell(sample, name) {
   const latency = name.match(/^latency_(.+)_us$/);
-  if (latency) return sample.latency_us[latency[1]];
-  return name === "control_plane_mib_per_s" ? sample.control_plane_bytes_per_s / MIB : sample[name];
+  return latency ? sample.latency_us[latency[1]] : sample[name];
 }
 
 /** Adds an event from the stream. */

@@ -2,13 +2,14 @@
 
 import { get } from "./api.js";
 import { byId, make, swatch, table } from "./dom.js";
-import { bandwidth, count, factor, label, latency, number, params, rate, share, time } from "./format.js";
+import { factor, label, params, time } from "./format.js";
 import { looksOf } from "./looks.js";
+import { columns, interval } from "./metrics.js";
 import { recoveries } from "./recovery.js";
 import { seriesOf } from "./store.js";
 
-const BEFORE_RATIO = ["scheme", "ops/s"];
-const AFTER_RATIO = ["mean latency", "p99", "hit ratio", "predicted", "load max/mean", "control plane", "lost", "stale", "writes lost"];
+/** Place of the ratio in a row of the comparison: behind the throughput. */
+const RATIO = 2;
 let newest = 0;
 
 /** Draws all for these runs; figures come from the server, which knows the rules of comparison. */
@@ -44,48 +45,28 @@ async function comparison(runs, finished) {
   }
   const failures = finished.filter((run) => run.status === "failed");
   const { rows, baseline, note } = compared;
-  const headings = [...BEFORE_RATIO, baseline ? `ratio to ${baseline}` : "ratio", ...AFTER_RATIO];
+  const shown = columns(rows);
+  const headings = ["scheme", ...shown.map((column) => column.heading)];
+  headings.splice(RATIO, 0, baseline ? `ratio to ${baseline}` : "ratio");
   const looks = looksOf(runs);
   return [
-    table(headings, rows.map((row) => cells(row, runs, looks))),
+    table(headings, rows.map((row) => cells(row, shown, runs, looks))),
     note ? make("p", { class: "hint" }, note) : "",
     ...recoveries(rows, looks),
     ...failures.map((run) => make("p", { class: "problem" }, `${label(run)} failed: ${run.reason ?? "no reason is known"}`)),
   ];
 }
 
-function cells(row, runs, looks) {
+function cells(row, shown, runs, looks) {
   const [first] = row.runs;
   const point = params({ ...row.params, ...row.settings });
   const repeats = row.runs.length > 1 ? ` (${row.runs.length} runs)` : "";
   const mode = make("small", {}, runs.find((run) => run.id === first)?.mode ?? "");
   const name = make("td", { class: "strong" }, swatch(looks.get(first)), `${row.scheme}${point ? ` · ${point}` : ""}${repeats}`, mode);
   const better = row.ratio && !row.baseline && row.ratio.mean >= 1;
-  return [
-    name,
-    interval(row.throughput_ops, rate),
-    interval(row.ratio, factor, better ? "strong good" : ""),
-    interval(row.latency_mean_us, latency),
-    interval(row.latency_p99_us, latency),
-    interval(row.hit_ratio, share),
-    interval(row.predicted_hit_ratio, share),
-    interval(row.load_imbalance, number),
-    interval(row.control_plane_mib_per_s, bandwidth),
-    count(row.lost_ops),
-    zero(row.stale_reads + row.phantom_reads),
-    zero(row.acked_writes_lost),
-  ];
-}
-
-/** A mean and, below it, the half width of its 95% confidence interval. */
-function interval(value, show, kind = "") {
-  const spread = value?.ci95 == null ? null : make("small", {}, `± ${show(value.ci95)}`);
-  return make("td", { class: kind }, show(value?.mean), spread);
-}
-
-/** A figure that has to be 0. */
-function zero(value) {
-  return make("td", { class: value ? "bad" : "" }, count(value));
+  const found = [name, ...shown.map((column) => column.cell(row))];
+  found.splice(RATIO, 0, interval(row.ratio, factor, better ? "strong good" : ""));
+  return found;
 }
 
 async function verdictsOf(runs) {

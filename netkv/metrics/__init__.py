@@ -1,0 +1,12 @@
+"""What is measured of a run, each thing declared once.
+
+A metric is a row of a table: `common` has those of all runs, and a scheme brings its own
+(`Scheme.metrics`, in the scheme's folder). Results, the run store, thresholds, tables, figures,
+comparisons, the API, the dashboard and the reference documents are made from these rows.
+"""
+
+from netkv.metrics.metric import Metric
+from netkv.metrics.sources import Value
+from netkv.metrics.table import all_metrics, find, get, of_scheme, recorded, sampled
+
+__all__ = ["Metric", "Value", "all_metrics", "find", "get", "of_scheme", "recorded", "sampled"]

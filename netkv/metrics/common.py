@@ -1,0 +1,307 @@
+"""The metrics of all runs, in the order of tables and documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from netkv.metrics.metric import AT_LEAST_ONE, SHARE, TRUTH, Metric, OverTime
+from netkv.metrics.sources import (
+    Derived,
+    Gauge,
+    Latest,
+    Quotient,
+    Stated,
+    Sum,
+    client,
+)
+
+if TYPE_CHECKING:
+    from netkv.lab.report import RackSample
+    from netkv.schemes import Scheme
+
+MIB = 2**20
+
+
+def imbalance(load: Iterable[float]) -> float | None:
+    """Load of the busiest server over the mean load: 1 is perfectly even; None without load."""
+    values = list(load)
+    total = sum(values)
+    return max(values) * len(values) / total if values and total > 0 else None
+
+
+def _control_bytes(sample: RackSample) -> int:
+    return sample.control_plane_bytes
+
+
+def _control_mib(sample: RackSample) -> float:
+    return sample.control_plane_bytes / MIB
+
+
+def _counts_hits(scheme: Scheme) -> bool:
+    return not scheme.multigets
+
+
+def _latency(field: str, label: str, meaning: str, time: OverTime = "worst", **more: Any) -> Metric:
+    return Metric(
+        f"latency_{field}_us",
+        label,
+        meaning,
+        Derived(lambda run: getattr(run.latency_us, field)),
+        unit="µs",
+        sense="lower",
+        time=time,
+        **more,
+    )
+
+
+def _longest_recovery(run: Any) -> float | None:
+    return max((each.seconds for each in run.recoveries), default=None)
+
+
+COMMON: tuple[Metric, ...] = (
+    Metric(
+        "throughput_ops",
+        "Throughput",
+        "Operations completed by all clients; a retry counts once.",
+        Quotient(client("completed"), empty=0.0),
+        unit="operations/s",
+        sense="higher",
+        time="rate",
+        absent=0.0,
+        column="ops/s",
+        summary=True,
+    ),
+    _latency("mean", "Mean latency", "Mean latency.", "ratio", column="mean latency", summary=True),
+    _latency("p50", "Median latency", "Median latency."),
+    _latency("p95", "95th percentile latency", "95th percentile of the latency."),
+    _latency(
+        "p99",
+        "99th percentile latency",
+        "99th percentile of the latency.",
+        column="p99 latency",
+        summary=True,
+    ),
+    _latency("p999", "99.9th percentile latency", "99.9th percentile of the latency."),
+    Metric(
+        "hit_ratio",
+        "Hit ratio",
+        "Reads answered by a switch over all reads answered; none without reads, or where a read "
+        "may be for several keys.",
+        Quotient(client("hits"), client("reads")),
+        unit=SHARE,
+        sense="higher",
+        time="ratio",
+        column="hit ratio",
+        summary=True,
+        applies=_counts_hits,
+    ),
+    Metric(
+        "predicted_hit_ratio",
+        "Predicted hit ratio",
+        "The hit ratio that the popularity distribution gives for the keys that were cached at the "
+        "end of the measured part; none for schemes without a cache.",
+        Stated(),
+        unit=SHARE,
+        column="predicted",
+        summary=True,
+    ),
+    Metric(
+        "load_imbalance",
+        "Load of the busiest server over the mean",
+        "Load of the busiest server over the mean of all.",
+        Derived(
+            lambda run: imbalance(run.server_load), of_row=lambda row: imbalance(row.server_load)
+        ),
+        unit=AT_LEAST_ONE,
+        sense="lower",
+        time="ratio",
+        column="load max/mean",
+    ),
+    Metric(
+        "busiest_server_ops",
+        "Load of the busiest server",
+        "Load of the busiest server.",
+        Derived(lambda run: max(run.server_load, default=None)),
+        unit="operations/s",
+    ),
+    Metric(
+        "completed_ops",
+        "Completed operations",
+        "Operations completed over the measured part.",
+        Sum(client("completed"), "measured"),
+        sense="higher",
+        absent=0,
+    ),
+    Metric(
+        "control_plane_bytes_per_s",
+        "Control plane",
+        "P4Runtime messages between all switches and their controllers, both directions.",
+        Quotient(_control_bytes, empty=0.0),
+        unit="bytes/s",
+        sense="lower",
+        time="rate",
+        absent=0.0,
+    ),
+    Metric(
+        "control_plane_mib_per_s",
+        "Control plane",
+        "The same in MiB.",
+        Quotient(_control_mib, empty=0.0),
+        unit="MiB/s",
+        sense="lower",
+        time="rate",
+        absent=0.0,
+        column="control plane",
+        summary=True,
+    ),
+    Metric(
+        "control_dropped",
+        "Dropped messages",
+        "Messages between switches and controllers that found a full queue, over the whole run.",
+        Sum(lambda sample: sample.control_dropped, "whole run"),
+        unit="messages",
+        sense="lower",
+        absent=0,
+    ),
+    Metric(
+        "reports_dropped",
+        "Dropped reports of hot records",
+        "Reports of hot records that found their part of such a queue full.",
+        Sum(lambda sample: sample.reports_dropped, "whole run"),
+        unit="messages",
+        sense="lower",
+        absent=0,
+    ),
+    Metric(
+        "cached",
+        "Cached records",
+        "Records in the cache at the end of the interval; of a whole run at the end of the "
+        "measured part.",
+        Gauge(lambda sample: sample.cached),
+        unit="records",
+        time="last",
+        absent=0,
+    ),
+    Metric(
+        "recovery_time",
+        "Recovery",
+        "Time of the longest recovery of a switch that had lost its memory; none if there was "
+        "none.",
+        Derived(_longest_recovery),
+        unit="s",
+        sense="lower",
+        compared=True,
+        summary=True,
+    ),
+    Metric(
+        "lost_ops",
+        "Lost operations",
+        "Requests without a reply within `deadline`, retries included.",
+        Sum(client("lost")),
+        sense="lower",
+        repeats="sum",
+        time="sum",
+        absent=0,
+        column="lost ops",
+        summary=True,
+    ),
+    Metric(
+        "retries",
+        "Retries",
+        "Requests that were sent again.",
+        Sum(client("retries")),
+        sense="lower",
+        time="sum",
+        absent=0,
+    ),
+    Metric(
+        "stale_reads",
+        "Stale reads",
+        "Reads that returned a value older than one whose write was acknowledged before the read "
+        "was sent. Must be 0.",
+        Sum(client("stale_reads"), "whole run"),
+        sense="zero",
+        repeats="sum",
+        time="sum",
+        absent=0,
+        column="stale reads",
+        summary=True,
+    ),
+    Metric(
+        "phantom_reads",
+        "Phantom reads",
+        "Reads that returned a value that nobody wrote. Must be 0.",
+        Sum(client("phantom_reads"), "whole run"),
+        sense="zero",
+        repeats="sum",
+        absent=0,
+        column="stale reads",
+    ),
+    Metric(
+        "acked_writes_lost",
+        "Acknowledged writes lost",
+        "Keys whose value at the end is older than a write that was acknowledged; none if the "
+        "final read-back could not run. Must be 0.",
+        Stated(),
+        unit="keys",
+        sense="zero",
+        repeats="sum",
+        column="writes lost",
+        summary=True,
+    ),
+    Metric(
+        "linearizable",
+        "Linearizable",
+        "1 if the history of every key can be explained, 0 if one cannot; none if not every read "
+        "could be judged.",
+        Latest("linearizable"),
+        unit=TRUTH,
+        sense="higher",
+        repeats="all",
+        compared=True,
+        summary=True,
+    ),
+    Metric(
+        "checked_ops",
+        "Checked operations",
+        "Operations that the history checker judged, warm-up and read-back included.",
+        Latest("checked_ops"),
+        absent=0,
+    ),
+    Metric(
+        "unchecked_keys",
+        "Unchecked keys",
+        "Keys of which not every read could be judged.",
+        Latest("unchecked_keys"),
+        unit="keys",
+        sense="lower",
+        absent=0,
+    ),
+    Metric(
+        "violation_count",
+        "Violations found",
+        "Reads that no history explains. Must be 0.",
+        Latest("violation_count"),
+        sense="zero",
+        repeats="sum",
+        absent=0,
+    ),
+    Metric(
+        "violations",
+        "Violations",
+        "The same; none if nothing was checked.",
+        Derived(lambda run: run.violation_count if run.checked_ops else None),
+        sense="zero",
+        repeats="sum",
+    ),
+    Metric(
+        "failed",
+        "Failed runs",
+        "Runs that failed.",
+        Derived(lambda run: float(run.status == "failed")),
+        unit="runs",
+        sense="zero",
+        repeats="sum",
+    ),
+)

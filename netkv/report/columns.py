@@ -1,0 +1,55 @@
+"""The columns of comparisons: the metrics that have a heading, those with the same one together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from netkv import metrics
+from netkv.metrics import Metric
+from netkv.metrics.common import COMMON
+from netkv.report import text
+from netkv.runs.compare import ComparedRow
+from netkv.scenarios.results import Interval
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A value of a row."""
+
+    text: str
+    spread: str
+    """Half width of its confidence interval; empty if there is none."""
+    metric: Metric
+    nonzero: bool
+
+
+@dataclass(frozen=True)
+class Column:
+    """Metrics under one heading."""
+
+    heading: str
+    metrics: Sequence[Metric]
+
+    def cell(self, row: ComparedRow) -> Cell:
+        """What a row has there: a mean, or the sum of its counts."""
+        metric = self.metrics[0]
+        if metric.repeats == "mean":
+            mean: Interval | None = getattr(row, metric.name)
+            show = text.show(metric.unit)
+            value = None if mean is None else mean.mean
+            half = "" if mean is None or mean.ci95 is None else show(mean.ci95)
+            return Cell(show(value), half, metric, bool(value))
+        counts = [getattr(row, each.name) for each in self.metrics]
+        total = None if None in counts else sum(counts)
+        return Cell(text.show(metric.unit, whole=True)(total), "", metric, bool(total))
+
+
+def of(rows: Sequence[ComparedRow]) -> list[Column]:
+    """The columns of a comparison; those of single schemes only where a row has a value."""
+    found: dict[str, list[Metric]] = {}
+    for metric in metrics.all_metrics():
+        common = metric in COMMON
+        if metric.column and (common or any(getattr(row, metric.name) for row in rows)):
+            found.setdefault(metric.column, []).append(metric)
+    return [Column(heading, own) for heading, own in found.items()]

@@ -1,0 +1,96 @@
+"""Bringing the tables of an older store up to date, version by version."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    bindparam,
+    column,
+    inspect,
+    select,
+    table,
+    text,
+    update,
+)
+
+from netkv.metrics.common import MIB
+from netkv.runs.schema import Base
+
+_BATCH = 1000
+"""Rows that are held in memory at a time."""
+
+
+_SAMPLES = Base.metadata.tables["samples"]
+_RUNS = Base.metadata.tables["runs"]
+
+
+def _statements(*statements: str) -> Callable[[Connection], None]:
+    def execute(connection: Connection) -> None:
+        for statement in statements:
+            connection.execute(text(statement))
+
+    return execute
+
+
+def _columns_into_metrics(connection: Connection) -> None:
+    """Moves what had a column of its own into `samples.metrics`: metrics of single schemes."""
+    connection.execute(text("ALTER TABLE samples ADD COLUMN metrics JSON NOT NULL DEFAULT '{}'"))
+    present = [each["name"] for each in inspect(connection).get_columns("samples")]
+    moved = [name for name in present if name not in _SAMPLES.columns]
+    for rows in _batches(connection, [*moved, "control_plane_bytes_per_s"]):
+        changed = [
+            {
+                "row": row["id"],
+                "values": {
+                    **{name: row[name] for name in moved},
+                    "control_plane_mib_per_s": row["control_plane_bytes_per_s"] / MIB,
+                },
+            }
+            for row in rows
+        ]
+        statement = update(_SAMPLES).where(_SAMPLES.c.id == bindparam("row"))
+        connection.execute(statement.values(metrics=bindparam("values")), changed)
+    for name in moved:
+        connection.execute(text(f"ALTER TABLE samples DROP COLUMN {name}"))
+    _complete_figures(connection)
+
+
+def _batches(connection: Connection, names: list[str]) -> Iterator[list[RowMapping]]:
+    samples = table("samples", column("id"), *map(column, names))
+    last = 0
+    while True:
+        query = select(samples).where(samples.c.id > last).order_by(samples.c.id).limit(_BATCH)
+        rows = list(connection.execute(query).mappings())
+        if not rows:
+            return
+        last = rows[-1]["id"]
+        yield rows
+
+
+def _complete_figures(connection: Connection) -> None:
+    """Runs of the first version, and those cut short, have the bandwidth in bytes only."""
+    for run_id, figures in connection.execute(select(_RUNS.c.id, _RUNS.c.figures)).all():
+        if figures and "control_plane_mib_per_s" not in figures:
+            rate = figures.get("control_plane_bytes_per_s", 0.0) / MIB
+            connection.execute(
+                update(_RUNS)
+                .where(_RUNS.c.id == run_id)
+                .values(figures={**figures, "control_plane_mib_per_s": rate})
+            )
+
+
+UPGRADES: dict[int, Callable[[Connection], None]] = {
+    # Control-plane bandwidth of each switch, and the phases of recoveries.
+    2: _statements(
+        "ALTER TABLE samples ADD COLUMN control_plane_mib_per_s_by_switch "
+        "JSON NOT NULL DEFAULT '{}'",
+        "ALTER TABLE events ADD COLUMN recovery JSON",
+    ),
+    # Columns that are no columns any more: without them there is nothing to move.
+    3: _statements(),
+    4: _columns_into_metrics,
+}
+"""What makes a store of the version before into one of this."""

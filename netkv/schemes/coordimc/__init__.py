@@ -1,0 +1,1 @@
+"""CoordiMC: a coordinator splits multigets and gathers their replies."""

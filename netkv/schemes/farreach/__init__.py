@@ -1,0 +1,1 @@
+"""FarReach: a write-back cache in the switch."""

@@ -1,0 +1,125 @@
+"""A store that an older netkv wrote has every figure of every run afterwards.
+
+`data/store-version-3.db` was written by netkv at 1d12e78, the last revision with version 3 of the
+tables, with short simulated runs of quickstart, switch-crash, multiget-size-sweep (two repeats) and
+farreach-recovery, and one of quickstart that was killed with SIGKILL. `store-version-3.json.gz` is
+what that revision made of it: `runs export`, `runs compare --json` (of all runs),
+`runs export --csv` and `/api/runs`.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv.runs import Store
+from netkv.runs.schema import VERSION
+
+DATA = Path(__file__).parent / "data"
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return Path(shutil.copy(DATA / "store-version-3.db", tmp_path / "runs.db"))
+
+
+@pytest.fixture(scope="module")
+def before() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(
+        gzip.decompress((DATA / "store-version-3.json.gz").read_bytes())
+    )
+    return found
+
+
+def netkv(file: Path, *words: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv", *words],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+        env={**os.environ, "NETKV_STORE": f"sqlite:///{file}"},
+    )
+    return done.stdout
+
+
+def assert_has(found: Any, expected: Any, where: str = "") -> None:
+    """Whether all that was there is there; more may be."""
+    if isinstance(expected, dict):
+        for name, value in expected.items():
+            assert name in found, f"{where}.{name}"
+            assert_has(found[name], value, f"{where}.{name}")
+    elif isinstance(expected, list):
+        assert len(found) == len(expected), where
+        for index, value in enumerate(expected):
+            assert_has(found[index], value, f"{where}.{index}")
+    elif isinstance(expected, float):
+        assert found == pytest.approx(expected, rel=1e-12), where
+    else:
+        assert found == expected, where
+        assert type(found) is type(expected), where
+
+
+def test_every_figure_of_every_run_is_still_there(file: Path, before: dict[str, Any]) -> None:
+    runs = before["runs"]
+    ids = [run["id"] for run in runs]
+    exported = json.loads(netkv(file, "runs", "export", *ids))
+    assert_has(exported["runs"], runs)
+    farreach = next(run for run in runs if run["scheme"] == "farreach")
+    assert max(farreach["series"]["preserved"]) > 0, "there is something to lose"
+    assert_has(json.loads(netkv(file, "runs", "show", farreach["id"], "--json")), farreach)
+    assert_has(json.loads(netkv(file, "runs", "compare", *ids, "--json")), before["compare"])
+    rows = csv.DictReader(io.StringIO(netkv(file, "runs", "export", *ids, "--csv")))
+    assert_has(list(rows), list(csv.DictReader(io.StringIO(before["csv"]))))
+    with Store(f"sqlite:///{file}") as store:
+        assert_has([head.model_dump(mode="json") for head in store.heads()], before["heads"])
+
+
+def test_store_of_each_older_version_can_be_opened(file: Path, before: dict[str, Any]) -> None:
+    """Version 2 came with the recoveries, version 3 with what write-back costs clients."""
+    with sqlite3.connect(file) as raw:
+        for name in ("unknown", "ignored", "preserved", "preserved_bytes"):
+            raw.execute(f"ALTER TABLE samples DROP COLUMN {name}")
+        raw.execute("ALTER TABLE samples DROP COLUMN control_plane_mib_per_s_by_switch")
+        raw.execute("ALTER TABLE events DROP COLUMN recovery")
+        raw.execute("UPDATE store_info SET version = 1")
+        for name in ("control_plane_mib_per_s", "recoveries"):
+            raw.execute(f"UPDATE runs SET figures = json_remove(figures, '$.{name}')")
+    raw.close()
+    for _ in range(2):
+        with Store(f"sqlite:///{file}") as store:
+            for run in before["runs"]:
+                found = store.record(run["id"])
+                assert found.throughput_ops == run["throughput_ops"]
+                assert found.control_plane_mib_per_s == run["control_plane_mib_per_s"], "from bytes"
+                assert (
+                    found.series["control_plane_mib_per_s"]
+                    == (run["series"]["control_plane_mib_per_s"])
+                )
+                assert set(found.series["preserved"]) == {0}
+                assert found.recoveries == []
+
+
+def test_a_metric_needs_no_column(file: Path) -> None:
+    Store(f"sqlite:///{file}").close()
+    with sqlite3.connect(file) as raw:
+        columns = {row[1] for row in raw.execute("PRAGMA table_info(samples)")}
+        assert not columns & {"unknown", "ignored", "preserved", "preserved_bytes"}
+        assert raw.execute("SELECT version FROM store_info").fetchone() == (VERSION,)
+        (most,) = raw.execute(
+            "SELECT max(json_extract(samples.metrics, '$.preserved')) FROM samples "
+            "JOIN runs ON runs.id = samples.run_id WHERE runs.scheme = 'farreach'"
+        ).fetchone()
+        assert most > 0
+    raw.close()

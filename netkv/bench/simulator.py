@@ -22,7 +22,7 @@ from netkv.bench.result import Machine, this_machine
 from netkv.bench.simulated_memory import Grown
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import TopologySpec
+from netkv.lab.hardware import TopologySpec
 
 SERVERS = (1, 8, 32, 128)
 KEYS = (10_000, 1_000_000, 100_000_000)

@@ -137,7 +137,7 @@ def _spec(
     from netkv.scenarios.model import Scenario
 
     if scenario is not None:
-        base = loader.load(loader.find(scenario), changes)
+        base = loader.load(loader.find(scenario), changes, also=[scheme] if scheme else ())
         # The last scheme of a comparison is the one that is compared with the baselines.
         chosen = scheme or base.schemes[-1]
     else:

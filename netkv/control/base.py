@@ -78,12 +78,13 @@ class Preload:
 
 
 @dataclass(frozen=True, slots=True)
-class HotKey:
-    """Digest `hot_key_t`: an uncached key was read often in a statistics epoch."""
+class Digest:
+    """A digest of the switch, of one that the control plane wants (`ControlPlane.digests`)."""
 
-    key: bytes
-    count: int
-    epoch: int
+    name: str
+    """As in P4Info, e.g. `hot_key_t`."""
+    members: Mapping[str, int]
+    """Its fields by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ class TableWritten:
 
 
 Event: TypeAlias = (
-    Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten | Saved
+    Started | SwitchRestarted | Timer | Preload | Digest | PacketIn | TableWritten | Saved
 )
 
 # -------------------------------------------------------------------------------- actions
@@ -298,11 +299,8 @@ class ControlPlane(ABC):
     their end, so that no state change waits for a reader of the actions.
     """
 
-    name: ClassVar[str]
-    """The scheme, as in scenarios."""
-
     digests: ClassVar[tuple[str, ...]] = ()
-    """Digests (P4Info names) that the driver must enable and turn into events."""
+    """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Take one event at time `now`; return what must happen next, in this order."""
@@ -318,8 +316,8 @@ class ControlPlane(ABC):
                 return self.on_timer(now)
             case Preload(keys):
                 return self.on_preload(now, keys)
-            case HotKey():
-                return self.on_hot_key(now, event)
+            case Digest():
+                return self.on_digest(now, event)
             case PacketIn():
                 return self.on_packet_in(now, event)
             case TableWritten():
@@ -359,8 +357,8 @@ class ControlPlane(ABC):
         """A scheme without a cache has nothing to preload."""
         return iter(())
 
-    def on_hot_key(self, now: Nanoseconds, report: HotKey) -> Iterator[Action]:
-        """A scheme without a cache has no use for a hot key."""
+    def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
+        """One of `digests`; the scheme knows its fields."""
         return iter(())
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from netkv.control.base import Nanoseconds
+from netkv.control.message_numbers import MessageNumbers, wire
 from netkv.control.messages import Mark, Message, Op, Place, Stamp, encode
-from netkv.control.numbers import Numbers, wire
 from netkv.control.roundtrip import RoundTrip, Timeouts
 from netkv.control.topology import SERVICE_IP
 
 WINDOW = 4096
-"""Numbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
+"""MessageNumbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
 
 
 @dataclass(slots=True)
@@ -42,15 +42,15 @@ class Outstanding:
     Rules
     -----
     1. Every request has a number of its own; a retry repeats it, so a receiver knows a duplicate.
-    2. A request leaves (`ready`) when the clock has reached its number (`Numbers`), in the order in
-       which they were added, and not while its receiver has yet to answer one whose number is
-       `WINDOW` below: the receiver would take a repetition of that one for a late copy.
+    2. A request leaves (`ready`) when the clock has reached its number (`MessageNumbers`), in the
+       order in which they were added, and not while its receiver has yet to answer one whose number
+       is `WINDOW` below: the receiver would take a repetition of that one for a late copy.
     3. A reply counts once, and only with the number, op and key of a request that waits.
     4. A request is sent at most `tries` times, each wait twice as long as the one before, up to a
        limit. The first wait follows what replies to the same op took (`RoundTrip`).
     """
 
-    def __init__(self, numbers: Numbers, timeouts: Timeouts) -> None:
+    def __init__(self, numbers: MessageNumbers, timeouts: Timeouts) -> None:
         """`numbers` is shared with whoever else takes from the same line."""
         self.numbers = numbers
         self._timeouts = timeouts

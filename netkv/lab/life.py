@@ -187,9 +187,6 @@ class Life:
                 continue
             self._note_bytes(message.ByteSize())
             await self._client.acknowledge(message)
+            name = self._names.schema.digests.get(message.digest_id).name
             for members in self._names.digest_members(message):
-                self.hear(
-                    base.HotKey(
-                        members["key"].to_bytes(16, "big"), members["count"], members["epoch"]
-                    )
-                )
+                self.hear(base.Digest(name, members))

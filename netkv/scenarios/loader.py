@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -19,7 +19,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources
 from netkv.errors import FieldError, UsageError, suggest
-from netkv.scenarios import paths, thresholds
+from netkv.scenarios import paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
 from netkv.scenarios.plot import misfit
@@ -50,20 +50,34 @@ def find(name: str) -> FilePath:
     return files[name]
 
 
-def load(file: FilePath, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
+def load(
+    file: FilePath,
+    overrides: Iterable[str] = (),
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
+) -> Scenario:
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
-    `to_run`: it shall be possible in its mode, too. Raises `UsageError` that lists everything that
+    `to_run`: it shall be possible in its mode, too. `also`: schemes that will run in the place of
+    its own; options may be of either. Raises `UsageError` that lists everything that
     is wrong with it.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}.") from error
-    return loads(text, str(file), overrides, to_run=to_run)
+    return loads(text, str(file), overrides, to_run=to_run, also=also)
 
 
-def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
+def loads(
+    text: str,
+    name: str,
+    overrides: Iterable[str] = (),
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
+) -> Scenario:
     """`load` for text; `name` is what errors call it."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
@@ -76,7 +90,7 @@ def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool =
     def locate(path: Path) -> str:
         return f"{name}:{_line(tree, path)}"
 
-    return _checked(data, locate, overrides, to_run=to_run)
+    return _checked(data, locate, overrides, to_run=to_run, also=also)
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -97,7 +111,12 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
 
 
 def _checked(
-    data: dict[str, Any], locate: Locate, overrides: Iterable[str], *, to_run: bool = False
+    data: dict[str, Any],
+    locate: Locate,
+    overrides: Iterable[str],
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
 ) -> Scenario:
     _names_exist(data, locate)
     set_by: dict[Path, str] = {}
@@ -118,6 +137,7 @@ def _checked(
     scenario = _validated(data, locate_all)
     if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
         raise UsageError(f"{locate_all(objection.path)}: {objection}")
+    _check_options(scenario, [*scenario.schemes, *also], locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
     if any(path[0] == "sweep" for path in set_by):
@@ -149,6 +169,12 @@ def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
     except ValidationError as error:
         wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
         raise UsageError("\n".join(wrong)) from error
+
+
+def _check_options(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
+    found = scheme_options.misplaced(scenario, list(dict.fromkeys(names)))
+    if wrong := [f"{locate(path)}: {text}" for path, text in found]:
+        raise UsageError("\n".join(wrong))
 
 
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:

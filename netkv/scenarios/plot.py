@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from netkv.errors import FieldError, suggest
-from netkv.lab.spec import Spec
+from netkv.options import Spec
 
 Metric = Literal[
     "throughput_ops",

@@ -10,12 +10,15 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from netkv.lab.spec import Spec, Unit
+from netkv import schemes
+from netkv.lab.hardware import GenericLab
+from netkv.lab.spec import LabSpec
+from netkv.options import Spec, Unit
 from netkv.scenarios import thresholds
 from netkv.scenarios.figures import FIGURES, OF_EXPECTATIONS, OF_PLOTS
 from netkv.scenarios.model import Scenario
@@ -46,7 +49,7 @@ name of a scheme becomes `_`. `each.FIGURE` stands for every scheme that runs, a
 line must hold at every point. Over repeats the mean counts or, where the table says so, the sum;
 `linearizable` is 1 if all of them are. A line about a figure that a run does not have ("none")
 does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery, for example
-`recovery_time_collect` of FarReach.
+`recovery_time_collect` of a scheme whose recovery begins with the phase `collect`.
 
 The column "plots" says what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
 is all three. Without an entry, the figure is none of `expect` or none of plots.
@@ -76,7 +79,9 @@ def _sections(root: type[Spec]) -> Iterator[str]:
                 continue
             described[model] = path
             yield f"{inspect.getdoc(model)}\n"
-            yield from _table(path, model)
+            yield from _table(path, GenericLab if issubclass(model, GenericLab) else model)
+            if issubclass(model, GenericLab):
+                yield from _scheme_options(path)
             below += [
                 (_below(path, name, field.annotation), found)
                 for name, field in model.model_fields.items()
@@ -85,18 +90,61 @@ def _sections(root: type[Spec]) -> Iterator[str]:
         waiting[:0] = below
 
 
+def _scheme_options(path: str) -> Iterator[str]:
+    """The options of schemes, each once, with the schemes that have it."""
+    yield f"### Options of schemes, below `{path}`\n"
+    yield (
+        "A value applies to the schemes of the scenario that have the option. If none has it, that "
+        "is\nan error. `netkv scheme show NAME` prints the options of one scheme.\n"
+    )
+    yield "| option | schemes | type | default | unit | meaning |"
+    yield "|---|---|---|---|---|---|"
+    every = schemes.all_schemes()
+    for name, field in LabSpec.model_fields.items():
+        having = [f"`{each.name}`" for each in every if each.has_option(name)]
+        if having:
+            option = option_row(path, name, field)
+            own = [
+                f"`{each.options.left_out[name]:g}` for `{each.name}`"
+                for each in every
+                if name in each.options.left_out
+            ]
+            default = ", ".join(own) or option.default
+            kind, unit, meaning = option.type, option.unit, option.meaning
+            yield _row(option.path, ", ".join(having), kind, default, unit, meaning)
+    yield ""
+
+
 def _table(path: str, model: type[Spec]) -> Iterator[str]:
     yield "| option | type | default | unit | meaning |"
     yield "|---|---|---|---|---|"
     for name, field in model.model_fields.items():
-        own = f"{path}.{name}" if path else name
-        arms = list(_arms(field.annotation, tuple(field.metadata)))
-        units = [each for _, found in arms for each in found if isinstance(each, Unit)]
-        kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
-        meaning = " ".join((field.description or "").split())
-        cells = (f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+        yield _row(*option_row(path, name, field))
     yield ""
+
+
+class OptionRow(NamedTuple):
+    """An option in words, as Markdown."""
+
+    path: str
+    type: str
+    default: str
+    unit: str
+    meaning: str
+
+
+def option_row(path: str, name: str, field: FieldInfo) -> OptionRow:
+    """The option `name` below `path`."""
+    own = f"{path}.{name}" if path else name
+    arms = list(_arms(field.annotation, tuple(field.metadata)))
+    units = [each for _, found in arms for each in found if isinstance(each, Unit)]
+    kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
+    meaning = " ".join((field.description or "").split())
+    return OptionRow(f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
 def _figures() -> Iterator[str]:

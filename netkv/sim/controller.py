@@ -150,12 +150,7 @@ class SimController:
     def digest(self, message: _engine.DigestMessage) -> None:
         """A digest of the switch."""
         self.bytes += self._tables.digest_message_bytes(message)
-        key, count, epoch = message[1]
-        self._hear(
-            base.HotKey(
-                key.rjust(16, b"\0"), int.from_bytes(count, "big"), int.from_bytes(epoch, "big")
-            )
-        )
+        self._hear(self._tables.digest(message))
 
     def write_arrived(self, token: int, pipeline: int) -> None:
         """A table write has reached a pipeline of the switch; it comes to them in order."""

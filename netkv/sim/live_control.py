@@ -16,15 +16,15 @@ from statistics import median
 from finsy.proto import p4r
 
 from netkv.bench.end_to_end import CPU_PORT
+from netkv.control.forwarding import ROUTE
 from netkv.control.messages import Message, Op, encode
-from netkv.control.netcache import LOOKUP
-from netkv.control.nocache import ROUTE
 from netkv.control.topology import CONTROLLER_IP, KEY_BYTES
 from netkv.errors import NetkvError
 from netkv.lab.ports import free_ports
 from netkv.lab.process import NodeProcess
 from netkv.p4rt import entities
 from netkv.p4rt.client import P4RuntimeClient
+from netkv.schemes.netcache.control_plane import LOOKUP
 
 _SINGLE = 200
 """Round trips one after the other."""

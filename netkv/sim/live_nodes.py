@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 from netkv.bench.end_to_end import CPU_PORT
 from netkv.control.base import InsertEntry, TableWrite
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
-from netkv.control.netcache import LOOKUP, NetCache
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import load_config
 from netkv.lab.ports import free_ports
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.schemes.netcache.control_plane import LOOKUP, NetCache
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:

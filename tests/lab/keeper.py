@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from netkv.control import base
-from netkv.control.nocache import ROUTE, NoCache
+from netkv.control.forwarding import ROUTE, ForwardingOnly
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.lab.spec import RackSpec
 from netkv.schemes import Scheme
@@ -14,10 +13,8 @@ from netkv.schemes import Scheme
 SESSION = 7
 
 
-class Keeper(NoCache):
+class Keeper(ForwardingOnly):
     """Counts the lives of its switch, and of the controllers before, in what it saves."""
-
-    name: ClassVar[str] = "keeper"
 
     def __init__(self, topology: Topology) -> None:
         super().__init__(topology)
@@ -30,13 +27,13 @@ class Keeper(NoCache):
     def tables(self) -> Iterator[base.TableWrite]:
         yield from super().tables()
         yield base.ModifyEntry(
-            write=self._next_write(),
+            write=self.forwarding.next_write(),
             table=ROUTE,
             match={"dst": CONTROLLER_IP},
             action="NetkvIngress.route.forward",
             params={"port": CPU_PORT},
         )
-        yield base.CloneSession(write=self._next_write(), session=SESSION, port=CPU_PORT)
+        yield base.CloneSession(write=self.forwarding.next_write(), session=SESSION, port=CPU_PORT)
 
     def ready(self) -> bool:
         return super().ready() and not self._saving

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from netkv.control.entries import NetCacheOptions
-from netkv.control.netcache import NetCache
-from netkv.control.netmc import NetMc
-from netkv.control.nocache import NoCache
+from netkv.control.forwarding import ForwardingOnly
+from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netmc.control_plane import NetMc
 from tests.p4programs import (
     caching,
     forwarding,
@@ -24,7 +24,7 @@ HERE = Path(__file__).parent
 def nocache() -> str:
     """The packet test of p4/nocache.p4."""
     stf = Stf()
-    stf.write(NoCache(TOPOLOGY).tables())
+    stf.write(ForwardingOnly(TOPOLOGY).tables())
     forwarding.requests_and_replies(stf)
     forwarding.controller_port(stf)
     forwarding.other_traffic(stf)
@@ -35,7 +35,7 @@ def nocache() -> str:
 def netcache() -> str:
     """The packet test of p4/netcache.p4. All reads are sampled; 4 make a key hot."""
     stf = Stf()
-    options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
+    options = NetCacheParameters(sample_rate=1.0, hot_threshold=4)
     stf.write(NetCache(TOPOLOGY, options).tables())
     forwarding.requests_and_replies(stf)
     forwarding.controller_port(stf)

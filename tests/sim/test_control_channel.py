@@ -12,8 +12,9 @@ import pytest
 
 from netkv.control import base
 from netkv.control.messages import Message, Op, Stamp, encode
-from netkv.control.nocache import NoCache
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim import profiles
 from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
@@ -66,10 +67,10 @@ def restart(scheme: str, *, threshold: int, outstanding: int, seed: int) -> Outc
     asyncio.run(rack.start_node("switch"))
     began, tables = rack.now, 0.0
     plane = rack._controllers[0].control_plane
-    assert isinstance(plane, NoCache)
+    assert isinstance(plane, FarReach | NetCache)
     while not rack.ready and rack.now < began + PATIENCE:
         let(rack, 0.01)
-        if not tables and plane.tables_in():
+        if not tables and plane.forwarding.installed:
             tables = rack.now - began
     whole = rack.now - began
     sample = rack.take_sample()

@@ -1,0 +1,309 @@
+"""A switch without memory gets back what it had (docs/farreach.md, "Recovery"; III-D)."""
+
+# What follows from an answer takes what there is to know, needed or not.
+# ruff: noqa: ARG002
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import IntEnum, auto
+from functools import partial
+
+from netkv.control.base import SECOND, Action, Nanoseconds, Note, Recovered
+from netkv.control.message_numbers import is_newer
+from netkv.control.messages import Message, Op, Stamp
+from netkv.control.topology import KEY_BYTES
+from netkv.schemes.farreach.checkpoint import Checkpoint
+from netkv.schemes.farreach.clients import Clients
+from netkv.schemes.farreach.collection import BEATS, Collection
+from netkv.schemes.farreach.context import Shared, to_client
+from netkv.schemes.farreach.entries import Candidate
+from netkv.schemes.farreach.heartbeat import Heartbeat
+from netkv.schemes.farreach.record import Record, is_later
+from netkv.schemes.farreach.switch_settings import Settings
+
+
+class Step(IntEnum):
+    """How far it is."""
+
+    OFF = auto()
+    LIFE = auto()  # tables, and a new life: saved, then given to the switch
+    COLLECT = auto()
+    UPDATE = auto()  # servers
+    KEEP = auto()  # save that the servers have all
+    TELL = auto()  # clients
+    OPEN = auto()  # table write
+    READMIT = auto()
+    DONE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Finds:
+    """What was collected."""
+
+    newest: dict[bytes, Record]
+    """By key, of what a server may not have."""
+    preserved: int
+    lost: int
+
+
+class Recovery:
+    """From an empty switch to one that serves as before; also the first start, which is the same
+    without anything to recover.
+
+    Rules
+    -----
+    1. A new life is saved, then given to the switch. It was never used, nor was the one before it.
+    2. The switch stays closed until the servers have all that only the switch, the snapshot and the
+       clients had: the newest record of each key, of all of them.
+    3. What is older than the last recovery does not count: the servers have it, or it was lost with
+       a client that was given up, and others have seen since that it was.
+    4. Clients may forget what they have told when the servers have it, and not before. They hear of
+       it and of the new life before the switch opens, unless they are too slow.
+    5. A client that is silent for `collect_patience` is given up (`Collection`). A server never is,
+       but named.
+    6. Whatever dies meanwhile, all begins anew, with a life that is later still: clients and
+       snapshot still have what they told.
+    """
+
+    def __init__(
+        self,
+        shared: Shared,
+        keeper: Checkpoint,
+        settings: Settings,
+        clients: Clients,
+        *,
+        opened: Callable[[Nanoseconds], Iterable[Action]],
+        readmit: Callable[[Candidate], None],
+    ) -> None:
+        """`opened` hears when the switch serves; `readmit` takes keys of the snapshot."""
+        self._shared = shared
+        self._keeper = keeper
+        self._settings = settings
+        self._clients = clients
+        self._opened = opened
+        self._readmit = readmit
+        interval = max(shared.parameters.collect_patience // BEATS, 1)
+        self._heartbeat = Heartbeat(shared.questions, interval)
+        self._collection = Collection(shared.questions, self._heartbeat)
+        self.step = Step.OFF
+        self.completed = 0
+        self._frozen: tuple[Record, ...] = ()
+        self._finds = Finds({}, 0, 0)
+
+    @property
+    def serving(self) -> bool:
+        """Whether the switch serves."""
+        return self.step >= Step.READMIT
+
+    def begin(self, now: Nanoseconds, frozen: Sequence[Record], *, first: bool) -> None:
+        """The switch is empty.
+
+        `frozen`: what had been taken out of it and may not have reached a server. `first`: there
+        never was a switch before.
+        """
+        self._first = first
+        self._marks = [now]
+        self._frozen = tuple(frozen)
+        self._collection.clear()
+        self._queue: deque[Record] = deque()
+        self._restoring = 0
+        self._restored = 0
+        self._untold: set[int] = set()
+        self._silence = 0  # heartbeats since the clients were told
+        self._heartbeat.stop()
+        self._waits_for: set[bytes] = set()
+        self._readmitted = 0
+        self._records: Sequence[Record] = ()
+        self._finds = Finds({}, 0, 0)
+        self._saved = self._tables = False
+        self.step = Step.LIFE
+        self._keeper.life = (self._keeper.life + 2) % (1 << 32) or 2
+        self._keeper.save(self._kept)
+
+    def tables_installed(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch leads frames where they belong."""
+        self._tables = True
+        yield from self._give_life(now)
+
+    def _kept(self, now: Nanoseconds) -> Iterator[Action]:
+        self._saved = True
+        yield from self._give_life(now)
+
+    def _give_life(self, now: Nanoseconds) -> Iterator[Action]:
+        if self._saved and self._tables and self.step is Step.LIFE:
+            following = self._open if self._first else self._collect
+            yield from self._settings.give_life(self._keeper.life, following)
+
+    # ------------------------------------------------------------------------- collect
+
+    def _collect(self, now: Nanoseconds) -> Iterator[Action]:
+        self.step = Step.COLLECT
+        self._records = self._keeper.records
+        yield from self._collection.begin(
+            now, self._keeper.life, self._clients.present(), self._collected
+        )
+
+    def include(self, address: int) -> None:
+        """A client is there that was not."""
+        self._collection.include(address)
+
+    def leave(self, address: int) -> None:
+        """A client is gone."""
+        self._collection.leave(address)
+        self._untold.discard(address)
+
+    def holds(self, address: int) -> bool:
+        """Whether the client there has yet to tell something."""
+        return self.step is Step.LIFE or self._collection.waits_for(address)
+
+    def unfinished(self) -> list[Record]:
+        """Records that were told and may not have reached a server."""
+        if not Step.LIFE <= self.step <= Step.UPDATE:
+            return []
+        return [*self._frozen, *self._collection.records(), *self._finds.newest.values()]
+
+    def _collected(self, now: Nanoseconds) -> Iterator[Action]:
+        """All have told: find the newest record of each key."""
+        newest: dict[bytes, Record] = {}
+        dirty = [record for record in self._records if record.dirty]
+        preserved = self._collection.records()
+        recovered = self._keeper.recovered
+        for record in (*dirty, *self._frozen, *preserved):
+            if recovered and is_newer(recovered, record.life):
+                continue
+            known = newest.get(record.key)
+            if known is None or is_later(record, known):
+                newest[record.key] = record
+        lost = self._collection.lost()
+        for address, silent in lost:
+            if silent:
+                self._keeper.clients[address] = False
+            yield Note("client given up", {"client": to_client(address).name})
+        self._finds = Finds(newest, len(preserved), len(lost))
+        self._marks.append(now)
+        self._collection.clear()
+        self.step = Step.UPDATE
+        self._queue = deque(newest.values())
+        self._restore()
+
+    # -------------------------------------------------------------------------- update
+
+    def _restore(self) -> None:
+        shared = self._shared
+        while self._queue and self._restoring < shared.parameters.max_bulk:
+            record = self._queue.popleft()
+            self._restoring += 1
+            shared.questions.ask(
+                Op.RESTORE,
+                record.key,
+                self._is_restored,
+                to=shared.owner(record.key),
+                stamp=record.stamp,
+                value=record.value,
+                insist=True,
+            )
+        if not self._restoring:
+            self.step = Step.KEEP
+            self._keeper.recovered = self._keeper.life
+            self._keeper.save(self._tell)
+
+    def _is_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+        if reply is not None and reply.stamp is not None:
+            self._shared.heard_life(reply.stamp.life)
+        self._restoring -= 1
+        self._restored += 1
+        self._restore()
+        return iter(())
+
+    def _tell(self, now: Nanoseconds) -> Iterator[Action]:
+        """The servers have it all: the clients need not keep it."""
+        self.step = Step.TELL
+        self._untold = set(self._clients.present())
+        self._silence = 0
+        self._heartbeat.start(now, self._tell_beats)
+        for address in self._keeper.clients:
+            self._shared.questions.ask(
+                Op.RECOVERED,
+                bytes(KEY_BYTES),
+                partial(self._is_told, address),
+                to=to_client(address),
+                stamp=Stamp(self._keeper.life),
+                insist=address in self._untold,
+            )
+        yield from self._open_if_told(now)
+
+    def _is_told(self, address: int, now: Nanoseconds, _reply: Message | None) -> Iterator[Action]:
+        self._untold.discard(address)
+        yield from self._open_if_told(now)
+
+    def _open_if_told(self, now: Nanoseconds) -> Iterator[Action]:
+        if self.step is Step.TELL and not self._untold:
+            yield from self._open(now)
+
+    def _open(self, now: Nanoseconds) -> Iterator[Action]:
+        self.step = Step.OPEN
+        self._heartbeat.stop()
+        self._settings.open(self._is_open)
+        return iter(())
+
+    # ----------------------------------------------------------------------- re-admit
+
+    def _is_open(self, now: Nanoseconds) -> Iterator[Action]:
+        self._marks.append(now)
+        self.step = Step.READMIT
+        for record in self._records:
+            if record.key not in self._waits_for:
+                self._waits_for.add(record.key)
+                self._readmit(Candidate(record.key, self._finds.newest.get(record.key, record)))
+        yield from self._opened(now)
+        yield from self._finish(now)
+
+    def settled(self, key: bytes, *, cached: bool) -> None:
+        """A key is cached, or will not be for now."""
+        if key in self._waits_for:
+            self._waits_for.discard(key)
+            self._readmitted += cached
+
+    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+        """Whether it is done."""
+        if self.step is Step.READMIT:
+            yield from self._finish(now)
+
+    def _finish(self, now: Nanoseconds) -> Iterator[Action]:
+        if self._waits_for:
+            return
+        self.step = Step.DONE
+        if self._first:
+            return
+        self._marks.append(now)
+        self.completed += 1
+        names = ("collect", "update servers", "re-admit")
+        spans = zip(names, self._marks, self._marks[1:], strict=False)
+        yield Recovered(
+            phases=tuple((name, (end - begun) / SECOND) for name, begun, end in spans),
+            counts={
+                "snapshot_records": len(self._records),
+                "preserved_records": self._finds.preserved,
+                "restored": self._restored,
+                "clients": len(self._keeper.clients),
+                "clients_lost": self._finds.lost,
+                "keys_readmitted": self._readmitted,
+            },
+        )
+
+    # ---------------------------------------------------------------------------- time
+
+    def deadline(self) -> Nanoseconds | None:
+        """When the switch is to be asked something."""
+        return self._heartbeat.deadline()
+
+    def on_timer(self, now: Nanoseconds) -> None:
+        """Ask the switch something, if it is time."""
+        self._heartbeat.on_timer(now)
+
+    def _tell_beats(self, now: Nanoseconds) -> Iterator[Action]:
+        self._silence += 1
+        if self._silence > BEATS:
+            self._untold.clear()
+            yield from self._open_if_told(now)

@@ -1,0 +1,103 @@
+"""What the switch goes by: sampling, epoch and mode, and the life of its numbers."""
+
+# What follows from an answer takes what there is to know, needed or not.
+# ruff: noqa: ARG002
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from netkv.control.base import Action, Nanoseconds, SetDefault
+from netkv.schemes.farreach.table_writes import Writes
+
+SETTINGS = "NetkvIngress.settings.settings"
+LIFE = "NetkvEgress.life.life"
+
+Done: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    sample_below: int
+    hot_threshold: int
+    epoch: int = 0
+    open: int = 0
+
+
+class Settings:
+    """Two default actions.
+
+    Rules
+    -----
+    1. A change counts when the switch has confirmed it: then its last pipeline has it.
+    2. At most one write to each table is under way; later changes go together.
+    """
+
+    def __init__(self, writes: Writes, sample_rate: float, hot_threshold: int) -> None:
+        self._writes = writes
+        self._fresh = _Wanted(round(sample_rate * 65_536), hot_threshold)
+        self.clear()
+
+    def clear(self) -> None:
+        """The switch is as new: closed, without a life."""
+        self._wanted = self._fresh
+        self._written: _Wanted | None = None
+        self._under_way = False
+        self._when_open: Done | None = None
+        self.life = 0
+        """The life that the switch goes by; 0 before it has one."""
+        self.is_open = False
+        """Whether the switch has confirmed that it takes requests."""
+
+    def set_epoch(self, epoch: int) -> None:
+        """Another epoch of statistics."""
+        self._wanted = replace(self._wanted, epoch=epoch)
+
+    def open(self, done: Done) -> None:
+        """Take requests of clients from now on."""
+        self._wanted = replace(self._wanted, open=1)
+        self._when_open = done
+
+    def give_life(self, life: int, done: Done) -> Iterator[Action]:
+        """The switch has this life from now on. It must have been saved."""
+
+        def written(now: Nanoseconds, ok: bool) -> Iterator[Action]:
+            if ok:
+                self.life = life
+                yield from done(now)
+
+        write = SetDefault(
+            write=self._writes.next(),
+            table=LIFE,
+            action="NetkvEgress.life.live",
+            params={"life": life},
+        )
+        yield self._writes.give(write, written)
+
+    def pump(self, now: Nanoseconds) -> Iterator[Action]:
+        """Write what has changed."""
+        wanted = self._wanted
+        if self._under_way or wanted == self._written or not (wanted.epoch or wanted.open):
+            return
+        self._under_way = True
+
+        def written(now: Nanoseconds, ok: bool) -> Iterator[Action]:
+            self._under_way = False
+            if ok and wanted.open and self._when_open is not None:
+                self.is_open = True
+                done, self._when_open = self._when_open, None
+                yield from done(now)
+
+        self._written = wanted
+        write = SetDefault(
+            write=self._writes.next(),
+            table=SETTINGS,
+            action="NetkvIngress.settings.configure",
+            params={
+                "sample_below": wanted.sample_below,
+                "hot_threshold": wanted.hot_threshold,
+                "epoch": wanted.epoch,
+                "open": wanted.open,
+            },
+        )
+        yield self._writes.give(write, written)

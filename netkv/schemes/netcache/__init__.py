@@ -1,0 +1,46 @@
+"""NetCache: a write-through cache of hot records in the switch."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from netkv.schemes.netcache.options import NetCacheOptions
+from netkv.schemes.scheme import PLAIN_CLIENT, Scheme
+
+if TYPE_CHECKING:
+    from netkv.control.base import ControlPlane
+    from netkv.control.topology import Topology
+    from netkv.lab.spec import LabSpec, RackSpec
+
+
+def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.schemes.netcache.control_plane import NetCache
+    from netkv.schemes.netcache.parameters import of_rack
+
+    return NetCache(topology, of_rack(spec))
+
+
+def _needs(lab: LabSpec) -> None:
+    from netkv.schemes.checks import check_entries
+    from netkv.schemes.netcache.parameters import NetCacheParameters
+
+    check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
+
+
+SCHEME = Scheme(
+    name="netcache",
+    title="NetCache",
+    order=20,
+    program="netcache.p4",
+    server_role="netcache",
+    client_role=PLAIN_CLIENT,
+    caches=True,
+    paper="Jin et al., NetCache, SOSP 2017",
+    summary="Write-through cache of hot records in the switch.",
+    control_plane=_control_plane,
+    options=NetCacheOptions,
+    # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers' updates
+    # would meet different ones.
+    max_pipelines=1,
+    needs=_needs,
+)

@@ -106,7 +106,7 @@ class SimulatorBenchmark(BaseModel):
     results: list[SimulatorResult]
     memory: list[MemoryResult]
     ratios: dict[str, float]
-    """By name: `nocache/zipf-0.99: rack/program alone` and so on, of time on a core."""
+    """By name: `SCHEME/zipf-0.99: rack/program alone` and so on, of time on a core."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""
@@ -124,7 +124,7 @@ class Row:
     beside_program: bool = False
 
     def __str__(self) -> str:
-        """`netcache, 128 servers, 100,000,000 keys, Zipf 0.99`."""
+        """`SCHEME, 128 servers, 100,000,000 keys, Zipf 0.99`."""
         case = self.case
         words = [case.scheme, f"{case.servers} server{'s' if case.servers > 1 else ''}"]
         words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]

@@ -1,7 +1,7 @@
 """Who gives way to a hot key: eviction by sampled comparison.
 
 Fetching the counters of all cached keys would take too long, so a few are drawn at random and the
-coldest of them is compared with the new key (NetCache, slide "Cache Update").
+coldest of them is compared with the new key (Jin et al., SOSP 2017, slide "Cache Update").
 """
 
 from collections.abc import Callable

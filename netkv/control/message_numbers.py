@@ -21,8 +21,8 @@ old the traces of an earlier controller may be when another one starts:
         32,768          10,922   18 hours (the default)
      1,048,576         349,525   34 minutes
 
-A switch driver takes some 10,000 table writes a second (NetCache, slide "Cache Update"), so the
-default does not slow a controller down.
+A switch driver takes some 10,000 table writes a second (Jin et al., SOSP 2017, slide "Cache
+Update"), so the default does not slow a controller down.
 """
 
 from netkv.control.base import SECOND, Nanoseconds

@@ -88,8 +88,8 @@ class GenericLab(Spec):
     """Switches and how they are joined."""
     profile: str = "this-machine"
     """Simulated only: what hosts, links and switches are like. The name of a profile
-    (`this-machine`, `a-cloud-machine`, `netcache-testbed`, `farreach-testbed`, `netmc-testbed`) or
-    of a file that ends in `.json` (docs/simulator.md)."""
+    (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends
+    in `.json` (docs/simulator.md)."""
     profile_changes: dict[str, float] = Field(default_factory=dict)
     """Simulated only: figures of the profile that are different here, by their path in it:
     `server.get.mean` in microseconds, `control.rate` (`netkv.sim.models`)."""

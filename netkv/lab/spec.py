@@ -58,10 +58,11 @@ class Poisson(Spec):
 
 
 class Saturate(Spec):
-    """Open loop whose rate follows the loss, to find what the rack can take (NetCache, 6.1).
+    """Open loop whose rate follows the loss, to find what the rack can take.
 
-    The share of operations that are lost is kept between half of `loss` and `loss`. An operation is
-    lost at its deadline; with a `retry` as long as the deadline every dropped frame counts.
+    Jin et al., SOSP 2017, section 6.1, measure in this way. The share of operations that are lost
+    is kept between half of `loss` and `loss`. An operation is lost at its deadline; with a `retry`
+    as long as the deadline every dropped frame counts.
     """
 
     loss: Annotated[float, Field(gt=0, le=0.5)]

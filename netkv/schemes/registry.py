@@ -97,6 +97,11 @@ def all_schemes() -> tuple[Scheme, ...]:
     return tuple(catalogue().schemes.values())
 
 
+def default() -> Scheme:
+    """The scheme of a lab for which none is named: the first that caches."""
+    return next(each for each in all_schemes() if each.caches)
+
+
 def get(name: str) -> Scheme:
     """The scheme of that name; raises `UsageError` that names the schemes there are."""
     found = catalogue()

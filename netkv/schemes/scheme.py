@@ -19,12 +19,17 @@ if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+    from netkv.sim.models import Profile
 
 PLAIN_CLIENT = "plain"
 """The role of clients that only send requests."""
 
 
 def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (all alike)
+    return {}
+
+
+def _no_profiles() -> Mapping[str, Profile]:
     return {}
 
 
@@ -78,6 +83,8 @@ class Scheme:
     """Macros with which the program is compiled for a lab: what is fixed at build time."""
     needs: Callable[[LabSpec], None] | None = None
     """What else it needs of a lab: raises `UsageError`."""
+    profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
+    """Testbeds for the simulator (`netkv.sim.profiles`), by name: those of its paper."""
     multigets: bool = False
     """Whether a request may be for several keys of different servers, which own keys by the hash
     modulo their number, and keys may be of 4 to 64 bytes."""

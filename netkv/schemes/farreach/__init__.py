@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from netkv.schemes.farreach.options import FarReachOptions
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.sim.models import Profile
 
 
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
@@ -27,6 +29,12 @@ def _needs(lab: LabSpec) -> None:
     check_entries(SCHEME.name, FarReachOptions.of(lab), FarReachParameters.MAX_ENTRIES)
 
 
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.farreach.profiles import PROFILES
+
+    return PROFILES
+
+
 SCHEME = Scheme(
     name="farreach",
     title="FarReach",
@@ -39,6 +47,7 @@ SCHEME = Scheme(
     paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
     summary="Write-back cache of hot records in the switch, which survives its crash.",
     control_plane=_control_plane,
+    profiles=_profiles,
     options=FarReachOptions,
     recovery_phases=("collect", "update servers", "re-admit"),
     max_pipelines=4,

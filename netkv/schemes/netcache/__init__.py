@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from netkv.schemes.netcache.options import NetCacheOptions
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.sim.models import Profile
 
 
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
@@ -27,6 +29,12 @@ def _needs(lab: LabSpec) -> None:
     check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
 
 
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.netcache.profiles import PROFILES
+
+    return PROFILES
+
+
 SCHEME = Scheme(
     name="netcache",
     title="NetCache",
@@ -38,6 +46,7 @@ SCHEME = Scheme(
     paper="Jin et al., NetCache, SOSP 2017",
     summary="Write-through cache of hot records in the switch.",
     control_plane=_control_plane,
+    profiles=_profiles,
     options=NetCacheOptions,
     # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers' updates
     # would meet different ones.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.sim.models import Profile
 
 
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
@@ -22,6 +23,12 @@ def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
 
 def _defines(lab: LabSpec) -> Mapping[str, str]:
     return {"NETMC_SERVERS": str(min(lab.servers, MAX_SERVERS))}
+
+
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.netmc.profiles import PROFILES
+
+    return PROFILES
 
 
 SCHEME = Scheme(
@@ -35,6 +42,7 @@ SCHEME = Scheme(
     paper="Bang and Kim, Network-Accelerated Multiget Coordination",
     summary="The switch splits a multiget among the servers, the client gathers replies.",
     control_plane=_control_plane,
+    profiles=_profiles,
     max_pipelines=4,
     one_switch=True,
     defines=_defines,

@@ -1,6 +1,6 @@
-"""Who has which entry of a cache: by generation and key, free entry numbers, fair draws.
+"""The index of a cache: its holders by generation and key, free entry numbers, random samples.
 
-Nothing here costs a scan over the entries, whatever happens to one of them.
+No operation scans all entries.
 """
 
 from collections.abc import Callable, Iterator
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Holder(Protocol):
-    """What has an entry: one filling of it with a key, known by its generation."""
+    """The holder of an entry: one insertion of a key, known by its generation."""
 
     key: bytes
     generation: int
@@ -21,9 +21,9 @@ H = TypeVar("H", bound=Holder)
 
 
 class CacheIndex(Generic[H]):
-    """The entries of a cache and who holds them.
+    """The entries of a cache and their holders.
 
-    Holds for every holder: nobody else has its key or entry number, until `leave`.
+    Invariant: until `leave`, no other holder has the key or entry number of a holder.
     """
 
     def __init__(self, capacity: int) -> None:
@@ -48,29 +48,29 @@ class CacheIndex(Generic[H]):
 
     @property
     def cached(self) -> int:
-        """How many are cached."""
+        """Holders that are cached."""
         return len(self._cached)
 
     @property
     def in_flight(self) -> int:
-        """How many wait for something."""
+        """Holders that are not cached: an operation on them is under way."""
         return len(self._by_generation) - len(self._cached)
 
     @property
     def free_entries(self) -> int:
-        """How many entry numbers nobody has."""
+        """Free entry numbers."""
         return len(self._free)
 
     def get(self, generation: int) -> H | None:
-        """Who has this generation."""
+        """The holder with this generation."""
         return self._by_generation.get(generation)
 
     def of_key(self, key: bytes) -> H | None:
-        """Who has this key."""
+        """The holder with this key."""
         return self._by_key.get(key)
 
     def is_cached(self, generation: int) -> bool:
-        """Whether somebody has this generation, and is cached."""
+        """Whether the holder with this generation exists and is cached."""
         return generation in self._places
 
     def take_entry(self) -> int:
@@ -78,7 +78,7 @@ class CacheIndex(Generic[H]):
         return heappop(self._free)
 
     def enter(self, holder: H) -> None:
-        """Somebody has an entry number that was taken, and a key and generation nobody has."""
+        """Add a holder. Its entry number was taken; its key and generation are new."""
         self._by_generation[holder.generation] = holder
         self._by_key[holder.key] = holder
 
@@ -95,7 +95,7 @@ class CacheIndex(Generic[H]):
                 self._places[last] = place
 
     def leave(self, holder: H, *, entry: bool) -> None:
-        """The holder is no more; `entry` tells whether its entry number is free."""
+        """Remove a holder; `entry`: whether its entry number is free now."""
         self.mark_cached(holder.generation, cached=False)
         del self._by_generation[holder.generation]
         del self._by_key[holder.key]
@@ -103,7 +103,7 @@ class CacheIndex(Generic[H]):
             heappush(self._free, holder.entry)
 
     def clear(self) -> None:
-        """Nobody has anything: everything is free."""
+        """Remove all holders."""
         self._free = list(range(self._capacity))
         for part in (self._by_generation, self._by_key, self._cached, self._places):
             part.clear()

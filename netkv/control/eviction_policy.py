@@ -1,4 +1,4 @@
-"""Who gives way to a hot key: eviction by sampled comparison.
+"""Which cached key a hot key replaces: eviction by sampled comparison.
 
 Fetching the counters of all cached keys would take too long, so a few are drawn at random and the
 coldest of them is compared with the new key (Jin et al., SOSP 2017, slide "Cache Update").
@@ -10,7 +10,7 @@ from typing import Generic, Protocol, TypeVar
 
 
 class Contender(Protocol):
-    """A key that wants the place of another; `count`: how often it was asked for, as is known."""
+    """A key that may replace a cached one; `count`: its requests, as far as is known."""
 
     @property
     def key(self) -> bytes: ...
@@ -23,7 +23,7 @@ C = TypeVar("C", bound=Contender)
 
 @dataclass(slots=True)
 class Contest(Generic[C]):
-    """A candidate, and the counters of the entries that were drawn, as they come in."""
+    """A candidate, and the counters of the sampled entries as they arrive."""
 
     candidate: C
     waiting: dict[int, int]
@@ -34,7 +34,7 @@ class Contest(Generic[C]):
     def loser(self, cached: Callable[[int], bool]) -> int | None:
         """The generation of the coldest entry that is colder than the candidate, or None.
 
-        `cached` tells if an entry (by generation) is still there to be evicted.
+        `cached` returns whether the entry of a generation is still cached.
         """
         colder = (
             (count, generation)
@@ -45,7 +45,7 @@ class Contest(Generic[C]):
 
 
 class Contests(Generic[C]):
-    """The contests that go on, a bounded number, each with a bounded number of messages."""
+    """The contests under way: a limited number, each with a limited number of messages."""
 
     def __init__(self, limit: int) -> None:
         """`limit`: contests at once."""
@@ -58,11 +58,11 @@ class Contests(Generic[C]):
 
     @property
     def full(self) -> bool:
-        """Whether no more may begin."""
+        """Whether the limit is reached."""
         return len(self._keys) >= self._limit
 
     def clear(self) -> None:
-        """Nobody contends any more."""
+        """Drop all contests."""
         self._by_request.clear()
         self._keys.clear()
 
@@ -74,7 +74,7 @@ class Contests(Generic[C]):
             self._by_request[request] = contest
 
     def answer(self, request: int, count: int | None) -> Contest[C] | None:
-        """A counter has come in, or is not to be had (None): the contest, if it was the last."""
+        """A counter has arrived, or is given up (None); returns the contest after its last one."""
         contest = self._by_request.pop(request, None)
         if contest is None:
             return None

@@ -1,15 +1,16 @@
 """Numbers that no controller before this one has used, from the clock alone.
 
-A controller that died has left traces under its numbers: servers remember its messages for a while
-and take a number that is not newer for a late copy; switch and servers know entries by generation.
-Its successor remembers nothing, and must go on above everything.
+Servers keep the message numbers of a controller in a deduplication window, also when it has
+crashed: a number that is not newer counts as a late copy. Switch and servers know entries by
+generation. The next controller has no state, so its numbers must be above all earlier ones.
 
 Rules
 -----
-1. Number n is used only when the clock has reached n / `per_second` seconds. So whoever starts at
-   that time or later, and begins above `now * per_second`, is above all that was ever used: also
-   when restarts follow each other at once, and when the clock begins at 0.
-2. What has not been used adds up: after a quiet second `per_second` numbers may be used at once.
+1. Number n is used only when the clock has reached n / `per_second` seconds. So a
+   controller that starts at that time or later, and begins above `now * per_second`, is above all
+   used numbers. This also holds when restarts follow each other at once, and when the clock begins
+   at 0.
+2. Unused numbers add up: after an idle second, `per_second` numbers may be used at once.
 3. On the wire a number has 32 bits and is never 0. It is compared as a serial number, which is
    right as long as the two are less than half of the range apart.
 
@@ -31,7 +32,7 @@ _RANGE = 1 << 32
 
 
 class MessageNumbers:
-    """One line of numbers, without wrap here and with it on the wire."""
+    """A sequence of numbers. It does not wrap here; on the wire it does."""
 
     def __init__(self, per_second: int) -> None:
         """`per_second`: how many numbers a second may be used, from 1."""
@@ -39,7 +40,7 @@ class MessageNumbers:
             raise ValueError(f"numbers_per_second {per_second}: at least 1 is needed.")
         self._rate = per_second
         self._last = 0
-        self._ahead = 0  # of the clock, because somebody knew later numbers
+        self._ahead = 0  # of the clock, because a server has seen later numbers
 
     def start(self, now: Nanoseconds) -> None:
         """Begin above everything that was used before `now`."""
@@ -57,7 +58,7 @@ class MessageNumbers:
         return -(-(number - self._ahead) * SECOND // self._rate)
 
     def go_above(self, wire: int) -> None:
-        """Go on above a number that somebody knows, if it is newer than the last taken."""
+        """Go on above a number that a server has seen, if it is newer than the last taken."""
         distance = (wire - self._last) % _RANGE
         if distance < _RANGE // 2:
             self._last += distance

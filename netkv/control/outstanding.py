@@ -12,7 +12,7 @@ from netkv.control.roundtrip import RoundTrip, Timeouts
 from netkv.control.topology import SERVICE_IP
 
 WINDOW = 4096
-"""MessageNumbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
+"""Size of a receiver's deduplication window for one sender (`WINDOW` in engine/roles)."""
 
 
 @dataclass(slots=True)
@@ -30,14 +30,14 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Lane:
-    """What goes to one receiver."""
+    """The requests to one receiver."""
 
     pending: dict[int, None] = field(default_factory=dict)  # numbers, the oldest first
     held: deque[_Pending] = field(default_factory=deque)  # too far above the oldest
 
 
 class Outstanding:
-    """Requests without a reply so far.
+    """Requests without a reply, and their retransmission.
 
     Rules
     -----
@@ -51,7 +51,7 @@ class Outstanding:
     """
 
     def __init__(self, numbers: MessageNumbers, timeouts: Timeouts) -> None:
-        """`numbers` is shared with whoever else takes from the same line."""
+        """`numbers` may be shared with others that take from the same sequence."""
         self.numbers = numbers
         self._timeouts = timeouts
         self._round_trips: dict[Op, RoundTrip] = {}
@@ -98,7 +98,7 @@ class Outstanding:
         while self._ready and self.numbers.usable(self._ready[0].number) <= now:
             pending = self._ready.popleft()
             if pending.message.request not in self._pending:
-                continue  # nobody wants to know any more
+                continue  # it was cancelled
             if pending.lane is not None:
                 lane = self._lanes[pending.lane]
                 if pending.number - next(iter(lane.pending)) >= WINDOW:
@@ -196,6 +196,6 @@ class Outstanding:
             return
         lane = self._lanes[pending.lane]
         del lane.pending[pending.number]
-        # Whoever is still too far above the oldest is held again.
+        # Requests that are still too far above the oldest are held again.
         self._ready.extendleft(reversed(lane.held))
         lane.held.clear()

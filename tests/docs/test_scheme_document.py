@@ -73,7 +73,7 @@ def test_example_differs_from_nocache_by_its_count_only() -> None:
 
 def test_fields_of_the_table_are_those_of_a_scheme() -> None:
     text = DOCUMENT.read_text()
-    table = text[text.index("| field | say") : text.index("A new option of the lab")]
+    table = text[text.index("| field | say") : text.index("Options are a model")]
     required = {"name", "title", "program", "server_role", "client_role", "caches", "paper"}
     for name in set(Scheme.__dataclass_fields__) - required - {"summary", "control_plane"}:
         assert f"`{name}`" in table, name

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds, Note
 from netkv.control.messages import MAX_CACHED_BYTES, Bit, Message, Op, Place, Stamp, Status
-from netkv.schemes.farreach.context import Shared
+from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import Record, record_of
 from netkv.schemes.farreach.validity import Validity
@@ -37,17 +37,17 @@ class Admission:
        record is the server's, and the next one empties the switch.
     """
 
-    def __init__(self, shared: Shared, validity: Validity, decisions: Decisions) -> None:
-        self._shared = shared
+    def __init__(self, context: Context, validity: Validity, decisions: Decisions) -> None:
+        self._context = context
         self._validity = validity
         self._decisions = decisions
 
     def begin(self, candidate: Candidate) -> None:
         """Give the key a free entry; there must be one."""
-        shared = self._shared
-        places = shared.places
-        entry = Entry(candidate.key, shared.generation(), places.take_entry(), candidate)
-        places.enter(entry)
+        context = self._context
+        index = context.index
+        entry = Entry(candidate.key, context.generation(), index.take_entry(), candidate)
+        index.enter(entry)
         if candidate.record is not None:
             self._fill(entry, candidate.record)
             return
@@ -55,13 +55,13 @@ class Admission:
         def fetched(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
             return self._fetched(entry, reply)
 
-        shared.questions.ask(Op.FETCH, entry.key, fetched, to=shared.owner(entry.key))
+        context.pending.ask(Op.FETCH, entry.key, fetched, to=context.owner(entry.key))
 
     def _fetched(self, entry: Entry, reply: Message | None) -> Iterator[Action]:
         """The owner has told the record, or there is none to be cached."""
         record = record_of(reply) if reply is not None and reply.status is Status.OK else None
         if record is not None:
-            self._shared.heard_life(record.life)
+            self._context.observe_incarnation(record.incarnation)
         if record is None or len(record.value) > MAX_CACHED_BYTES:
             self._give_up(entry, "not_fetched")
         else:
@@ -76,11 +76,11 @@ class Admission:
             return self._filled(entry, reply)
 
         bits = Bit(record.bits & Bit.DELETED)
-        self._shared.questions.ask(
+        self._context.pending.ask(
             Op.FILL,
             entry.key,
             filled,
-            stamp=Stamp(record.life, record.number, entry.generation, bits),
+            stamp=Stamp(record.incarnation, record.number, entry.generation, bits),
             place=Place(entry.entry),
             value=record.value,
             insist=True,
@@ -90,7 +90,7 @@ class Admission:
         """The entry has the record, invalid: lead all ingress pipelines to it."""
         if reply.status is not Status.OK:
             # Its number was used under a later generation. That cannot be, so it is not touched.
-            self._shared.places.leave(entry, entry=False)
+            self._context.index.leave(entry, entry=False)
             self._decisions.settled(entry.candidate, "entries_set_aside")
             yield Note("entry set aside", {"entry": entry.entry})
             return
@@ -100,13 +100,13 @@ class Admission:
             return self._inserted(entry, ok)
 
         write = InsertEntry(
-            write=self._shared.writes.next(),
+            write=self._context.writes.next(),
             table=LOOKUP,
             match={"key": int.from_bytes(entry.key)},
             action="NetkvIngress.lookup.cached",
             params={"entry": entry.entry, "generation": entry.generation},
         )
-        yield self._shared.writes.give(write, inserted)
+        yield self._context.writes.give(write, inserted)
 
     def _inserted(self, entry: Entry, ok: bool) -> Iterator[Action]:
         """All ingress pipelines know the entry."""
@@ -121,32 +121,32 @@ class Admission:
         """The entry is valid."""
         if reply.status is not Status.OK:
             self._decisions.settled(entry.candidate, "not_validated")
-            yield from remove(self._shared, entry, lambda ok: iter(()))
+            yield from remove(self._context, entry, lambda ok: iter(()))
             return
         entry.state = State.CACHED
-        self._shared.places.mark_cached(entry.generation, cached=True)
+        self._context.index.mark_cached(entry.generation, cached=True)
         self._decisions.settled(entry.candidate, "insertions")
 
     def _give_up(self, entry: Entry, reason: str) -> None:
         """Nobody was led to the entry: it is free at once."""
-        self._shared.places.leave(entry, entry=True)
+        self._context.index.leave(entry, entry=True)
         self._decisions.settled(entry.candidate, reason)
 
 
 def remove(
-    shared: Shared, entry: Entry, then: Callable[[bool], Iterator[Action]]
+    context: Context, entry: Entry, then: Callable[[bool], Iterator[Action]]
 ) -> Iterator[Action]:
     """Take the lookup entry out of all ingress pipelines; the entry is free when that is done."""
     entry.state = State.DELETING
 
     def deleted(now: Nanoseconds, ok: bool) -> Iterator[Action]:
         # If it is still found, nobody else may have its number.
-        shared.places.leave(entry, entry=ok)
+        context.index.leave(entry, entry=ok)
         if not ok:
-            shared.counts["entries_set_aside"] += 1
+            context.counts["entries_set_aside"] += 1
         yield from then(ok)
 
     write = DeleteEntry(
-        write=shared.writes.next(), table=LOOKUP, match={"key": int.from_bytes(entry.key)}
+        write=context.writes.next(), table=LOOKUP, match={"key": int.from_bytes(entry.key)}
     )
-    yield shared.writes.give(write, deleted)
+    yield context.writes.give(write, deleted)

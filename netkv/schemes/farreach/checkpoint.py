@@ -1,4 +1,4 @@
-"""Keeps what must outlive the controller: the life, the clients, the snapshot in force."""
+"""The state that outlives the controller: incarnation, clients, and the snapshot in force."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
@@ -8,32 +8,31 @@ from netkv.schemes.farreach.checkpoint_format import Client, State, to_bytes
 from netkv.schemes.farreach.record import Record
 
 PAUSE = SECOND
-"""Until the next attempt, when nothing could be saved."""
+"""Time to the next attempt after a save has failed."""
 
 Kept: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
-"""What follows when it is saved."""
+"""Called when the state is saved."""
 
 
 class Checkpoint:
-    """Saves, one at a time.
+    """Saves the state, one save at a time.
 
     Rules
     -----
-    1. What is changed here counts only when it is saved: then `kept` is called, and not before.
-    2. At most one save is under way; what is changed meanwhile goes with the next one.
-    3. A save that fails is repeated, and the first failure is noted. What was saved before is still
-       there.
+    1. A change takes effect when it is saved: `kept` is called then, and not before.
+    2. At most one save is under way; changes made meanwhile go with the next one.
+    3. A failed save is repeated, and the first failure is noted. The previous state stays saved.
     """
 
     def __init__(self) -> None:
-        self.life = 0
-        """The latest life that is saved, or is to be."""
+        self.incarnation = 0
+        """The latest incarnation that is saved, or is about to be."""
         self.snapshot = 0
         self.records: Sequence[Record] = ()
         self.recovered = 0
-        """The life of the last recovery of which the servers have all."""
+        """The incarnation of the last recovery whose records all servers have."""
         self.clients: dict[int, bool] = {}
-        """Address of each client process → whether it answered when it was asked last."""
+        """Address of each client process → whether it answered the last request."""
         self.saves = 0
         self._under_way = False
         self._wanted = False
@@ -43,13 +42,13 @@ class Checkpoint:
         self._failing = False
 
     def restore(self, state: State) -> None:
-        """Begin with what was saved."""
-        self.life, self.recovered = state.life, state.recovered
+        """Begin with the saved state."""
+        self.incarnation, self.recovered = state.incarnation, state.recovered
         self.snapshot, self.records = state.snapshot, state.records
         self.clients = dict(state.clients)
 
     def save(self, kept: Kept | None = None) -> None:
-        """Save all as it is now; then `kept`."""
+        """Save the present state, then call `kept`."""
         self._wanted = True
         if kept is not None:
             self._after_next.append(kept)
@@ -60,7 +59,7 @@ class Checkpoint:
         return self._under_way or self._wanted
 
     def forget(self) -> None:
-        """Nobody waits for what is to be saved any more; it is saved all the same."""
+        """Drop the callbacks; pending changes are saved nevertheless."""
         self._after_this.clear()
         self._after_next.clear()
 
@@ -77,7 +76,7 @@ class Checkpoint:
         self._after_this, self._after_next = self._after_next, []
         self.saves += 1
         clients = tuple(Client(*client) for client in self.clients.items())
-        state = State(self.life, self.recovered, self.snapshot, clients, tuple(self.records))
+        state = State(self.incarnation, self.recovered, self.snapshot, clients, tuple(self.records))
         yield Save(self.saves, to_bytes(state))
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:

@@ -37,7 +37,7 @@ class Client(NamedTuple):
 class State:
     """All that a controller may need that takes the place of this one."""
 
-    life: int
+    incarnation: int
     """The latest life that was given to the switch, or is about to be."""
     recovered: int = 0
     """The life of the last recovery of which the servers have all; 0 if there was none."""
@@ -53,7 +53,7 @@ def to_bytes(state: State) -> bytes:
     body = b"".join(
         (
             _BODY.pack(
-                state.life,
+                state.incarnation,
                 state.recovered,
                 state.snapshot,
                 len(state.clients),
@@ -80,7 +80,7 @@ def from_bytes(data: bytes) -> State:
         raise SavedError("Damaged: the checksum is another.")
     if length < _BODY.size:
         raise SavedError(f"A body of {length} bytes: at least {_BODY.size} are needed.")
-    life, recovered, snapshot, clients, records = _BODY.unpack_from(body)
+    incarnation, recovered, snapshot, clients, records = _BODY.unpack_from(body)
     at = _BODY.size
     if at + clients * _CLIENT.size > length:
         raise SavedError(f"Cut short within the list of {clients} clients.")
@@ -93,4 +93,4 @@ def from_bytes(data: bytes) -> State:
         raise SavedError(f"The records are {error}.") from error
     if len(found) != records:
         raise SavedError(f"{records} records were saved, {len(found)} are here.")
-    return State(life, recovered, snapshot, known, tuple(found))
+    return State(incarnation, recovered, snapshot, known, tuple(found))

@@ -1,4 +1,4 @@
-"""Gets from one client process what it has preserved (COLLECT)."""
+"""Collects the preserved records of one client process (COLLECT)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -11,28 +11,30 @@ from netkv.schemes.farreach.pending_requests import PendingRequest, PendingReque
 from netkv.schemes.farreach.record import MalformedRecordsError, Record, unpack
 
 WINDOW = 16
-"""Pieces that are asked for at once."""
+"""Requests for pieces that are under way at once."""
 
 Told: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
-"""What follows when the client has told all, or all it will tell."""
+"""Called when the collection from this client is complete or given up."""
 
 
-class Collecting:
-    """What one client tells.
+class ClientCollection:
+    """The records of one client.
 
     Rules
     -----
-    1. The list that a client tells is frozen, so pieces may be asked for in any order. How many
-       records a piece has is up to the client: what is missing between two pieces is asked for.
-    2. A client that tells of another total on the way is a new process: what the old one had not
-       told is lost.
+    1. The client freezes its list, so pieces may be requested in any order. The client decides how
+       many records a piece has; records missing between two pieces are requested again.
+    2. A client that reports another total on the way is a new process: records that the old process
+       had not sent are lost.
     """
 
-    def __init__(self, questions: PendingRequests, address: int, life: int, told: Told) -> None:
-        """Begin to ask; `life` is the new one."""
-        self._questions = questions
+    def __init__(
+        self, pending: PendingRequests, address: int, incarnation: int, told: Told
+    ) -> None:
+        """Begin to collect; `incarnation` is the new one of the switch."""
+        self._pending = pending
         self._to = to_client(address)
-        self._life = life
+        self._incarnation = incarnation
         self._told = told
         self._total: int | None = None
         self._stride = 0
@@ -40,42 +42,42 @@ class Collecting:
         self._asked: set[PendingRequest] = set()
         self.records: list[Record] = []
         self.silence = 0
-        """Heartbeats since the client answered last."""
+        """Heartbeats since the last answer of the client."""
         self.lost = False
-        """Whether it did not tell all."""
+        """Whether the list is incomplete."""
         self.silent = False
-        """Whether that is because it did not answer."""
+        """Whether that is because the client did not answer."""
         self.done = False
         self._ask(0, None)
 
     def give_up(self) -> None:
-        """What it has told is all that there is."""
+        """End the collection with the records received so far."""
         self.lost = self.done = True
-        for question in self._asked:
-            self._questions.cancel(question)
+        for pending_request in self._asked:
+            self._pending.cancel(pending_request)
         self._asked.clear()
 
     def _ask(self, first: int, end: int | None) -> None:
-        """Ask for the records from `first` up to `end`, or as many as come."""
-        question = self._questions.ask(
+        """Request the records from `first` up to `end`; None: as many as fit a piece."""
+        pending_request = self._pending.ask(
             Op.COLLECT,
             bytes(KEY_BYTES),
-            lambda now, reply: self._answered(question, first, end, now, reply),
+            lambda now, reply: self._answered(pending_request, first, end, now, reply),
             to=self._to,
-            stamp=Stamp(self._life, first),
+            stamp=Stamp(self._incarnation, first),
             insist=True,
         )
-        self._asked.add(question)
+        self._asked.add(pending_request)
 
     def _answered(
         self,
-        question: PendingRequest,
+        pending_request: PendingRequest,
         first: int,
         end: int | None,
         now: Nanoseconds,
         reply: Message | None,
     ) -> Iterator[Action]:
-        self._asked.discard(question)
+        self._asked.discard(pending_request)
         self.silence = 0
         piece = self._piece(reply)
         if piece is None:
@@ -98,8 +100,8 @@ class Collecting:
             yield from self._told(now)
 
     def _piece(self, reply: Message | None) -> list[Record] | None:
-        """The records of a piece; None if there is no sense in asking on."""
-        if reply is None or reply.stamp is None or reply.stamp.life != self._life:
+        """The records of a piece; None if the collection cannot go on."""
+        if reply is None or reply.stamp is None or reply.stamp.life != self._incarnation:
             return None
         if self._total is None:
             self._total = reply.stamp.number

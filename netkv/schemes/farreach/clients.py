@@ -1,4 +1,4 @@
-"""Client processes: who is there (HELLO, BYE)."""
+"""The client processes that are present: registration by HELLO, deregistration by BYE."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,29 +14,30 @@ _INDEX = 0x7FFF
 
 
 class Clients:
-    """The processes that would have to be asked after a crash.
+    """The client processes from which a recovery collects records.
 
     Rules
     -----
-    1. A process is known when its HELLO is answered, and it is saved before that.
-    2. While the switch is closed no HELLO is answered: the client may have to tell first what it
-       has preserved, and hears the life with RECOVERED.
-    3. A late copy of BYE, by its number, is not about the process that has said HELLO since.
-    4. One that a recovery has given up is *absent* until its next HELLO.
+    1. A process is saved before its HELLO is answered.
+    2. While the switch is closed, no HELLO is answered. A recovery may first collect the records of
+       the client, and RECOVERED then carries the incarnation.
+    3. A late copy of BYE, known by its number, does not deregister a process that has sent HELLO
+       since.
+    4. A process that a recovery has given up is *absent* until its next HELLO.
     """
 
     def __init__(
         self,
-        keeper: Checkpoint,
+        checkpoint: Checkpoint,
         *,
-        life: Callable[[], int],
+        incarnation: Callable[[], int],
         is_open: Callable[[], bool],
         arrives: Callable[[int], None],
         leaves: Callable[[int], None],
     ) -> None:
-        """`arrives` hears of processes that were not there before, `leaves` of those that go."""
-        self._keeper = keeper
-        self._life = life
+        """`arrives` and `leaves` are called for each process that registers or deregisters."""
+        self._checkpoint = checkpoint
+        self._incarnation = incarnation
         self._is_open = is_open
         self._arrives = arrives
         self._leaves = leaves
@@ -45,12 +46,12 @@ class Clients:
         self._last: dict[int, Message] = {}  # HELLO of each
 
     def present(self) -> list[int]:
-        """Addresses of the processes that are there, as far as is known."""
-        return [address for address, present in self._keeper.clients.items() if present]
+        """Addresses of the processes that are present, as far as is known."""
+        return [address for address, present in self._checkpoint.clients.items() if present]
 
     def hello(self, datagram: Datagram) -> Iterator[Action]:
-        """A process says that it is there."""
-        address, clients = datagram.source, self._keeper.clients
+        """A process registers."""
+        address, clients = datagram.source, self._checkpoint.clients
         if not _is_client(address):
             return
         self._hellos[address] = self._last[address] = datagram.message
@@ -58,37 +59,37 @@ class Clients:
             if address not in clients:
                 self._unsaved.add(address)
             clients[address] = True
-            self._keeper.save(partial(self._saved, address))
+            self._checkpoint.save(partial(self._saved, address))
             self._arrives(address)
         yield from self.answer()
 
     def bye(self, datagram: Datagram) -> Iterator[Action]:
-        """A process leaves."""
+        """A process deregisters."""
         address, message = datagram.source, datagram.message
         if not _is_client(address):
             return
         last = self._last.get(address)
         is_late = last is not None and not is_newer(message.request, last.request)
-        if address in self._keeper.clients and not is_late:
-            del self._keeper.clients[address]
+        if address in self._checkpoint.clients and not is_late:
+            del self._checkpoint.clients[address]
             self._hellos.pop(address, None)
             self._unsaved.discard(address)
             self._leaves(address)
-            self._keeper.save()
+            self._checkpoint.save()
         yield SendFrame(encode(message.reply(), destination=address))
 
     def answer(self) -> Iterator[Action]:
-        """Answer those who may be answered now."""
+        """Answer every HELLO that may be answered now."""
         if not self._is_open():
             return
         for address in [each for each in self._hellos if each not in self._unsaved]:
-            reply = self._hellos.pop(address).reply(stamp=Stamp(self._life()))
+            reply = self._hellos.pop(address).reply(stamp=Stamp(self._incarnation()))
             yield SendFrame(encode(reply, destination=address))
 
     def resave(self) -> None:
-        """Those that were to be saved when everything was forgotten still are."""
+        """Save again the processes whose save was under way before the switch restarted."""
         for address in self._unsaved:
-            self._keeper.save(partial(self._saved, address))
+            self._checkpoint.save(partial(self._saved, address))
 
     def _saved(self, address: int, _now: Nanoseconds) -> Iterator[Action]:
         self._unsaved.discard(address)

@@ -1,10 +1,10 @@
-"""Gets from all client processes what they have preserved."""
+"""Collects the preserved records of all client processes."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.schemes.farreach.client_collection import Collecting
+from netkv.schemes.farreach.client_collection import ClientCollection
 from netkv.schemes.farreach.heartbeat import Heartbeat
 from netkv.schemes.farreach.pending_requests import PendingRequests
 from netkv.schemes.farreach.record import Record
@@ -13,11 +13,11 @@ BEATS = 8
 """Heartbeats in the time for which a client may be silent."""
 
 Told: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
-"""What follows when all clients have told what they will."""
+"""Called when the collection from all clients has ended."""
 
 
 class Collection:
-    """What all clients tell.
+    """The records of all clients.
 
     Rules
     -----
@@ -26,20 +26,20 @@ class Collection:
     2. What a process has told counts, also if it is gone before it has told all.
     """
 
-    def __init__(self, questions: PendingRequests, heartbeat: Heartbeat) -> None:
-        self._questions = questions
+    def __init__(self, pending: PendingRequests, heartbeat: Heartbeat) -> None:
+        self._pending = pending
         self._heartbeat = heartbeat
-        self._clients: dict[int, Collecting] = {}
-        self._former: list[Collecting] = []  # of processes that are gone
+        self._clients: dict[int, ClientCollection] = {}
+        self._former: list[ClientCollection] = []  # of processes that are gone
         self._told: Told | None = None
-        self._life = 0
+        self._incarnation = 0
 
     def begin(
-        self, now: Nanoseconds, life: int, clients: Iterable[int], told: Told
+        self, now: Nanoseconds, incarnation: int, clients: Iterable[int], told: Told
     ) -> Iterator[Action]:
-        """Ask these; `life` is the new one."""
+        """Collect from these; `incarnation` is the new one of the switch."""
         self.clear()
-        self._life = life
+        self._incarnation = incarnation
         self._told = told
         for address in clients:
             self.include(address)
@@ -47,35 +47,37 @@ class Collection:
         yield from self._look(now)
 
     def clear(self) -> None:
-        """Nobody is asked, and nothing known."""
+        """Drop all collections and records."""
         self._clients.clear()
         self._former.clear()
         self._told = None
 
     def include(self, address: int) -> None:
-        """Ask one more, if it is not too late."""
+        """Collect from one more, unless the collection has ended."""
         if self._told is not None:
             self.leave(address)
-            self._clients[address] = Collecting(self._questions, address, self._life, self._look)
+            self._clients[address] = ClientCollection(
+                self._pending, address, self._incarnation, self._look
+            )
 
     def leave(self, address: int) -> None:
-        """The process there is gone."""
+        """The process at this address has deregistered."""
         gone = self._clients.pop(address, None)
         if gone is not None:
             gone.give_up()
             self._former.append(gone)
 
     def waits_for(self, address: int) -> bool:
-        """Whether the client there has yet to tell something."""
+        """Whether the collection from this client is not complete."""
         return address in self._clients and not self._clients[address].done
 
     def records(self) -> list[Record]:
-        """What was told."""
+        """The records collected so far."""
         told = (*self._former, *self._clients.values())
         return [record for each in told for record in each.records]
 
     def lost(self) -> list[tuple[int, bool]]:
-        """Clients that did not tell all, each with whether it was silent."""
+        """Clients whose list is incomplete, each with whether it was silent."""
         return [(address, each.silent) for address, each in self._clients.items() if each.lost]
 
     def _look(self, now: Nanoseconds) -> Iterator[Action]:

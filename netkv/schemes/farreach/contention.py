@@ -9,7 +9,7 @@ from random import Random
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.eviction_policy import Contests
 from netkv.control.messages import Message, Op, Place, Stamp, Status
-from netkv.schemes.farreach.context import Shared
+from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.pending_requests import PendingRequest
@@ -29,11 +29,11 @@ class Contention:
     2. Entries whose server is silent are not drawn: they could not get out.
     """
 
-    def __init__(self, shared: Shared, eviction: Eviction) -> None:
-        self._shared = shared
+    def __init__(self, context: Context, eviction: Eviction) -> None:
+        self._context = context
         self._eviction = eviction
-        self._random = Random(shared.parameters.seed)
-        self._contests: Contests[Candidate] = Contests(shared.parameters.max_contests)
+        self._random = Random(context.parameters.seed)
+        self._contests: Contests[Candidate] = Contests(context.parameters.max_contests)
 
     def __contains__(self, key: bytes) -> bool:
         return key in self._contests
@@ -44,16 +44,16 @@ class Contention:
 
     def contend(self, candidate: Candidate) -> bool:
         """Ask how often drawn entries were counted; False if that cannot be done now."""
-        shared = self._shared
+        context = self._context
         if self._contests.full:
             return False
-        silent = shared.questions.silent
-        count = shared.parameters.drawn
-        drawn = shared.places.sample(
+        silent = context.pending.silent
+        count = context.parameters.drawn
+        drawn = context.index.sample(
             self._random,
             count,
             count * DRAWS if silent else count,
-            lambda entry: not silent or shared.owner(entry.key).name not in silent,
+            lambda entry: not silent or context.owner(entry.key).name not in silent,
         )
         if not drawn:
             return False
@@ -64,9 +64,9 @@ class Contention:
 
     def _ask(self, entry: Entry) -> PendingRequest:
         def counted(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
-            return self._counted(question.request, reply)
+            return self._counted(pending_request.request, reply)
 
-        question = self._shared.questions.ask(
+        pending_request = self._context.pending.ask(
             Op.COUNT,
             entry.key,
             counted,
@@ -74,7 +74,7 @@ class Contention:
             place=Place(entry.entry),
             tries=COUNT_TRIES,
         )
-        return question
+        return pending_request
 
     def _counted(self, request: int, reply: Message | None) -> Iterator[Action]:
         """A counter; with the last one the coldest entry goes, or the candidate."""
@@ -84,13 +84,13 @@ class Contention:
         contest = self._contests.answer(request, count)
         if contest is None:
             return iter(())
-        places = self._shared.places
-        loser = contest.loser(places.is_cached)
-        entry = None if loser is None else places.get(loser)
+        index = self._context.index
+        loser = contest.loser(index.is_cached)
+        entry = None if loser is None else index.get(loser)
         candidate = contest.candidate
-        if entry is None or candidate.key in places:
-            self._shared.counts["contests_lost"] += 1
+        if entry is None or candidate.key in index:
+            self._context.counts["contests_lost"] += 1
         else:
-            self._shared.counts["contests_won"] += 1
+            self._context.counts["contests_won"] += 1
             self._eviction.begin(entry, candidate)
         return iter(())

@@ -1,4 +1,4 @@
-"""What the parts of the control plane have in common."""
+"""What all parts of the control plane use."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -10,32 +10,32 @@ from netkv.control.topology import Host, Topology
 from netkv.schemes.farreach.entries import Entry
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.pending_requests import PendingRequests, To
-from netkv.schemes.farreach.table_writes import Writes
+from netkv.schemes.farreach.table_writes import TableWrites
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """The cache, the ways to switch and hosts, and what is counted."""
+class Context:
+    """Cache index, requests, table writes, message numbers and counters."""
 
     parameters: FarReachParameters
     topology: Topology
-    places: CacheIndex[Entry]
-    questions: PendingRequests
-    writes: Writes
+    index: CacheIndex[Entry]
+    pending: PendingRequests
+    writes: TableWrites
     numbers: MessageNumbers
     counts: Counter[str]
-    heard_life: Callable[[int], None]
-    """Tells of a life that somebody has a record of."""
+    observe_incarnation: Callable[[int], None]
+    """Called with each incarnation that a record or reply carries."""
 
     def owner(self, key: bytes) -> To:
-        """The server of a key: the switch leads messages about the key to it."""
+        """The receiver for messages about a key: the switch forwards them to its owner."""
         return to_owner(self.topology.owner(key))
 
     def generation(self) -> int:
-        """A generation never given before.
+        """A generation that was never used.
 
-        From the line of the messages: the first that carries it comes after it, so the clock
-        reaches the generation before anybody hears of it.
+        It is a message number. The first message that carries it has a later number, so the clock
+        has reached the generation before any receiver gets it.
         """
         return wire(self.numbers.take())
 
@@ -51,5 +51,5 @@ def to_server(server: Host) -> To:
 
 
 def to_client(address: int) -> To:
-    """The first client of a process; nobody there remembers message numbers."""
+    """The first client of a process. Clients have no deduplication window."""
     return To(f"client {address & 0x7FFF}", address)

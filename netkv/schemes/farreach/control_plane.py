@@ -1,8 +1,8 @@
 """FarReach: a write-back cache that loses nothing (docs/farreach.md, section "Controller").
 
 The data plane serves reads and writes by itself (p4/farreach.p4); this is the slow path beside it.
-Its parts are in `write_back`, each with its rules; here is what is tried next, and who hears of
-what.
+Its parts are the other modules of this folder, each with its rules. This module connects them:
+it passes events to them and starts what is due.
 """
 
 # Handlers take what the interface gives, needed or not.
@@ -43,12 +43,12 @@ from netkv.control.outstanding import Outstanding
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach import loading
 from netkv.schemes.farreach.admission import Admission
-from netkv.schemes.farreach.admission_queue import Queue
+from netkv.schemes.farreach.admission_queue import AdmissionQueue
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
 from netkv.schemes.farreach.clients import Clients, client_of
 from netkv.schemes.farreach.contention import Contention
-from netkv.schemes.farreach.context import Shared
+from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import State
 from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
@@ -59,8 +59,8 @@ from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.recovery import Recovery, Step
 from netkv.schemes.farreach.release import Releases
 from netkv.schemes.farreach.snapshot import Snapshots, Taken
-from netkv.schemes.farreach.switch_settings import Settings
-from netkv.schemes.farreach.table_writes import Writes
+from netkv.schemes.farreach.switch_settings import SwitchSettings
+from netkv.schemes.farreach.table_writes import TableWrites
 from netkv.schemes.farreach.validity import Validity
 
 PORTS = "NetkvIngress.ports.ports"
@@ -85,8 +85,8 @@ class FarReach(ControlPlane):
         self._next_snapshot: Nanoseconds | None = None
         numbers = MessageNumbers(parameters.numbers_per_second)
         self._outstanding = Outstanding(numbers, parameters.timeouts)
-        writes = Writes(self.forwarding.next_write)
-        self._shared = shared = Shared(
+        writes = TableWrites(self.forwarding.next_write)
+        self._context = context = Context(
             parameters,
             topology,
             CacheIndex(parameters.capacity),
@@ -94,37 +94,41 @@ class FarReach(ControlPlane):
             writes,
             numbers,
             self._counts,
-            lambda life: self._eras.heard(life),
+            lambda incarnation: self._incarnations.observe(incarnation),
         )
-        self._places, self._questions = shared.places, shared.questions
-        self._keeper = Checkpoint()
-        self._settings = Settings(writes, parameters.sample_rate, parameters.hot_threshold)
+        self._index, self._pending = context.index, context.pending
+        self._checkpoint = Checkpoint()
+        self._settings = SwitchSettings(writes, parameters.sample_rate, parameters.hot_threshold)
         self._epochs = Epochs(parameters.epoch)
-        self._eras = Incarnations(self._keeper, self._settings, parameters.incarnation_length)
-        self._validity = Validity(shared.questions)
-        self._snapshots = Snapshots(shared, self._validity, self._taken)
-        self._queue = Queue(shared, lambda key, cached: self._recovery.settled(key, cached=cached))
-        self._admission = Admission(shared, self._validity, self._queue)
+        self._incarnations = Incarnations(
+            self._checkpoint, self._settings, parameters.incarnation_length
+        )
+        self._validity = Validity(context.pending)
+        self._snapshots = Snapshots(context, self._validity, self._taken)
+        self._queue = AdmissionQueue(
+            context, lambda key, cached: self._recovery.settled(key, cached=cached)
+        )
+        self._admission = Admission(context, self._validity, self._queue)
         self._eviction = Eviction(
-            shared,
+            context,
             self._validity,
             on_frozen=self._snapshots.on_frozen,
             admit=self._admission.begin,
         )
-        self._contention = Contention(shared, self._eviction)
+        self._contention = Contention(context, self._eviction)
         self._queue.connect(self._admission, self._eviction, self._contention)
         self._clients = Clients(
-            self._keeper,
-            life=lambda: self._settings.life,
+            self._checkpoint,
+            incarnation=lambda: self._settings.incarnation,
             is_open=lambda: self._settings.is_open,
             arrives=lambda address: self._recovery.include(address),
             leaves=self._client_left,
         )
-        self._releases = Releases(shared.questions, self._released)
-        self._horizon = GcWatermark(shared, self._clients.present, self._queue.dismiss)
+        self._releases = Releases(context.pending, self._released)
+        self._watermark = GcWatermark(context, self._clients.present, self._queue.dismiss)
         self._recovery = Recovery(
-            shared,
-            self._keeper,
+            context,
+            self._checkpoint,
             self._settings,
             self._clients,
             opened=self._opened,
@@ -157,12 +161,12 @@ class FarReach(ControlPlane):
     def deadline(self) -> Nanoseconds | None:
         """When something is to be sent or repeated, or a period ends."""
         times = (
-            self._questions.deadline(),
+            self._pending.deadline(),
             self._snapshots.deadline(),
             self._next_snapshot if self._may_take() else None,
             self._epochs.ends,
-            self._eras.deadline(),
-            self._keeper.deadline(),
+            self._incarnations.deadline(),
+            self._checkpoint.deadline(),
             self._recovery.deadline(),
         )
         return min((time for time in times if time is not None), default=None)
@@ -171,40 +175,40 @@ class FarReach(ControlPlane):
         """Gauges of the cache, and counters of what has happened to it since the start."""
         return {
             **self._counts,
-            "writes_refused": self.forwarding.refused + self._shared.writes.refused,
-            "cached": self._places.cached,
-            "in_flight": self._places.in_flight,
+            "writes_refused": self.forwarding.refused + self._context.writes.refused,
+            "cached": self._index.cached,
+            "in_flight": self._index.in_flight,
             "waiting": len(self._queue),
-            "free_entries": self._places.free_entries,
+            "free_entries": self._index.free_entries,
             "messages_repeated": self._outstanding.retries + self._snapshots.loads_repeated,
             "epoch": self._epochs.current,
-            "life": self._settings.life,
+            "life": self._settings.incarnation,
             "clients": len(self._clients.present()),
-            "saves": self._keeper.saves,
-            "snapshot_records": len(self._keeper.records),
+            "saves": self._checkpoint.saves,
+            "snapshot_records": len(self._checkpoint.records),
             "snapshot_duration_us": self._snapshots.duration // 1000,
             "recoveries": self._recovery.completed,
         }
 
     def cached_keys(self) -> list[bytes]:
-        """The keys whose entries are valid, the oldest first."""
-        return [entry.key for entry in self._places if entry.state is State.CACHED]
+        """The keys with valid entries, the oldest first."""
+        return [entry.key for entry in self._index if entry.state is State.CACHED]
 
     def clients_present(self) -> list[int]:
-        """The first client of each process that is there, as far as is known."""
+        """The first client of each process that is present, as far as is known."""
         return [client_of(address) for address in self._clients.present()]
 
     # -------------------------------------------------------------------------- events
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        """Take one event; then start on what waits, and send what may leave."""
+        """Handle one event; then begin what is due, and send the messages that may leave."""
         actions = super().handle(now, event)
         actions.extend(self._pump(now))
-        actions.extend(self._questions.ready(now))
+        actions.extend(self._pending.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
-        """The first event: recover what another controller has saved, if there was one."""
+        """The first event: recover from what an earlier controller has saved, if anything."""
         self._outstanding.numbers.start(now)
         yield from self.forwarding.install(self.tables())
         try:
@@ -214,20 +218,20 @@ class FarReach(ControlPlane):
             yield Note("what was saved is refused", {"because": str(error)})
         if state is not None:
             yield Recovering()
-            self._keeper.restore(state)
+            self._checkpoint.restore(state)
             self._snapshots.go_above(state.snapshot)
         self._recovery.begin(now, (), first=state is None)
 
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch is empty: recover. What waited for a place still does."""
+        """The switch is empty: recover. Keys that wait for an entry still wait."""
         frozen = self._recovery.unfinished()
-        frozen += [entry.frozen for entry in self._places if entry.frozen and entry.is_restoring]
+        frozen += [entry.frozen for entry in self._index if entry.frozen and entry.is_restoring]
         self._queue.switch_restarted()
         self._releases.pause()
         for forgotten in (
-            self._questions,
-            self._shared.writes,
-            self._places,
+            self._pending,
+            self._context.writes,
+            self._index,
             self._validity,
             self._snapshots,
             self._eviction,
@@ -236,8 +240,8 @@ class FarReach(ControlPlane):
         ):
             forgotten.clear()
         self._epochs.pause()
-        self._eras.pause()
-        self._keeper.forget()
+        self._incarnations.pause()
+        self._checkpoint.forget()
         self._clients.resave()
         self._next_snapshot = None
         yield Note("switch restarted")
@@ -246,16 +250,16 @@ class FarReach(ControlPlane):
         self._recovery.begin(now, frozen, first=False)
 
     def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """An initial entry, or something of a part."""
+        """An initial entry or a write of a part is answered."""
         was_installed = self.forwarding.installed
         yield from self.forwarding.on_written(written)
-        yield from self._shared.writes.on_written(now, written)
+        yield from self._context.writes.on_written(now, written)
         if self.forwarding.installed and not was_installed:
             yield from self._recovery.tables_installed(now)
 
     def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
         """A save is answered."""
-        yield from self._keeper.on_saved(now, saved)
+        yield from self._checkpoint.on_saved(now, saved)
 
     def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
         """Cache `keys` in this order, as far as there is room."""
@@ -283,11 +287,11 @@ class FarReach(ControlPlane):
         elif message.op is Op.BYE and not self._recovery.holds(datagram.source):
             yield from self._clients.bye(datagram)
         elif message.sender == CONTROLLER_SENDER:
-            yield from self._questions.on_reply(now, message)
+            yield from self._pending.on_reply(now, message)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Repeat or give up messages; begin the next epoch."""
-        yield from self._questions.on_timer(now)
+        yield from self._pending.on_timer(now)
         yield from self._snapshots.on_timer(now)
         self._recovery.on_timer(now)
         ends = self._epochs.ends
@@ -297,12 +301,12 @@ class FarReach(ControlPlane):
     # -------------------------------------------------------------- what follows from it
 
     def _on_offer(self, datagram: Datagram) -> Action:
-        """A server says that a key is hot: it comes in, or contends for a place, or not now."""
+        """A server offers a hot key: accept or reject the offer."""
         message = datagram.message
         self._counts["offers"] += 1
         record = record_of(message)
         if record is not None:
-            self._eras.heard(record.life)
+            self._incarnations.observe(record.incarnation)
         status = Status.OK
         if record is None or not self._queue.offer(record, serving=self._recovery.serving):
             status = Status.REJECTED
@@ -310,32 +314,32 @@ class FarReach(ControlPlane):
         return SendFrame(encode(message.reply(status=status), destination=datagram.source))
 
     def _opened(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch serves."""
+        """The switch takes requests now."""
         self._settings.set_epoch(self._epochs.begin(now))
-        self._eras.begin(now)
-        self._horizon.restart(now)
+        self._incarnations.begin(now)
+        self._watermark.restart(now)
         self._releases.resume()
         if self.parameters.snapshot_period:
             self._next_snapshot = now + self.parameters.snapshot_period
         yield from self._clients.answer()
 
     def _taken(self, now: Nanoseconds, taken: Taken) -> Iterator[Action]:
-        """A snapshot is complete: it is in force when it is saved."""
-        self._keeper.snapshot, self._keeper.records = taken.number, taken.records
+        """A snapshot is complete; it is in force when it is saved."""
+        self._checkpoint.snapshot, self._checkpoint.records = taken.number, taken.records
 
         def kept(now: Nanoseconds) -> Iterator[Action]:
             self._counts["snapshots"] += 1
-            self._horizon.taken(taken)
+            self._watermark.taken(taken)
             self._releases.begin(taken, self._clients.present())
-            yield from self._horizon.look(now)
+            yield from self._watermark.look(now)
 
-        self._keeper.save(kept)
+        self._checkpoint.save(kept)
         return iter(())
 
     def _released(self, now: Nanoseconds, address: int, point: Nanoseconds) -> Iterator[Action]:
-        """A client has heard a RELEASE."""
-        self._horizon.heard(address, point)
-        yield from self._horizon.look(now)
+        """A client has answered a RELEASE."""
+        self._watermark.on_release_answered(address, point)
+        yield from self._watermark.look(now)
 
     def _client_left(self, address: int) -> None:
         self._releases.forget(address)
@@ -344,17 +348,19 @@ class FarReach(ControlPlane):
     # ----------------------------------------------------------------- what comes next
 
     def _pump(self, now: Nanoseconds) -> Iterator[Action]:
-        """Start on what waits, as far as that is possible now."""
+        """Begin what is due and possible now."""
         if self._recovery.serving:
             self._queue.start()
-            yield from self._eras.pump(now)
+            yield from self._incarnations.pump(now)
             if self._next_snapshot is not None and now >= self._next_snapshot and self._may_take():
                 self._next_snapshot = now + self.parameters.snapshot_period
                 yield from self._snapshots.begin(now)
         yield from self._recovery.pump(now)
-        yield from self._keeper.pump(now)
+        yield from self._checkpoint.pump(now)
         yield from self._settings.pump(now)
 
     def _may_take(self) -> bool:
         """Whether a snapshot may begin."""
-        return self._recovery.step is Step.DONE and self._snapshots.idle and not self._keeper.busy
+        return (
+            self._recovery.step is Step.DONE and self._snapshots.idle and not self._checkpoint.busy
+        )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Status
 from netkv.schemes.farreach.admission import remove
-from netkv.schemes.farreach.context import Shared
+from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Candidate, Entry, State
 from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.validity import Validity
@@ -33,36 +33,36 @@ class Eviction:
 
     def __init__(
         self,
-        shared: Shared,
+        context: Context,
         validity: Validity,
         *,
         on_frozen: Callable[[Nanoseconds, Entry, Message], Iterable[Action]],
         admit: Callable[[Candidate], None],
     ) -> None:
-        """`on_frozen` hears what EVICT said; `admit` gives a successor the place."""
-        self._shared = shared
+        """`on_frozen` is called with the reply to EVICT; `admit` admits a successor."""
+        self._context = context
         self._validity = validity
         self._on_frozen = on_frozen
         self._admit = admit
         self._restoring: Counter[str] = Counter()
 
     def clear(self) -> None:
-        """The switch has lost everything: nothing is on its way out."""
+        """The switch has restarted: no eviction is under way."""
         self._restoring.clear()
 
     def held_up(self, servers: Iterable[str]) -> int:
-        """How many evictions wait for these servers."""
+        """Evictions that wait for these servers."""
         return sum(self._restoring[name] for name in servers)
 
     def begin(self, entry: Entry, successor: Candidate | None = None) -> None:
-        """Let a cached entry go; `successor` comes in when it is out."""
+        """Evict a cached entry; `successor` is admitted afterwards."""
         entry.successor = successor
         entry.state = State.EVICTING
-        self._shared.places.mark_cached(entry.generation, cached=False)
+        self._context.index.mark_cached(entry.generation, cached=False)
         self._validity.change(Op.EVICT, entry, self._frozen)
 
     def _frozen(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """The record does not change any more."""
+        """EVICT is answered: the record does not change any more."""
         record = record_of(reply)
         if reply.status is not Status.OK or record is None:
             # Another generation has the place. That cannot be, so nobody gets its number.
@@ -74,18 +74,18 @@ class Eviction:
             self._retire(entry)
             return
         entry.state = State.RESTORING
-        owner = self._shared.owner(entry.key)
+        owner = self._context.owner(entry.key)
         self._restoring[owner.name] += 1
 
         def restored(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
             if reply is not None and reply.stamp is not None:
-                self._shared.heard_life(reply.stamp.life)
+                self._context.observe_incarnation(reply.stamp.life)
             self._restoring[owner.name] -= 1
-            self._shared.counts["records_restored"] += 1
+            self._context.counts["records_restored"] += 1
             self._retire(entry)
             return iter(())
 
-        self._shared.questions.ask(
+        self._context.pending.ask(
             Op.RESTORE,
             entry.key,
             restored,
@@ -96,20 +96,20 @@ class Eviction:
         )
 
     def _retire(self, entry: Entry) -> None:
-        """The server has the record: the entry may stop answering."""
+        """The server has the record: the switch may stop serving the entry."""
         entry.state = State.RETIRING
         self._validity.change(Op.RETIRE, entry, self._retired)
 
     def _retired(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
-        """Nobody is served from the entry: lead nobody to it any more."""
+        """The switch serves no request from the entry: delete its lookup entry."""
         yield from self._remove(entry)
 
     def _remove(self, entry: Entry) -> Iterator[Action]:
         def removed(ok: bool) -> Iterator[Action]:
-            shared, successor = self._shared, entry.successor
-            shared.counts["evictions"] += 1
-            if successor and successor.key not in shared.places and shared.places.free_entries:
+            context, successor = self._context, entry.successor
+            context.counts["evictions"] += 1
+            if successor and successor.key not in context.index and context.index.free_entries:
                 self._admit(successor)
             return iter(())
 
-        yield from remove(self._shared, entry, removed)
+        yield from remove(self._context, entry, removed)

@@ -1,4 +1,4 @@
-"""Whether answers of the switch come through at all."""
+"""The heartbeat of the control channel: whether replies of the switch arrive."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -12,40 +12,40 @@ Beaten: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 
 
 class Heartbeat:
-    """Asks the switch something at intervals, one question at a time.
+    """Sends a request to the switch at intervals, one at a time.
 
-    Silence says something of others only while this beats: with the control channel cut nobody can
-    be heard.
+    A client counts as silent only while the switch answers: with the control channel cut, no reply
+    of any host arrives.
     """
 
-    def __init__(self, questions: PendingRequests, interval: Nanoseconds) -> None:
-        self._questions = questions
+    def __init__(self, pending: PendingRequests, interval: Nanoseconds) -> None:
+        self._pending = pending
         self._interval = interval
-        self._question: PendingRequest | None = None
+        self._pending_request: PendingRequest | None = None
         self._due: Nanoseconds | None = None
 
     def start(self, now: Nanoseconds, beaten: Beaten) -> None:
-        """Begin; `beaten` is called for each answer."""
+        """Begin; `beaten` is called for each reply."""
         self.stop()
         self._beaten = beaten
         self._due = now + self._interval
 
     def stop(self) -> None:
-        """No more."""
+        """End."""
         self._due = None
-        if self._question is not None:
-            self._questions.cancel(self._question)
-            self._question = None
+        if self._pending_request is not None:
+            self._pending.cancel(self._pending_request)
+            self._pending_request = None
 
     def deadline(self) -> Nanoseconds | None:
-        """When to ask."""
+        """When to send the next request."""
         return self._due
 
     def on_timer(self, now: Nanoseconds) -> None:
-        """Ask, if it is time. Nobody has generation 0, so the answer says nothing else."""
+        """Send the request, if it is due: COUNT of generation 0, which no entry has."""
         if self._due is not None and self._due <= now:
             self._due = None
-            self._question = self._questions.ask(
+            self._pending_request = self._pending.ask(
                 Op.COUNT,
                 bytes(KEY_BYTES),
                 self._answered,
@@ -55,6 +55,6 @@ class Heartbeat:
             )
 
     def _answered(self, now: Nanoseconds, _reply: Message | None) -> Iterator[Action]:
-        self._question = None
+        self._pending_request = None
         self._due = now + self._interval
         yield from self._beaten(now)

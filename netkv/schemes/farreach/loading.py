@@ -58,7 +58,7 @@ def read(frame: bytes) -> Loaded | None:
     layout, _, flags, status, length, sender, request, key, *rest = _PLACED.unpack_from(
         frame, KV_AT
     )
-    life, write, generation, bits, _, number = rest
+    incarnation, write, generation, bits, _, number = rest
     value_at = KV_AT + _PLACED.size
     if (
         layout != FORMAT
@@ -68,7 +68,7 @@ def read(frame: bytes) -> Loaded | None:
         or value_at + length > end
     ):
         return None
-    record = Record(key, life, write, bits & KEPT, frame[value_at : value_at + length])
+    record = Record(key, incarnation, write, bits & KEPT, frame[value_at : value_at + length])
     return Loaded(request - 1, status == Status.OK, bits, number, generation, record)
 
 

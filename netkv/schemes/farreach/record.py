@@ -27,7 +27,7 @@ class Record(NamedTuple):
     """A key, the write that made it so (life, number), bits of a stamp, and the value."""
 
     key: bytes
-    life: int
+    incarnation: int
     number: int
     bits: int
     value: bytes
@@ -50,16 +50,18 @@ class Record(NamedTuple):
     @property
     def stamp(self) -> Stamp:
         """For a message that tells a server of it."""
-        return Stamp(self.life, self.number, bits=Bit(self.bits & _DELETED))
+        return Stamp(self.incarnation, self.number, bits=Bit(self.bits & _DELETED))
 
 
 def is_later(a: Record, b: Record) -> bool:
     """Whether `a` is of a later write than `b`: lives first, then numbers; (0, 0) is the oldest."""
-    if not (b.life or b.number):
-        return bool(a.life or a.number)
-    if not (a.life or a.number):
+    if not (b.incarnation or b.number):
+        return bool(a.incarnation or a.number)
+    if not (a.incarnation or a.number):
         return False
-    return is_newer(a.life, b.life) or (a.life == b.life and is_newer(a.number, b.number))
+    return is_newer(a.incarnation, b.incarnation) or (
+        a.incarnation == b.incarnation and is_newer(a.number, b.number)
+    )
 
 
 def record_of(message: Message) -> Record | None:
@@ -74,8 +76,8 @@ def pack(records: Iterable[Record]) -> bytes:
     """The bytes of a list of records."""
     head = _HEAD.pack
     parts: list[bytes] = []
-    for key, life, number, bits, value in records:
-        parts.append(head(key, life, number, bits, len(value)))
+    for key, incarnation, number, bits, value in records:
+        parts.append(head(key, incarnation, number, bits, len(value)))
         parts.append(value)
     return b"".join(parts)
 
@@ -87,7 +89,7 @@ def unpack(data: bytes) -> list[Record]:
     while at < end:
         if at + _HEAD.size > end:
             raise MalformedRecordsError(f"cut short within record {len(records)}")
-        key, life, number, bits, length = _HEAD.unpack_from(data, at)
+        key, incarnation, number, bits, length = _HEAD.unpack_from(data, at)
         at += _HEAD.size
         if length > MAX_CACHED_BYTES:
             raise MalformedRecordsError(
@@ -96,6 +98,6 @@ def unpack(data: bytes) -> list[Record]:
             )
         if at + length > end:
             raise MalformedRecordsError(f"cut short within the value of record {len(records)}")
-        records.append(Record(key, life, number, bits, data[at : at + length]))
+        records.append(Record(key, incarnation, number, bits, data[at : at + length]))
         at += length
     return records

@@ -1,4 +1,4 @@
-"""A switch without memory gets back what it had (docs/farreach.md, "Recovery"; III-D)."""
+"""Recovery of a switch that has lost its state (docs/farreach.md, "Recovery"; III-D)."""
 
 # What follows from an answer takes what there is to know, needed or not.
 # ruff: noqa: ARG002
@@ -16,21 +16,21 @@ from netkv.control.topology import KEY_BYTES
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.clients import Clients
 from netkv.schemes.farreach.collection import BEATS, Collection
-from netkv.schemes.farreach.context import Shared, to_client
+from netkv.schemes.farreach.context import Context, to_client
 from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.heartbeat import Heartbeat
 from netkv.schemes.farreach.record import Record, is_later
-from netkv.schemes.farreach.switch_settings import Settings
+from netkv.schemes.farreach.switch_settings import SwitchSettings
 
 
 class Step(IntEnum):
-    """How far it is."""
+    """The steps of a recovery."""
 
     OFF = auto()
-    LIFE = auto()  # tables, and a new life: saved, then given to the switch
+    INCARNATION = auto()  # tables, and a new incarnation: saved, then set in the switch
     COLLECT = auto()
     UPDATE = auto()  # servers
-    KEEP = auto()  # save that the servers have all
+    KEEP = auto()  # save that the servers have all records
     TELL = auto()  # clients
     OPEN = auto()  # table write
     READMIT = auto()
@@ -39,53 +39,55 @@ class Step(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finds:
-    """What was collected."""
+    """Result of the collection."""
 
     newest: dict[bytes, Record]
-    """By key, of what a server may not have."""
+    """By key: the newest record that a server may lack."""
     preserved: int
     lost: int
 
 
 class Recovery:
-    """From an empty switch to one that serves as before; also the first start, which is the same
-    without anything to recover.
+    """From an empty switch to one that serves as before. The first start is the same, without any
+    record to recover.
 
     Rules
     -----
-    1. A new life is saved, then given to the switch. It was never used, nor was the one before it.
-    2. The switch stays closed until the servers have all that only the switch, the snapshot and the
-       clients had: the newest record of each key, of all of them.
-    3. What is older than the last recovery does not count: the servers have it, or it was lost with
-       a client that was given up, and others have seen since that it was.
-    4. Clients may forget what they have told when the servers have it, and not before. They hear of
-       it and of the new life before the switch opens, unless they are too slow.
-    5. A client that is silent for `collect_patience` is given up (`Collection`). A server never is,
-       but named.
-    6. Whatever dies meanwhile, all begins anew, with a life that is later still: clients and
-       snapshot still have what they told.
+    1. A new incarnation is saved, then set in the switch. Neither it nor the one before it was ever
+       used.
+    2. The switch stays closed until the servers have the newest record of each key, of all records
+       that snapshot, clients and interrupted evictions have.
+    3. Records older than the last recovery do not count: the servers have them, or they were lost
+       with a client that was given up, and reads may have shown that loss since.
+    4. A client drops the collected records when the servers have them (RECOVERED), and not before.
+       Clients get RECOVERED, with the new incarnation, before the switch opens, unless they are too
+       slow.
+    5. A client that is silent for `collect_patience` is given up (`Collection`). A server is never
+       given up; a silent one is noted.
+    6. If the switch or the controller stops meanwhile, the recovery begins again with a later
+       incarnation: clients and snapshot still have their records.
     """
 
     def __init__(
         self,
-        shared: Shared,
-        keeper: Checkpoint,
-        settings: Settings,
+        context: Context,
+        checkpoint: Checkpoint,
+        settings: SwitchSettings,
         clients: Clients,
         *,
         opened: Callable[[Nanoseconds], Iterable[Action]],
         readmit: Callable[[Candidate], None],
     ) -> None:
-        """`opened` hears when the switch serves; `readmit` takes keys of the snapshot."""
-        self._shared = shared
-        self._keeper = keeper
+        """`opened` is called when the switch serves; `readmit` queues keys of the snapshot."""
+        self._context = context
+        self._checkpoint = checkpoint
         self._settings = settings
         self._clients = clients
         self._opened = opened
         self._readmit = readmit
-        interval = max(shared.parameters.collect_patience // BEATS, 1)
-        self._heartbeat = Heartbeat(shared.questions, interval)
-        self._collection = Collection(shared.questions, self._heartbeat)
+        interval = max(context.parameters.collect_patience // BEATS, 1)
+        self._heartbeat = Heartbeat(context.pending, interval)
+        self._collection = Collection(context.pending, self._heartbeat)
         self.step = Step.OFF
         self.completed = 0
         self._frozen: tuple[Record, ...] = ()
@@ -99,8 +101,8 @@ class Recovery:
     def begin(self, now: Nanoseconds, frozen: Sequence[Record], *, first: bool) -> None:
         """The switch is empty.
 
-        `frozen`: what had been taken out of it and may not have reached a server. `first`: there
-        never was a switch before.
+        `frozen`: records of interrupted evictions, which may not have reached a server. `first`:
+        there is no earlier state to recover.
         """
         self._first = first
         self._marks = [now]
@@ -117,60 +119,60 @@ class Recovery:
         self._records: Sequence[Record] = ()
         self._finds = Finds({}, 0, 0)
         self._saved = self._tables = False
-        self.step = Step.LIFE
-        self._keeper.life = (self._keeper.life + 2) % (1 << 32) or 2
-        self._keeper.save(self._kept)
+        self.step = Step.INCARNATION
+        self._checkpoint.incarnation = (self._checkpoint.incarnation + 2) % (1 << 32) or 2
+        self._checkpoint.save(self._kept)
 
     def tables_installed(self, now: Nanoseconds) -> Iterator[Action]:
-        """The switch leads frames where they belong."""
+        """The switch has its forwarding tables."""
         self._tables = True
-        yield from self._give_life(now)
+        yield from self._set_incarnation(now)
 
     def _kept(self, now: Nanoseconds) -> Iterator[Action]:
         self._saved = True
-        yield from self._give_life(now)
+        yield from self._set_incarnation(now)
 
-    def _give_life(self, now: Nanoseconds) -> Iterator[Action]:
-        if self._saved and self._tables and self.step is Step.LIFE:
+    def _set_incarnation(self, now: Nanoseconds) -> Iterator[Action]:
+        if self._saved and self._tables and self.step is Step.INCARNATION:
             following = self._open if self._first else self._collect
-            yield from self._settings.give_life(self._keeper.life, following)
+            yield from self._settings.set_incarnation(self._checkpoint.incarnation, following)
 
     # ------------------------------------------------------------------------- collect
 
     def _collect(self, now: Nanoseconds) -> Iterator[Action]:
         self.step = Step.COLLECT
-        self._records = self._keeper.records
+        self._records = self._checkpoint.records
         yield from self._collection.begin(
-            now, self._keeper.life, self._clients.present(), self._collected
+            now, self._checkpoint.incarnation, self._clients.present(), self._collected
         )
 
     def include(self, address: int) -> None:
-        """A client is there that was not."""
+        """A client has registered: collect from it, too."""
         self._collection.include(address)
 
     def leave(self, address: int) -> None:
-        """A client is gone."""
+        """A client has deregistered."""
         self._collection.leave(address)
         self._untold.discard(address)
 
     def holds(self, address: int) -> bool:
-        """Whether the client there has yet to tell something."""
-        return self.step is Step.LIFE or self._collection.waits_for(address)
+        """Whether the records of this client are not all collected."""
+        return self.step is Step.INCARNATION or self._collection.waits_for(address)
 
     def unfinished(self) -> list[Record]:
-        """Records that were told and may not have reached a server."""
-        if not Step.LIFE <= self.step <= Step.UPDATE:
+        """Collected records that may not have reached a server."""
+        if not Step.INCARNATION <= self.step <= Step.UPDATE:
             return []
         return [*self._frozen, *self._collection.records(), *self._finds.newest.values()]
 
     def _collected(self, now: Nanoseconds) -> Iterator[Action]:
-        """All have told: find the newest record of each key."""
+        """The collection has ended: find the newest record of each key."""
         newest: dict[bytes, Record] = {}
         dirty = [record for record in self._records if record.dirty]
         preserved = self._collection.records()
-        recovered = self._keeper.recovered
+        recovered = self._checkpoint.recovered
         for record in (*dirty, *self._frozen, *preserved):
-            if recovered and is_newer(recovered, record.life):
+            if recovered and is_newer(recovered, record.incarnation):
                 continue
             known = newest.get(record.key)
             if known is None or is_later(record, known):
@@ -178,7 +180,7 @@ class Recovery:
         lost = self._collection.lost()
         for address, silent in lost:
             if silent:
-                self._keeper.clients[address] = False
+                self._checkpoint.clients[address] = False
             yield Note("client given up", {"client": to_client(address).name})
         self._finds = Finds(newest, len(preserved), len(lost))
         self._marks.append(now)
@@ -190,45 +192,45 @@ class Recovery:
     # -------------------------------------------------------------------------- update
 
     def _restore(self) -> None:
-        shared = self._shared
-        while self._queue and self._restoring < shared.parameters.max_bulk:
+        context = self._context
+        while self._queue and self._restoring < context.parameters.max_bulk:
             record = self._queue.popleft()
             self._restoring += 1
-            shared.questions.ask(
+            context.pending.ask(
                 Op.RESTORE,
                 record.key,
                 self._is_restored,
-                to=shared.owner(record.key),
+                to=context.owner(record.key),
                 stamp=record.stamp,
                 value=record.value,
                 insist=True,
             )
         if not self._restoring:
             self.step = Step.KEEP
-            self._keeper.recovered = self._keeper.life
-            self._keeper.save(self._tell)
+            self._checkpoint.recovered = self._checkpoint.incarnation
+            self._checkpoint.save(self._tell)
 
     def _is_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
         if reply is not None and reply.stamp is not None:
-            self._shared.heard_life(reply.stamp.life)
+            self._context.observe_incarnation(reply.stamp.life)
         self._restoring -= 1
         self._restored += 1
         self._restore()
         return iter(())
 
     def _tell(self, now: Nanoseconds) -> Iterator[Action]:
-        """The servers have it all: the clients need not keep it."""
+        """The servers have all records: send RECOVERED to the clients."""
         self.step = Step.TELL
         self._untold = set(self._clients.present())
         self._silence = 0
         self._heartbeat.start(now, self._tell_beats)
-        for address in self._keeper.clients:
-            self._shared.questions.ask(
+        for address in self._checkpoint.clients:
+            self._context.pending.ask(
                 Op.RECOVERED,
                 bytes(KEY_BYTES),
                 partial(self._is_told, address),
                 to=to_client(address),
-                stamp=Stamp(self._keeper.life),
+                stamp=Stamp(self._checkpoint.incarnation),
                 insist=address in self._untold,
             )
         yield from self._open_if_told(now)
@@ -286,7 +288,7 @@ class Recovery:
                 "snapshot_records": len(self._records),
                 "preserved_records": self._finds.preserved,
                 "restored": self._restored,
-                "clients": len(self._keeper.clients),
+                "clients": len(self._checkpoint.clients),
                 "clients_lost": self._finds.lost,
                 "keys_readmitted": self._readmitted,
             },

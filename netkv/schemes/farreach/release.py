@@ -1,4 +1,4 @@
-"""What clients need not keep any longer, because a snapshot has it (RELEASE)."""
+"""RELEASE: clients drop preserved records that the snapshot in force has."""
 
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,7 +24,7 @@ _PAIR = struct.Struct("!16sII")
 def parts_of(records: Iterable[Record]) -> tuple[bytes, ...]:
     """The values of the parts of a RELEASE, at least one."""
     pair = _PAIR.pack
-    pairs = [pair(record.key, record.life, record.number) for record in records]
+    pairs = [pair(record.key, record.incarnation, record.number) for record in records]
     return tuple(
         b"".join(pairs[first : first + PAIRS]) for first in range(0, max(len(pairs), 1), PAIRS)
     )
@@ -42,7 +42,7 @@ class _Round:
 
 
 class Releases:
-    """RELEASEs on their way.
+    """RELEASEs that are under way.
 
     Rules
     -----
@@ -56,28 +56,28 @@ class Releases:
 
     def __init__(
         self,
-        questions: PendingRequests,
+        pending: PendingRequests,
         heard: Callable[[Nanoseconds, int, Nanoseconds], Iterable[Action]],
     ) -> None:
         """`heard` is told a client's address and the point of the snapshot that it has heard of."""
-        self._questions = questions
+        self._pending = pending
         self._heard = heard
         self._rounds: dict[int, _Round] = {}
         self._heard_at: dict[int, Nanoseconds] = {}
 
     def __len__(self) -> int:
-        """How many clients have yet to hear a RELEASE."""
+        """Clients that have not answered a RELEASE."""
         return len(self._rounds)
 
     def forget(self, address: int) -> None:
-        """The process there is gone."""
+        """The process at this address has deregistered."""
         self._heard_at.pop(address, None)
         gone = self._rounds.pop(address, None)
-        for question in gone.waiting.values() if gone else ():
-            self._questions.cancel(question)
+        for pending_request in gone.waiting.values() if gone else ():
+            self._pending.cancel(pending_request)
 
     def begin(self, taken: Taken, clients: Iterable[int]) -> None:
-        """The snapshot is saved: tell those who may hear of it."""
+        """The snapshot is saved: send RELEASE to the clients that may get it."""
         parts = parts_of(taken.records)
         for address in clients:
             if address in self._rounds or self._heard_at.get(address, taken.point) > taken.point:
@@ -87,13 +87,13 @@ class Releases:
             self._ask(address)
 
     def pause(self) -> None:
-        """Nothing that was asked will be answered."""
+        """No request under way will be answered."""
         for each in self._rounds.values():
             each.unasked = sorted({*each.unasked, *each.waiting})
             each.waiting.clear()
 
     def resume(self) -> None:
-        """Go on with what is not answered."""
+        """Send again what is not answered."""
         for address in self._rounds:
             self._ask(address)
 
@@ -101,7 +101,7 @@ class Releases:
         each = self._rounds[address]
         while each.unasked and len(each.waiting) < WINDOW:
             part = each.unasked.pop(0)
-            each.waiting[part] = self._questions.ask(
+            each.waiting[part] = self._pending.ask(
                 Op.RELEASE,
                 bytes(KEY_BYTES),
                 partial(self._answered, address, each, part),

@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note
 from netkv.control.messages import Bit, Message
-from netkv.schemes.farreach.context import Shared
+from netkv.schemes.farreach.context import Context
 from netkv.schemes.farreach.entries import Entry, State
 from netkv.schemes.farreach.loading import Loaded, Loads
 from netkv.schemes.farreach.record import Record, is_later, record_of
-from netkv.schemes.farreach.snapshot_tables import Rows
+from netkv.schemes.farreach.snapshot_tables import SnapshotTables
 from netkv.schemes.farreach.validity import Validity
 
 
@@ -44,7 +44,7 @@ class Taken:
     def dirty(self) -> frozenset[tuple[int, int, int]]:
         """Generation, life and number of all dirty records."""
         return frozenset(
-            (generation, record.life, record.number)
+            (generation, record.incarnation, record.number)
             for generation, record in zip(self.generations, self.records, strict=True)
             if record.dirty
         )
@@ -74,13 +74,13 @@ class Snapshots:
        the snapshot incomplete. That is counted and has no effect: the one before stays in force.
     """
 
-    def __init__(self, shared: Shared, validity: Validity, complete: Complete) -> None:
+    def __init__(self, context: Context, validity: Validity, complete: Complete) -> None:
         """`complete` hears of every complete snapshot."""
-        parameters = shared.parameters
-        self._shared = shared
+        parameters = context.parameters
+        self._context = context
         self._validity = validity
         self._complete = complete
-        self._rows = Rows(shared.writes)
+        self._rows = SnapshotTables(context.writes)
         self._loads = Loads(parameters.timeouts, parameters.max_bulk, parameters.tries)
         self._others = tuple(range(1, parameters.pipelines))
         self._patience = parameters.original_patience
@@ -154,7 +154,7 @@ class Snapshots:
             yield from self._fail(now, "a table write was refused")
             return
         self._point = now
-        for entry in self._shared.places:
+        for entry in self._context.index:
             self._include(entry)
         yield from self._rows.taking(now, (0,), self._number, self._pointed)
 
@@ -235,9 +235,9 @@ class Snapshots:
             or message.place is None
             or message.place.number != self._number
         ):
-            self._shared.counts["originals_late"] += 1
+            self._context.counts["originals_late"] += 1
             return
-        self._shared.counts["originals"] += 1
+        self._context.counts["originals"] += 1
         generation = message.stamp.generation
         if generation not in self._unsettled and generation not in self._missing:
             return
@@ -296,13 +296,13 @@ class Snapshots:
             records.append(record)
             generations.append(generation)
             if record.dirty and (entry.frozen is not None or not record.latest):
-                doubtful.append((generation, record.life, record.number))
+                doubtful.append((generation, record.incarnation, record.number))
         return Taken(
             self._number, self._point, tuple(records), tuple(generations), frozenset(doubtful)
         )
 
     def _fail(self, now: Nanoseconds, why: str) -> Iterator[Action]:
-        self._shared.counts["snapshots_incomplete"] += 1
+        self._context.counts["snapshots_incomplete"] += 1
         yield Note("snapshot incomplete", {"number": self._number, "because": why})
         yield from self._end(now)
 

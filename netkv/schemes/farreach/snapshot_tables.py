@@ -5,14 +5,14 @@ from functools import partial
 from typing import TypeAlias
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, ModifyEntry, Nanoseconds
-from netkv.schemes.farreach.table_writes import Writes
+from netkv.schemes.farreach.table_writes import TableWrites
 
 SNAPSHOT = "NetkvIngress.snapshot.snapshot"
 
 Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
 
 
-class Rows:
+class SnapshotTables:
     """One row for each pipeline that is not idle.
 
     Rules
@@ -23,7 +23,7 @@ class Rows:
        one wrong.
     """
 
-    def __init__(self, writes: Writes) -> None:
+    def __init__(self, writes: TableWrites) -> None:
         self._writes = writes
         self._there: set[int] = set()
 

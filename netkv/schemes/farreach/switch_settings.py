@@ -1,4 +1,4 @@
-"""What the switch goes by: sampling, epoch and mode, and the life of its numbers."""
+"""Settings of the switch: sampling, epoch, open or closed, and its incarnation."""
 
 # What follows from an answer takes what there is to know, needed or not.
 # ruff: noqa: ARG002
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, SetDefault
-from netkv.schemes.farreach.table_writes import Writes
+from netkv.schemes.farreach.table_writes import TableWrites
 
 SETTINGS = "NetkvIngress.settings.settings"
-LIFE = "NetkvEgress.life.life"
+INCARNATION_TABLE = "NetkvEgress.life.life"
 
 Done: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 
@@ -24,8 +24,8 @@ class _Wanted:
     open: int = 0
 
 
-class Settings:
-    """Two default actions.
+class SwitchSettings:
+    """The default actions of two tables.
 
     Rules
     -----
@@ -33,44 +33,44 @@ class Settings:
     2. At most one write to each table is under way; later changes go together.
     """
 
-    def __init__(self, writes: Writes, sample_rate: float, hot_threshold: int) -> None:
+    def __init__(self, writes: TableWrites, sample_rate: float, hot_threshold: int) -> None:
         self._writes = writes
         self._fresh = _Wanted(round(sample_rate * 65_536), hot_threshold)
         self.clear()
 
     def clear(self) -> None:
-        """The switch is as new: closed, without a life."""
+        """The switch has restarted: it is closed and has no incarnation."""
         self._wanted = self._fresh
         self._written: _Wanted | None = None
         self._under_way = False
         self._when_open: Done | None = None
-        self.life = 0
-        """The life that the switch goes by; 0 before it has one."""
+        self.incarnation = 0
+        """The incarnation of the switch; 0 before it has one."""
         self.is_open = False
         """Whether the switch has confirmed that it takes requests."""
 
     def set_epoch(self, epoch: int) -> None:
-        """Another epoch of statistics."""
+        """Set the statistics epoch."""
         self._wanted = replace(self._wanted, epoch=epoch)
 
     def open(self, done: Done) -> None:
-        """Take requests of clients from now on."""
+        """Let the switch take requests of clients; then call `done`."""
         self._wanted = replace(self._wanted, open=1)
         self._when_open = done
 
-    def give_life(self, life: int, done: Done) -> Iterator[Action]:
-        """The switch has this life from now on. It must have been saved."""
+    def set_incarnation(self, incarnation: int, done: Done) -> Iterator[Action]:
+        """Set the incarnation, which must have been saved; then call `done`."""
 
         def written(now: Nanoseconds, ok: bool) -> Iterator[Action]:
             if ok:
-                self.life = life
+                self.incarnation = incarnation
                 yield from done(now)
 
         write = SetDefault(
             write=self._writes.next(),
-            table=LIFE,
+            table=INCARNATION_TABLE,
             action="NetkvEgress.life.live",
-            params={"life": life},
+            params={"life": incarnation},
         )
         yield self._writes.give(write, written)
 

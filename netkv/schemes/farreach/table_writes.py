@@ -1,4 +1,4 @@
-"""Table writes that were given to the switch, and what follows when they are done."""
+"""Table writes that are under way, and the callback of each."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -6,31 +6,31 @@ from typing import TypeAlias
 from netkv.control.base import Action, Nanoseconds, Note, TableWrite, TableWritten
 
 Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
-"""What follows from a write, which was done or refused."""
+"""Called when a write is done (True) or refused (False)."""
 
 
-class Writes:
-    """Writes that are not answered.
+class TableWrites:
+    """Table writes that are not answered.
 
     Rules
     -----
-    1. A write counts as done when the switch says so: then the last pipeline has it.
-    2. A refused write is noted and not repeated: program or topology are at fault.
+    1. A write is done when the switch has confirmed it: then its last pipeline has it.
+    2. A refused write is noted and not repeated: the program or the topology is wrong.
     """
 
     def __init__(self, next_write: Callable[[], int]) -> None:
-        """`next_write` gives numbers, each once."""
+        """`next_write` returns a new number for each write."""
         self.next = next_write
         self._waiting: dict[int, tuple[str, Done]] = {}
         self.refused = 0
 
     def give(self, write: TableWrite, done: Done) -> TableWrite:
-        """Remember what follows; returns the write, to be handed to the driver."""
+        """Register the callback; returns the write, for the driver."""
         self._waiting[write.write] = (getattr(write, "table", type(write).__name__), done)
         return write
 
     def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
-        """A write was answered; nothing happens if it is none of these."""
+        """A write is answered; nothing happens if it is not under way here."""
         found = self._waiting.pop(written.write, None)
         if found is None:
             return
@@ -41,5 +41,5 @@ class Writes:
         yield from done(now, written.ok)
 
     def clear(self) -> None:
-        """The switch has lost everything: what was not answered never will be."""
+        """The switch has restarted: writes under way will not be answered."""
         self._waiting.clear()

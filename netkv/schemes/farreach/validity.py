@@ -1,4 +1,4 @@
-"""Changes of entries' validity, and how a snapshot holds them up."""
+"""Changes of the validity of entries, and how a snapshot delays them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
@@ -9,11 +9,11 @@ from netkv.schemes.farreach.entries import Entry
 from netkv.schemes.farreach.pending_requests import PendingRequests
 
 Changed: TypeAlias = Callable[[Nanoseconds, Entry, Message], Iterable[Action]]
-"""What follows when the switch has answered VALIDATE, EVICT or RETIRE."""
+"""Called when the switch has answered VALIDATE, EVICT or RETIRE."""
 
 
 class Validity:
-    """VALIDATE, EVICT and RETIRE on their way.
+    """VALIDATE, EVICT and RETIRE that are under way.
 
     Rules
     -----
@@ -24,8 +24,8 @@ class Validity:
        (`number`), so that its answer says whether the record is as it was at the point.
     """
 
-    def __init__(self, questions: PendingRequests) -> None:
-        self._questions = questions
+    def __init__(self, pending: PendingRequests) -> None:
+        self._pending = pending
         self._under_way = 0
         self._closed = False
         self._held: list[tuple[Op, Entry, Changed]] = []
@@ -34,7 +34,7 @@ class Validity:
         """The snapshot that is being taken; 0 for none."""
 
     def change(self, op: Op, entry: Entry, then: Changed) -> None:
-        """Send it, or hold it until the gate opens."""
+        """Send the message, or hold it until the gate opens."""
         if self._closed:
             self._held.append((op, entry, then))
             return
@@ -46,7 +46,7 @@ class Validity:
             yield from then(now, entry, reply)
             yield from self._notice(now)
 
-        self._questions.ask(
+        self._pending.ask(
             op,
             entry.key,
             changed,
@@ -72,7 +72,7 @@ class Validity:
             self.change(op, entry, then)
 
     def clear(self) -> None:
-        """The switch has lost everything."""
+        """The switch has restarted and lost its state."""
         self._under_way = 0
         self._closed = False
         self._held.clear()

@@ -1,4 +1,4 @@
-"""Who has which entry of NetCache: `CacheIndex`, and the cells of the value arrays."""
+"""The cached records of NetCache: a `CacheIndex`, and the cells of the value arrays."""
 
 from random import Random
 
@@ -12,7 +12,7 @@ DRAWS = 8  # for each record that is wanted, when not every record will do
 class Records(CacheIndex[Record]):
     """The records of a cache.
 
-    Holds for every record: nobody else has its key, entry number or cells, until `remove`.
+    Invariant: until `remove`, no other record has the key, entry number or cells of a record.
     """
 
     def __init__(self, capacity: int, rows: int) -> None:
@@ -38,7 +38,7 @@ class Records(CacheIndex[Record]):
         self.mark_cached(record.generation, state is State.CACHED)
 
     def remove(self, record: Record, *, entry: bool, cells: bool) -> None:
-        """The record is no more; tells whether its entry number and its cells are free."""
+        """Remove a record; `entry`, `cells`: whether its entry number and cells are free now."""
         self.leave(record, entry=entry)
         if cells:
             self.slots.release(record.generation)

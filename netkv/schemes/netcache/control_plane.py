@@ -1,8 +1,9 @@
 """NetCache: which keys the switch caches, and how an entry comes in and goes out.
 
 The data plane keeps values fresh by itself (p4/netcache.p4, the server shim, docs/wire-format.md);
-this is the slow path beside it. What happens to one entry is in `lifecycle`, what is known of all
-in `records`, statistics in `popularity`; here is what is tried next, and who hears of what.
+this is the slow path beside it. The states of one entry are in `lifecycle`, the index of all
+in `cache_records`, statistics in `popularity`. This module passes events to them, and decides
+which key is admitted next.
 """
 
 # Handlers take what the interface gives, needed or not.
@@ -197,7 +198,7 @@ class NetCache(ControlPlane):
         return iter(())
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
-        """A reply to one of our messages, or a server that says a value no longer fits."""
+        """A reply to the controller, or OUTGROWN: a value no longer fits its entry."""
         try:
             datagram = decode(packet.frame)
         except MalformedFrameError:

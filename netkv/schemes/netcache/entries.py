@@ -10,8 +10,8 @@ from netkv.control.slots import Slot
 class Candidate:
     """A key that wants to be cached.
 
-    `count`: its estimated reads in `epoch`; None for a key that somebody asked to have cached
-    (preload, restart), which evicts nobody. `chunks`: the room it needs, once that was too much;
+    `count`: its estimated reads in `epoch`; None for a key of a preload
+    or restart, which evicts no other key. `chunks`: the room it needs, once that was too much;
     `moved`: whether entries were moved to make room for it already.
     """
 
@@ -25,7 +25,7 @@ class Candidate:
 class State(Enum):
     """Where an entry stands; each waits for one answer, CACHED for none."""
 
-    ADMITTING = auto()  # ADMIT: the server blocks writes and tells the length
+    ADMITTING = auto()  # ADMIT: the server blocks writes and returns the length
     INSERTING = auto()  # table write
     INSTALLING = auto()  # INSTALL: the server fills the entry
     CACHED = auto()

@@ -37,7 +37,7 @@ class Lifecycle:
     1. In: ADMIT → lookup entry → INSTALL. The entry is in the table before the server fills it, so
        a write either finds the server blocking or passes the switch and is seen.
     2. Out: the lookup entry is deleted first; entry number and slot are free when the switch has
-       confirmed that. Then the server is told (EVICTED), which may fail: it finds out by itself.
+       confirmed that. Then the server gets EVICTED. It may be lost: the server notices by itself.
     3. Every insertion has a generation never given before; messages of another one change nothing.
     4. A controller that dies between any two steps leaves writes blocked at a server for its lease
        at most, and otherwise only what the next controller's program load wipes out.
@@ -54,7 +54,7 @@ class Lifecycle:
         decisions: Decisions,
         counts: Counter[str],
     ) -> None:
-        """`server_of` tells the number of the server that owns a key."""
+        """`server_of` returns the number of the server that owns a key."""
         self._records = records
         self._outstanding = outstanding
         self._numbers = numbers
@@ -71,7 +71,7 @@ class Lifecycle:
         return bool(self._moving)
 
     def clear(self) -> None:
-        """The switch has lost everything, so nothing is under way any more."""
+        """The switch has restarted: nothing is under way."""
         self._moving.clear()
         self._by_write.clear()
 
@@ -103,7 +103,7 @@ class Lifecycle:
     # ------------------------------------------------------------------------------ in
 
     def admit(self, candidate: Candidate) -> None:
-        """Ask the owner to block writes to the key and to tell its length."""
+        """Send ADMIT: the owner blocks writes to the key and returns its length."""
         self._ask(self._records.add(candidate, self._next_generation()), Op.ADMIT)
 
     def _admitted(self, record: Record, reply: Message | None) -> Iterator[Action]:
@@ -210,7 +210,7 @@ class Lifecycle:
         if ok:
             self._forget(record)
         else:
-            # The entry may still be there, so nobody else gets its number and cells.
+            # The entry may still be there, so no other key gets its number and cells.
             self._records.remove(record, entry=False, cells=False)
             self._records.slots.release(record.moves_to)
             self._moving.discard(record.moves_to)
@@ -219,7 +219,7 @@ class Lifecycle:
             self.admit(successor)
 
     def _forget(self, record: Record) -> None:
-        """The record is out of the switch: free what it had, tell the server."""
+        """The record is out of the switch: free its entry and cells, and notify the server."""
         self._records.remove(record, entry=True, cells=True)
         self._moving.discard(record.generation)
         self._send(Op.EVICTED, record.key, Mark(record.generation))
@@ -234,6 +234,6 @@ class Lifecycle:
         return self._outstanding.add(op, key, mark, TRIES, self._server_of(key))
 
     def _next_generation(self) -> int:
-        # From the line of the messages: the ADMIT that carries it comes after it, so the clock
-        # reaches the generation before anybody hears of it.
+        # A message number: the ADMIT that carries it has a later one, so the clock has reached the
+        # generation before any server gets it.
         return wire(self._numbers.take())

@@ -63,8 +63,8 @@ class Judge:
             self.known[message.key] = got
 
     def _dated(self, got: Record, by: dict[tuple[bytes, bytes], tuple[int, int]]) -> Record:
-        life, number = by.get((got.key, got.value), (0, 0))
-        return got._replace(life=life, number=number)
+        incarnation, number = by.get((got.key, got.value), (0, 0))
+        return got._replace(incarnation=incarnation, number=number)
 
     def passed(self, key: bytes, value: bytes, sequence: tuple[int, int]) -> None:
         """A write, or a copy of it, got this sequence."""
@@ -74,7 +74,7 @@ class Judge:
     def _check_value(self, got: Record) -> None:
         if not got.deleted and (got.key, got.value) not in self.written:
             self.complaints.append("a value that was never written")
-        which = (got.key, got.life, got.number)
+        which = (got.key, got.incarnation, got.number)
         if which[1:] == (0, 0):
             return
         if self.values.setdefault(which, (got.deleted, got.value)) != (got.deleted, got.value):
@@ -107,7 +107,7 @@ class Process:
 
     def __post_init__(self) -> None:
         self.ip = client_ip(self.index)
-        self.life = 0
+        self.incarnation = 0
         self.least_life = 0  # of switch answers that count
         self.request = self.first_request
         self.asked: dict[int, Asked] = {}
@@ -129,7 +129,9 @@ class Process:
         """Say HELLO, now and at intervals that suit an era of seconds."""
         if not self.up:
             return
-        message = Message(Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.life))
+        message = Message(
+            Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.incarnation)
+        )
         asked = Asked(message, None, self.now() + again)
         self.asked[message.request] = asked
         self._send_until(asked, CONTROLLER_IP)
@@ -143,7 +145,7 @@ class Process:
 
     def begin(self, op: Op, key: bytes, value: bytes = b"", patience: int = 5 * SECOND) -> Asked:
         """An operation begins."""
-        stamp = Stamp(self.life)
+        stamp = Stamp(self.incarnation)
         message = Message(
             op, key, self._next(), self.index, length=len(value), value=value, stamp=stamp
         )
@@ -184,9 +186,9 @@ class Process:
         elif message.op is not Op.BYE_REPLY:
             self._answered(asked, message)
 
-    def _learn(self, life: int) -> None:
-        if self.life == 0 or is_newer(life, self.life):
-            self.life = life
+    def _learn(self, incarnation: int) -> None:
+        if self.incarnation == 0 or is_newer(incarnation, self.incarnation):
+            self.incarnation = incarnation
 
     def _answered(self, asked: Asked, reply: Message) -> None:
         if reply.status is Status.UNKNOWN:
@@ -246,9 +248,9 @@ class Process:
         for at in range(0, len(pairs), PAIR):
             key = pairs[at : at + 16]
             self.listed[key] = self.lists
-            life, last = (int.from_bytes(pairs[at + i : at + i + 4]) for i in (16, 20))
+            incarnation, last = (int.from_bytes(pairs[at + i : at + i + 4]) for i in (16, 20))
             known = self.preserved.get(key)
-            if known and not is_later(known[0], Record(key, life, last, 0, b"")):
+            if known and not is_later(known[0], Record(key, incarnation, last, 0, b"")):
                 del self.preserved[key]
         for key, (_, since) in list(self.preserved.items()):
             if self.lists - since >= 3 and self.lists - self.listed.get(key, 0) > 1:
@@ -339,7 +341,7 @@ class Shim:
         missing = is_read and known.deleted
         return message.reply(
             status=Status.NOT_FOUND if missing else Status.OK,
-            stamp=Stamp(known.life, known.number, generation, bits),
+            stamp=Stamp(known.incarnation, known.number, generation, bits),
             value=value,
             length=len(value),
         )
@@ -369,7 +371,7 @@ class Shim:
             key,
             request,
             0x8000 + self.host.index,
-            stamp=Stamp(record.life, record.number),
+            stamp=Stamp(record.incarnation, record.number),
             value=record.value,
             length=len(record.value),
         )

@@ -41,7 +41,7 @@ class Load:
         random = rack.random
         if not self.on:
             return
-        if process.up and process.life:
+        if process.up and process.incarnation:
             # What is hot shifts by a key every 50 ms, so that entries come and go.
             rank = int(random.expovariate(0.4)) + rack.now // (50 * MILLISECOND)
             key = self.keys[rank % len(self.keys)]

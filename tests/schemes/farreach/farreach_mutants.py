@@ -220,7 +220,7 @@ class SavesNoLife(_SavesOther):
     """The next controller begins with the lives again."""
 
     def without(self, state: State) -> State:
-        return replace(state, life=0)
+        return replace(state, incarnation=0)
 
 
 class GreetsUnsaved(_Mutant):

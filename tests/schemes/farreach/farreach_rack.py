@@ -130,7 +130,7 @@ class Rack:
         self.run_until(self.control.ready)
         for process in self.processes.values():
             process.hello()
-        self.run_until(lambda: all(process.life for process in self.processes.values()))
+        self.run_until(lambda: all(process.incarnation for process in self.processes.values()))
         return self
 
     def crash_switch(self, pause: Nanoseconds = 0) -> None:
@@ -270,10 +270,10 @@ class Rack:
     def _leave(self, port: int, out: int, datagram: Datagram) -> None:
         if out == CPU_PORT:
             frame = encode(datagram.message, datagram.source, datagram.destination)
-            life = self._life
+            incarnation = self._life
 
             def hear() -> None:
-                if life == self._life:
+                if incarnation == self._life:
                     self.tell(PacketIn(port, frame))
 
             self._travel(self.channel, datagram, hear)
@@ -293,10 +293,10 @@ class Rack:
             case SendFrame(frame):
                 datagram = decode(frame)
                 self.sent.append(datagram.message)
-                life = self._life
+                incarnation = self._life
 
                 def arrive() -> None:
-                    if life == self._life:
+                    if incarnation == self._life:
                         self._at_switch(CPU_PORT, datagram)
 
                 self._travel(self.channel, datagram, arrive)
@@ -321,15 +321,15 @@ class Rack:
     def _write(self, write: TableWrite) -> None:
         """One pipeline after the other, each write after the one before."""
         self._table_time = max(self._table_time, self.now)
-        life = self._life
+        incarnation = self._life
         refused = self.refuse(write)
 
         def reach(pipeline: int) -> None:
-            if life == self._life and not refused:
+            if incarnation == self._life and not refused:
                 self.switch.apply(write, pipeline)
 
         def answered() -> None:
-            if life == self._life:
+            if incarnation == self._life:
                 error = "refused by the test" if refused else ""
                 self.tell(TableWritten(write.write, not refused, error))
 

@@ -73,7 +73,7 @@ class Ingress:
 class Egress:
     """An instance of the cache."""
 
-    life: int = 0
+    incarnation: int = 0
     counters: dict[int, int] = field(default_factory=dict)
     cells: dict[int, Cell] = field(default_factory=dict)
     sketch: dict[bytes, tuple[int, int]] = field(default_factory=dict)
@@ -86,8 +86,10 @@ class Egress:
         """The number of a stamp, if its life is this one."""
         return stamp.number if self.is_this(stamp.life) else 0
 
-    def is_this(self, life: int) -> bool:
-        return life in (self.life, (self.life - 1) % RANGE) and life != 0
+    def is_this(self, incarnation: int) -> bool:
+        return (
+            incarnation in (self.incarnation, (self.incarnation - 1) % RANGE) and incarnation != 0
+        )
 
 
 Out = list[tuple[int, Datagram]]
@@ -128,7 +130,7 @@ class ModelSwitch:
             return
         if isinstance(write, SetDefault):
             if write.table == "NetkvEgress.life.life":
-                self.egress[pipeline].life = write.params["life"]
+                self.egress[pipeline].incarnation = write.params["life"]
             else:
                 assert write.table == "NetkvIngress.settings.settings"
                 into.settings = dict(write.params)
@@ -237,7 +239,7 @@ class ModelSwitch:
             if known[1] is not None:
                 reply = message.reply(stamp=Stamp(*known[1]), cache_hit=True)
                 return self._clone(port, self._answer(datagram, reply))
-        sequence = (egress.life, number)
+        sequence = (egress.incarnation, number)
         self.passed(message.key, message.value, sequence)
         applied = new and ours and cell.validity == VALID and fits and egress.is_this(stamp.life)
         if new:
@@ -260,7 +262,7 @@ class ModelSwitch:
             cell.floor = number
         if stamp.life and not egress.is_this(stamp.life):
             bits |= Bit.PAST
-        stamped = replace(message, stamp=Stamp(egress.life, number, 0, bits))
+        stamped = replace(message, stamp=Stamp(egress.incarnation, number, 0, bits))
         return [(server_port, replace(onward, message=stamped))]
 
     def _get(

@@ -11,7 +11,7 @@ Truth = dict[bytes, tuple[int, int, bool, bytes]]
 
 
 def said(record: Record) -> tuple[int, int, bool, bytes]:
-    return (record.life, record.number, bool(record.bits & Bit.DELETED), record.value)
+    return (record.incarnation, record.number, bool(record.bits & Bit.DELETED), record.value)
 
 
 class Witness:

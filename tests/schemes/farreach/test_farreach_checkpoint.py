@@ -24,7 +24,7 @@ RECORDS = (
     Record(b"n" * 16, 3, 9, 0, bytes(range(128))),
 )
 STATE = State(
-    life=0xFFFFFFFE,
+    incarnation=0xFFFFFFFE,
     recovered=7,
     snapshot=12,
     clients=(Client(0x0A010001), Client(0x0A010002, present=False)),
@@ -79,8 +79,8 @@ def test_records_that_are_none_are_refused() -> None:
 
 
 def test_later_record_is_the_one_of_the_later_write() -> None:
-    def at(life: int, number: int) -> Record:
-        return Record(bytes(16), life, number, 0, b"")
+    def at(incarnation: int, number: int) -> Record:
+        return Record(bytes(16), incarnation, number, 0, b"")
 
     order = [at(0, 0), at(2, 0xFFFFFFF0), at(2, 5), at(3, 1), at(0x7FFFFFFF, 9)]
     for older, newer in pairwise(order):
@@ -98,7 +98,7 @@ def saving(keeper: Checkpoint, now: int = 0) -> Save | None:
 def test_one_save_is_under_way_and_what_follows_follows_its_own() -> None:
     keeper = Checkpoint()
     done: list[str] = []
-    keeper.life = 2
+    keeper.incarnation = 2
     keeper.save(lambda _now: done.append("life") or ())  # type: ignore[func-returns-value]
     first = saving(keeper)
     assert first

@@ -52,15 +52,17 @@ def restart_with(state: State, *preserved: Record) -> Rack:
     it.disk = to_bytes(replace(state, clients=tuple(Client(p.ip) for p in it.processes.values())))
     for process, record in zip(it.processes.values(), preserved, strict=False):
         process.preserved[record.key] = (record, 0)
-        process.life = state.life
-        it.judge.passed(record.key, record.value, (record.life, record.number))
+        process.incarnation = state.incarnation
+        it.judge.passed(record.key, record.value, (record.incarnation, record.number))
     it.replace_controller()
     return recovered(it)
 
 
-def record(number: int, value: bytes = b"", *, deleted: bool = False, life: int = 2) -> Record:
+def record(
+    number: int, value: bytes = b"", *, deleted: bool = False, incarnation: int = 2
+) -> Record:
     bits = Bit.DELETED if deleted else Bit(0)
-    return Record(KEY, life, number, int(bits | Bit.DIRTY), value or b"write %d" % number)
+    return Record(KEY, incarnation, number, int(bits | Bit.DIRTY), value or b"write %d" % number)
 
 
 # -------------------------------------------------------------------------------- what comes back
@@ -96,7 +98,7 @@ def test_records_at_the_wrap_of_numbers_are_told_apart() -> None:
 
 
 def test_record_of_a_later_life_wins_whatever_its_number() -> None:
-    it = restart_with(State(3), record(900, b"older"), record(1, b"newer", life=3))
+    it = restart_with(State(3), record(900, b"older"), record(1, b"newer", incarnation=3))
     assert it.get(1, KEY) == b"newer"
 
 
@@ -174,10 +176,10 @@ LOTS = [bytes([number % 256, number // 256, *bytes(14)]) for number in range(400
 def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
     it = rack()
     assert it.control.statistics()["life"] == 2
-    for life in (4, 6):
+    for incarnation in (4, 6):
         it.crash_switch()
         recovered(it)
-        assert it.control.statistics()["life"] == it.switch.egress[0].life == life
+        assert it.control.statistics()["life"] == it.switch.egress[0].incarnation == incarnation
     it.kill_controller()
     it.replace_controller()
     recovered(it)
@@ -192,7 +194,7 @@ def test_life_is_saved_before_the_switch_has_it() -> None:
     def look(write: object) -> bool:
         if getattr(write, "table", "") == "NetkvEgress.life.life":
             lives.append(write.params["life"])  # type: ignore[attr-defined]
-            assert saved(it).life == lives[-1]
+            assert saved(it).incarnation == lives[-1]
         return False
 
     it.refuse = look
@@ -207,8 +209,8 @@ def test_life_goes_up_in_every_era_and_clients_hear_of_it() -> None:
     it.run(5500 * MILLISECOND)
     load.on = False
     assert it.control.statistics()["life"] == 2 + 5
-    assert all(process.life >= 6 for process in it.processes.values())
-    assert saved(it).life == 7
+    assert all(process.incarnation >= 6 for process in it.processes.values())
+    assert saved(it).incarnation == 7
     assert [process.unknown for process in it.processes.values()] == [0, 0]
     assert it.complaints() == []
 
@@ -246,7 +248,7 @@ def test_client_is_saved_before_its_hello_is_answered() -> None:
     it.lost = look
     for process in it.processes.values():
         process.hello()
-    it.run_until(lambda: all(process.life for process in it.processes.values()))
+    it.run_until(lambda: all(process.incarnation for process in it.processes.values()))
     assert known
     assert all(known)
 
@@ -363,7 +365,7 @@ def test_clients_hear_the_life_before_the_switch_opens() -> None:
     def look(write: object) -> bool:
         if getattr(write, "params", {}).get("open"):
             opened.append(1)
-            assert all(process.life == 4 for process in it.processes.values())
+            assert all(process.incarnation == 4 for process in it.processes.values())
         return False
 
     it.refuse = look
@@ -382,7 +384,7 @@ def test_client_that_does_not_hear_it_does_not_keep_the_switch_closed() -> None:
     assert it.get(2, KEY) == b"first " + KEY[:4]
     it.lost = lambda _: False
     it.run(5 * SECOND)
-    assert it.processes[1].life == 4
+    assert it.processes[1].incarnation == 4
 
 
 # --------------------------------------------------------------------------------- who dies, when
@@ -527,7 +529,7 @@ def test_record_that_an_eviction_has_taken_out_survives_with_the_controller_alon
     it.put(1, KEY, b"on its way to a dead server")
     shim = it.shims[it.topology.owner(KEY).index]
     shim.up = False
-    entry = it.control._places.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
     assert entry is not None
     it.control._eviction.begin(entry)  # type: ignore[attr-defined]
     it.run(20 * MILLISECOND)

@@ -71,7 +71,7 @@ def test_what_is_written_after_the_point_is_kept() -> None:
 def test_record_of_a_key_that_is_not_cached_any_more_goes_in_the_end() -> None:
     it = rack()
     it.put(1, KEY, b"v")
-    entry = it.control._places.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
     assert entry is not None
     it.control._eviction.begin(entry)  # type: ignore[attr-defined]
     it.run(500 * MILLISECOND)
@@ -215,7 +215,7 @@ def test_record_that_is_being_evicted_keeps_tombstones_in_place() -> None:
     it.put(1, KEY, b"older")
     it.run(SECOND)
     it.lost = lambda datagram: datagram.message.op is Op.RESTORE
-    entry = it.control._places.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
     assert entry is not None
     it.control._eviction.begin(entry)  # type: ignore[attr-defined]
     it.delete(2, KEY)

@@ -76,7 +76,7 @@ def test_snapshot_has_what_was_written_before_and_is_taken_every_period() -> Non
     assert (found[KEYS[0]].value, found[KEYS[1]].value) == (b"one", b"two")
     assert found[KEYS[2]].deleted
     assert [found[key].dirty for key in KEYS[:4]] == [True, True, True, False]
-    assert state.life == 2
+    assert state.incarnation == 2
     assert len(state.clients) == 2
 
 
@@ -155,7 +155,7 @@ def test_key_evicted_after_the_point_is_in_the_snapshot_as_it_was_at_the_point()
     it.lost = lambda datagram: datagram.message.op is Op.LOAD and datagram.message.key == lost
 
     def evicted() -> None:
-        entry = it.control._places.of_key(lost)  # type: ignore[attr-defined]
+        entry = it.control._index.of_key(lost)  # type: ignore[attr-defined]
         assert entry is not None
         write(it, 2, lost, b"after")
         it.after(3 * MILLISECOND, lambda: it.control._eviction.begin(entry))  # type: ignore[attr-defined]
@@ -173,7 +173,7 @@ def test_key_frozen_before_the_point_is_in_the_snapshot() -> None:
     it.put(1, KEYS[0], b"frozen")
     shim = it.shims[it.topology.owner(KEYS[0]).index]
     shim.up = False  # so it stays in the switch, to be evicted
-    entry = it.control._places.of_key(KEYS[0])  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEYS[0])  # type: ignore[attr-defined]
     assert entry is not None
     it.control._eviction.begin(entry)  # type: ignore[attr-defined]
     next_snapshot(it)

@@ -60,7 +60,7 @@ def read(it: Rack, client: int, key: bytes = KEY) -> bytes | str | None:
 
 
 def evict(it: Rack, key: bytes, successor: Candidate | None = None) -> None:
-    entry = it.control._places.of_key(key)
+    entry = it.control._index.of_key(key)
     assert entry is not None
     it.control._eviction.begin(entry, successor)
 
@@ -200,14 +200,14 @@ def life_is_used_before_the_disk_has_it(control: type[FarReach]) -> str:
     it.kill_controller()
     it.replace_controller()
     it.run(500 * MILLISECOND)
-    life = it.switch.egress[0].life
+    incarnation = it.switch.egress[0].incarnation
     it.kill_controller()
     it.run(SECOND)
     it.disk = before
     it.save_time = MILLISECOND
     it.replace_controller()
     it.run(SECOND)
-    return "" if it.switch.egress[0].life not in (0, life) else "a life is used twice"
+    return "" if it.switch.egress[0].incarnation not in (0, incarnation) else "a life is used twice"
 
 
 def controller_dies(control: type[FarReach]) -> str:
@@ -235,7 +235,7 @@ def client_says_hello_and_all_dies(control: type[FarReach]) -> str:
     it.processes[2] = it.new_process(2, first_request=1 << 20)
     it.processes[2].hello()
     it.run(20 * MILLISECOND)
-    if not it.processes[2].life:
+    if not it.processes[2].incarnation:
         return ""  # it is not answered, so it writes nothing
     it.put(2, KEY, b"written at once")
     before = it.disk

@@ -1,12 +1,12 @@
-"""One life of a switch: a connection over which a control plane hears events and acts.
+"""A session with a switch: one connection, over which a control plane gets events and acts.
 
 Rules
 -----
-1. What the control plane says is carried out in the order it was said. Table writes that stand
-   together go into one Write.
-2. What waits is limited, and answers go before reports of hot records (`backlog`).
-3. What belongs to a life (writes not answered, packets not handled) is forgotten with it, but for
-   saves and their answers: these are the controller's (`saves_left`, `answers_left`).
+1. Actions are carried out in the order in which the control plane gave them. Consecutive table
+   writes go into one Write.
+2. Queues are limited, and answers go before reports of hot records (`backlog`).
+3. What belongs to a session (writes not answered, packets not handled) ends with it. Saves and
+   their answers belong to the controller (`saves_left`, `answers_left`).
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _DIGEST_ACK_NS = 1_000_000_000
 """After this long without acknowledgement the switch may report the same key again."""
 
 
-class Life:
-    """One connection: what the switch says becomes events, what comes back is carried out."""
+class ControlSession:
+    """One connection: messages of the switch become events, actions are carried out."""
 
     def __init__(
         self,
@@ -67,16 +67,16 @@ class Life:
         if wanted:
             await self._client.write(wanted)
 
-    def hear(self, event: base.Event) -> None:
+    def put(self, event: base.Event) -> None:
         """Takes an event for the control plane."""
         self._events.put(event)
 
     def saves_left(self) -> list[base.Save]:
-        """After the end: saves that were said and not carried out."""
+        """After the end: saves that are not carried out."""
         return self._actions.saves()
 
     def answers_left(self) -> list[base.Saved]:
-        """After the end: answers to saves that the control plane has not heard."""
+        """After the end: answers to saves that the control plane has not got."""
         return self._events.answers_to_saves()
 
     async def run(self, first: Sequence[base.Event]) -> None:
@@ -84,8 +84,8 @@ class Life:
         tasks = [
             asyncio.create_task(self._decide(first)),
             asyncio.create_task(self._carry_out()),
-            asyncio.create_task(self._hear_packets()),
-            asyncio.create_task(self._hear_digests()),
+            asyncio.create_task(self._receive_packets()),
+            asyncio.create_task(self._receive_digests()),
         ]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
@@ -103,7 +103,7 @@ class Life:
     async def _decide(self, first: Sequence[base.Event]) -> None:
         """Feeds events and the timer to the control plane; the only place that calls it."""
         timed = False
-        # A timer that came due while the switch was away must not be heard before that it was.
+        # A timer that came due while the switch was away comes after the event that says so.
         beginning = deque(first)
         while True:
             event = beginning.popleft() if beginning else await self._next_event(timed)
@@ -113,7 +113,7 @@ class Life:
                     continue
                 refused = self._actions.add(self._channel.cuts, action)
                 if refused is not None:
-                    self.hear(refused)
+                    self.put(refused)
             # Neither many events nor a timer that is always due may starve the other tasks.
             await asyncio.sleep(0)
 
@@ -171,17 +171,17 @@ class Life:
         for index, write in enumerate(writes):
             error = failed.get(index, "")
             written = base.TableWritten(write.write, index not in failed, error)
-            self.hear(written)
+            self.put(written)
 
-    async def _hear_packets(self) -> None:
+    async def _receive_packets(self) -> None:
         async for packet in self._client.packets():
             if self._channel.loses():
                 continue
             self._note_bytes(packet.ByteSize())
             port = self._names.packet_metadata(packet).get("ingress_port", 0)
-            self.hear(base.PacketIn(port, packet.payload))
+            self.put(base.PacketIn(port, packet.payload))
 
-    async def _hear_digests(self) -> None:
+    async def _receive_digests(self) -> None:
         async for message in self._client.digests():
             if self._channel.loses():
                 continue
@@ -189,4 +189,4 @@ class Life:
             await self._client.acknowledge(message)
             name = self._names.schema.digests.get(message.digest_id).name
             for members in self._names.digest_members(message):
-                self.hear(base.Digest(name, members))
+                self.put(base.Digest(name, members))

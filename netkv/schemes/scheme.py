@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
     from netkv.sim.models import Profile
+    from netkv.sim.probes import Probes
 
 PLAIN_CLIENT = "plain"
 """The role of clients that only send requests."""
@@ -85,6 +86,8 @@ class Scheme:
     """What else it needs of a lab: raises `UsageError`."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds for the simulator (`netkv.sim.profiles`), by name: those of its paper."""
+    probes: Callable[[], Probes] | None = None
+    """For a scheme whose switch `netkv calibrate` can measure: entries and messages for that."""
     multigets: bool = False
     """Whether a request may be for several keys of different servers, which own keys by the hash
     modulo their number, and keys may be of 4 to 64 bytes."""

@@ -14,12 +14,9 @@ PENDING = (
     # Code that still names schemes. The list may only shrink.
     "netkv/report/",
     "netkv/scenarios/thresholds.py",
-    # Benchmarks and the calibration measure programs and pairs of schemes that they name.
+    # Benchmarks measure programs and pairs of schemes that they name.
     "netkv/bench/",
     "netkv/cli/bench.py",
-    "netkv/sim/calibrate.py",
-    "netkv/sim/live_control.py",
-    "netkv/sim/live_nodes.py",
 )
 
 

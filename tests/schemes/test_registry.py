@@ -13,25 +13,10 @@ import pytest
 from netkv import schemes
 from netkv.errors import UsageError
 from netkv.schemes import registry
+from tests.schemes import foreign
+from tests.schemes.foreign import source
 
 OWN = ["nocache", "netcache", "farreach", "netmc", "climc", "coordimc"]
-SCHEME = """
-from typing import Annotated
-from pydantic import Field
-from netkv.options import SECONDS
-from netkv.schemes.options import {base}
-from netkv.schemes.scheme import Scheme
-
-class Options({base}):
-    {option}
-    \"\"\"Time between two probes.\"\"\"
-
-SCHEME = Scheme(
-    name="{name}", title="Probing", program="nocache.p4", server_role="nocache",
-    client_role="plain", caches=False, paper="None", summary="Probes.", options=Options,
-)
-"""
-PROBE = "probe_period: Annotated[float, Field(gt=0), SECONDS] = 0.5"
 
 
 class Packages:
@@ -41,14 +26,9 @@ class Packages:
         self._folder = folder
         monkeypatch.syspath_prepend(str(folder))
 
-    def install(self, package: str, source: str, scheme: str = "probing") -> None:
+    def install(self, package: str, text: str, scheme: str = "probing") -> None:
         """A package whose module has this source and is declared as this scheme."""
-        (self._folder / f"{package}.py").write_text(source)
-        about = self._folder / f"{package}-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: 1.0\n")
-        points = f"[{registry.GROUP}]\n{scheme} = {package}:SCHEME\n"
-        (about / "entry_points.txt").write_text(points)
+        foreign.install(self._folder, package, text, scheme)
 
     def load(self) -> registry.Catalogue:
         """What the registry finds now."""
@@ -61,10 +41,6 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     yield Packages(tmp_path, monkeypatch)
     for name in set(sys.modules) - before:
         del sys.modules[name]
-
-
-def source(name: str = "probing", base: str = "SchemeOptions", option: str = PROBE) -> str:
-    return SCHEME.format(name=name, base=base, option=option)
 
 
 def test_own_schemes_are_found_in_the_order_of_figures() -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from netkv.sim.models import Profile
 
 
+RECOVERY_PHASES = ("collect", "update servers", "re-admit")
+
+
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.schemes.farreach.control_plane import FarReach
     from netkv.schemes.farreach.parameters import of_rack
@@ -49,7 +52,7 @@ SCHEME = Scheme(
     control_plane=_control_plane,
     profiles=_profiles,
     options=FarReachOptions,
-    recovery_phases=("collect", "update servers", "re-admit"),
+    recovery_phases=RECOVERY_PHASES,
     max_pipelines=4,
     # p4/farreach.p4 remembers the last requests of so many.
     max_clients=64,

@@ -13,6 +13,7 @@ from netkv.control.base import SECOND, Action, Nanoseconds, Note, Recovered
 from netkv.control.message_numbers import is_newer
 from netkv.control.messages import Message, Op, Stamp
 from netkv.control.topology import KEY_BYTES
+from netkv.schemes.farreach import RECOVERY_PHASES
 from netkv.schemes.farreach.checkpoint import Checkpoint
 from netkv.schemes.farreach.clients import Clients
 from netkv.schemes.farreach.collection import BEATS, Collection
@@ -280,8 +281,7 @@ class Recovery:
             return
         self._marks.append(now)
         self.completed += 1
-        names = ("collect", "update servers", "re-admit")
-        spans = zip(names, self._marks, self._marks[1:], strict=False)
+        spans = zip(RECOVERY_PHASES, self._marks, self._marks[1:], strict=False)
         yield Recovered(
             phases=tuple((name, (end - begun) / SECOND) for name, begun, end in spans),
             counts={

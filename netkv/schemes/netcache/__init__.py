@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from netkv.control.topology import Topology
     from netkv.lab.spec import LabSpec, RackSpec
     from netkv.sim.models import Profile
+    from netkv.sim.probes import Probes
 
 
 def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
@@ -35,6 +36,12 @@ def _profiles() -> Mapping[str, Profile]:
     return PROFILES
 
 
+def _probes() -> Probes:
+    from netkv.schemes.netcache.probes import NetCacheProbes
+
+    return NetCacheProbes()
+
+
 SCHEME = Scheme(
     name="netcache",
     title="NetCache",
@@ -47,6 +54,7 @@ SCHEME = Scheme(
     summary="Write-through cache of hot records in the switch.",
     control_plane=_control_plane,
     profiles=_profiles,
+    probes=_probes,
     options=NetCacheOptions,
     # p4/netcache.p4 keeps values and statistics in ingress: requests and the servers' updates
     # would meet different ones.

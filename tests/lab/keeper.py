@@ -14,13 +14,13 @@ SESSION = 7
 
 
 class Keeper(ForwardingOnly):
-    """Counts the lives of its switch, and of the controllers before, in what it saves."""
+    """Counts the starts of its switch, under all controllers, in what it saves."""
 
     def __init__(self, topology: Topology) -> None:
         super().__init__(topology)
         self.found: bytes | None = None
         self.answers: list[base.Saved] = []
-        self._life = 0
+        self._starts = 0
         self._saving = 0
         self._restarted: int | None = None
 
@@ -40,7 +40,7 @@ class Keeper(ForwardingOnly):
 
     def on_started(self, now: int, saved: bytes | None) -> Iterator[base.Action]:
         self.found = saved
-        self._life = int(saved or b"0")
+        self._starts = int(saved or b"0")
         yield from super().on_started(now, saved)
         yield from self._save()
 
@@ -58,13 +58,13 @@ class Keeper(ForwardingOnly):
         if self._restarted is not None:
             seconds = (now - self._restarted) / base.SECOND
             phases = (("collect", seconds / 4), ("restore", seconds * 3 / 4))
-            yield base.Recovered(phases, {"records": self._life})
+            yield base.Recovered(phases, {"records": self._starts})
             self._restarted = None
 
     def _save(self) -> Iterator[base.Action]:
-        self._life += 1
-        self._saving = self._life
-        yield base.Save(self._life, str(self._life).encode())
+        self._starts += 1
+        self._saving = self._starts
+        yield base.Save(self._starts, str(self._starts).encode())
 
 
 def keeper_scheme(made: list[Keeper]) -> Scheme:

@@ -137,10 +137,10 @@ def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPat
         return [base.CloneSession(7, session=9, port=3)] if event == base.Timer() else []
 
     monkeypatch.setattr(controller.control_plane, "handle", handle)
-    controller._hear(base.Timer())
+    controller._handle(base.Timer())
     assert heard[1:] == [base.TableWritten(7, ok=False, error=base.TOO_MANY_WRITES)]
     asyncio.run(rack.kill("switch"))
     asyncio.run(rack.start_node("switch"))
-    controller._hear(base.Timer())
+    controller._handle(base.Timer())
     let(rack, 0.1)
     assert heard[-1] == base.TableWritten(7, ok=True), "there is room in the next life"

@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from netkv import resources
+from netkv import resources, schemes
 from netkv.errors import FieldError, UsageError, suggest
 from netkv.scenarios import paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
@@ -60,8 +60,8 @@ def load(
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
     `to_run`: it shall be possible in its mode, too. `also`: schemes that will run in the place of
-    its own; options may be of either. Raises `UsageError` that lists everything that
-    is wrong with it.
+    its own; options may be of either. Raises `UsageError` that lists everything that is wrong with
+    it.
     """
     try:
         text = file.read_text(encoding="utf-8")
@@ -119,6 +119,7 @@ def _checked(
     also: Iterable[str] = (),
 ) -> Scenario:
     _names_exist(data, locate)
+    written = data.get("schemes")
     set_by: dict[Path, str] = {}
     for item in overrides:
         path = _override(data, item)
@@ -137,7 +138,7 @@ def _checked(
     scenario = _validated(data, locate_all)
     if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
         raise UsageError(f"{locate_all(objection.path)}: {objection}")
-    _check_options(scenario, [*scenario.schemes, *also], locate_all)
+    _check_options(scenario, [*_known(written), *also], locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
     if any(path[0] == "sweep" for path in set_by):
@@ -171,8 +172,16 @@ def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
         raise UsageError("\n".join(wrong)) from error
 
 
-def _check_options(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
-    found = scheme_options.misplaced(scenario, list(dict.fromkeys(names)))
+def _known(names: Any) -> list[str]:
+    """The schemes that a file names, as far as it does."""
+    known = [each.name for each in schemes.all_schemes()]
+    return [name for name in names if name in known] if isinstance(names, list) else []
+
+
+def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) -> None:
+    """`others`: schemes that may be given options, although they are none of the scenario's."""
+    names = list(dict.fromkeys((*scenario.schemes, *others)))
+    found = scheme_options.misplaced(scenario, names)
     if wrong := [f"{locate(path)}: {text}" for path, text in found]:
         raise UsageError("\n".join(wrong))
 

@@ -434,6 +434,7 @@ def test_option_of_a_scheme_that_runs_instead_is_taken() -> None:
     text = "name: mine\nschemes: [nocache, netcache]\nlab: {cache_entries: 8}\n"
     changes = ["lab.snapshot_period=2"]
     loader.loads(text, "mine.yaml", changes, also=["farreach"])
+    loader.loads(text, "mine.yaml", ["schemes=[nocache]"])
     with pytest.raises(UsageError, match=r"^--set lab.snapshot_period=2: .*is not an option of"):
         loader.loads(text, "mine.yaml", changes)
 

@@ -555,6 +555,6 @@ def test_late_client_hears_of_no_snapshot_of_before(monkeypatch: pytest.MonkeyPa
 
 
 def test_every_farreach_trap_is_in_the_documentation() -> None:
-    text = (Path(__file__).parents[2] / "docs/testing.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/testing.md").read_text()
     own = [name for name in globals() if name.startswith("test_") and "documentation" not in name]
     assert [name for name in own if f"`{name}`" not in text] == []

@@ -352,6 +352,6 @@ def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
 
 
 def test_every_trap_is_in_the_documentation() -> None:
-    text = (Path(__file__).parents[2] / "docs/testing.md").read_text()
+    text = (Path(__file__).parents[3] / "docs/testing.md").read_text()
     own = [name for name in globals() if name.startswith("test_") and "documentation" not in name]
     assert [name for name in own if f"`{name}`" not in text] == []

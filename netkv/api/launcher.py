@@ -140,7 +140,7 @@ def _check(request: RunRequest) -> None:
     from netkv.scenarios import loader
     from netkv.scenarios.plan import only_schemes
 
-    scenario = loader.load(loader.find(request.scenario), request.set)
+    scenario = loader.load(loader.find(request.scenario), request.set, also=request.schemes)
     if request.schemes:
         only_schemes(scenario, request.schemes)
 

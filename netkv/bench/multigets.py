@@ -20,10 +20,11 @@ from pydantic import BaseModel, ConfigDict
 
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
+from netkv.lab.hardware import Backend
 from netkv.lab.process import NodeProcess
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackSample
-from netkv.lab.spec import Backend, ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 
 SCHEMES = ("netmc", "climc")
 ROUNDS = 6

@@ -13,7 +13,8 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, TopologySpec, WorkloadSpec
+from netkv.lab.hardware import TopologySpec
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.sim.rack import SECOND, SimRack
 
 PROFILE = "netcache-testbed"

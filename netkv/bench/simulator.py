@@ -22,7 +22,7 @@ from netkv.bench.result import Machine, this_machine
 from netkv.bench.simulated_memory import Grown
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER, Case, Measured
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.spec import TopologySpec
+from netkv.lab.hardware import TopologySpec
 
 SERVERS = (1, 8, 32, 128)
 KEYS = (10_000, 1_000_000, 100_000_000)
@@ -106,7 +106,7 @@ class SimulatorBenchmark(BaseModel):
     results: list[SimulatorResult]
     memory: list[MemoryResult]
     ratios: dict[str, float]
-    """By name: `nocache/zipf-0.99: rack/program alone` and so on, of time on a core."""
+    """By name: `SCHEME/zipf-0.99: rack/program alone` and so on, of time on a core."""
 
     def to_json(self) -> dict[str, Any]:
         """The document of `--json`."""
@@ -124,7 +124,7 @@ class Row:
     beside_program: bool = False
 
     def __str__(self) -> str:
-        """`netcache, 128 servers, 100,000,000 keys, Zipf 0.99`."""
+        """`SCHEME, 128 servers, 100,000,000 keys, Zipf 0.99`."""
         case = self.case
         words = [case.scheme, f"{case.servers} server{'s' if case.servers > 1 else ''}"]
         words += [f"{case.keys:,} keys", f"Zipf {case.zipf:g}" if case.zipf else "uniform"]

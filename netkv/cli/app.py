@@ -21,6 +21,7 @@ from netkv.cli import (
     p4_fuzz,
     runs,
     scenario,
+    scheme,
     serve,
     soak,
 )
@@ -54,6 +55,7 @@ def _options(
 
 
 app.add_typer(scenario.app, name="scenario")
+app.add_typer(scheme.app, name="scheme")
 app.add_typer(runs.app, name="runs")
 p4.app.command("fuzz")(p4_fuzz.fuzz)
 p4.app.command("record")(p4_fuzz.record)

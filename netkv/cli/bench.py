@@ -200,7 +200,7 @@ def rocksdb(
     """Measure what reads and writes cost RocksDB: processor time by where the record is.
 
     Hot records, records in the block cache and in the page cache only, and behind memtables full of
-    recent writes, with the options of FarReach's evaluation. What RocksDB's background threads do
+    recent writes, with the options of a published evaluation. What RocksDB's background threads do
     (flushes, compactions) is not counted. The database is in a temporary directory (TMPDIR).
     """
     from netkv.bench import rocksdb_costs

@@ -29,7 +29,7 @@ def up(
     scheme: Annotated[
         str | None,
         typer.Option(
-            help="What the rack runs (default: the scenario's, or netcache).",
+            help="What the rack runs (default: the scenario's, or the first that caches).",
             autocompletion=completion.schemes,
         ),
     ] = None,
@@ -137,11 +137,11 @@ def _spec(
     from netkv.scenarios.model import Scenario
 
     if scenario is not None:
-        base = loader.load(loader.find(scenario), changes)
+        base = loader.load(loader.find(scenario), changes, also=[scheme] if scheme else ())
         # The last scheme of a comparison is the one that is compared with the baselines.
         chosen = scheme or base.schemes[-1]
     else:
-        chosen = scheme or "netcache"
+        chosen = scheme or schemes.default().name
         base = loader.override(Scenario(name="lab", schemes=[schemes.get(chosen).name]), changes)
     return base.rack(schemes.get(chosen).name, base.seed if seed is None else seed)
 

@@ -90,6 +90,7 @@ def list_scenarios(json: Json = False) -> None:
 def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     """Show a scenario as it would run: every default, but of events and plots only what is set."""
     from netkv.scenarios import loader
+    from netkv.scenarios.scheme_options import applies
 
     file = loader.find(name)
     scenario = loader.load(file, changes or [])
@@ -109,7 +110,11 @@ def show(name: Name, changes: Changes = None, json: Json = False) -> None:
     yaml.indent(mapping=2, sequence=4, offset=2)
     # An event or a plot is about one thing: most options that it might have mean nothing to it.
     given = scenario.model_dump(mode="json", include={"events", "plots"}, exclude_unset=True)
-    yaml.dump({**scenario.model_dump(mode="json"), **given}, document)
+    # Nor do options of schemes that do not run.
+    every = type(scenario.lab).model_fields
+    others = {option for option in every if not applies(option, scenario.schemes)}
+    shown = scenario.model_dump(mode="json", exclude={"lab": others})
+    yaml.dump({**shown, **given}, document)
     out = stdout()
     for line in (file, _sentence(takes)):
         out.print(f"# {line}", style="dim", markup=False, highlight=False, soft_wrap=True)
@@ -203,7 +208,7 @@ def _prepared(
 
     given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
-    scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True)
+    scenario = loader.load(loader.find(name), [*changes, *asked], to_run=True, also=schemes or ())
     return only_schemes(scenario, schemes) if schemes else scenario
 
 

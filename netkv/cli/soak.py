@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv import schemes
 from netkv.cli import completion
 from netkv.cli.output import Json, print_json, say, stderr
 
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from netkv.soak.case import Case
     from netkv.soak.pool import Pool
 
-_SCHEMES = ", ".join(scheme.name for scheme in schemes.all_schemes())
 _SEEDS = 100
 """How many, when nobody says."""
 _EVERY_S = 10.0
@@ -32,7 +30,7 @@ def soak(
     scheme: Annotated[
         str | None,
         typer.Argument(
-            help=f"What to search: a scheme ({_SCHEMES}).",
+            help="What to search: a scheme ('netkv scheme list').",
             autocompletion=completion.schemes,
         ),
     ] = None,
@@ -90,7 +88,7 @@ def soak(
         _replay(_case(replay, scheme, kinds, program), everything=everything, json=json)
         return
     if scheme is None:
-        raise UsageError("Say which scheme to search: 'netkv soak netcache'.")
+        raise UsageError("Say which scheme to search: 'netkv soak SCHEME' ('netkv scheme list').")
     if everything:
         raise UsageError("'--all' belongs to '--replay'.")
     _check(scheme, program)
@@ -236,7 +234,7 @@ def _case(
         return cases.load(Path(replay))
     if scheme is None:
         raise UsageError(
-            f"Seed {replay} of which scheme? Say 'netkv soak netcache --replay {replay}'."
+            f"Seed {replay} of which scheme? Say 'netkv soak SCHEME --replay {replay}'."
         )
     _check(scheme, program)
     return draw(scheme, int(replay), kinds, program=program and program.absolute())
@@ -244,6 +242,7 @@ def _case(
 
 def _check(scheme: str, program: Path | None) -> None:
     """Raises `UsageError` for a scheme or program that is not there."""
+    from netkv import schemes
     from netkv.errors import UsageError
 
     schemes.get(scheme)

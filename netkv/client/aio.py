@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from netkv import schemes
 from netkv.client import keys, place
 from netkv.client.errors import (
     ClientError,
@@ -34,10 +35,10 @@ class AsyncClient:
     def __init__(self, taken: place.Place) -> None:
         """Use `connect`."""
         self.scheme = taken.scheme
-        """The scheme that the lab runs, e.g. `farreach`."""
+        """The scheme that the lab runs."""
         self.lab = taken.lab
         """The name of the lab."""
-        self._keys = keys.of_role(taken.role)
+        self._keys = keys.of_scheme(schemes.get(taken.scheme))
         self._servers = taken.servers
         self._timeout = taken.timeout
         self._session = taken.session
@@ -121,7 +122,7 @@ class AsyncClient:
 
     def statistics(self) -> dict[str, int]:
         """Frames "received" and "sent", and "preserved": records kept for the rack because only
-        the switch has them (FarReach). Until that is 0, a crash of the switch after `close` loses
+        the switch has them. Until that is 0, a crash of the switch after `close` loses
         some (docs/client.md)."""
         return self._session.statistics()
 

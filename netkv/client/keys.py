@@ -18,9 +18,13 @@ import zlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 from netkv.client.errors import Rejected
 from netkv.control.topology import KEY_BYTES, owner_index
+
+if TYPE_CHECKING:
+    from netkv.schemes import Scheme
 
 MOST_VALUE_BYTES = 1024
 MOST_KEY_BYTES = 255
@@ -116,9 +120,9 @@ class NamedKeys(Keys):
         return zlib.crc32(name.wire) % servers
 
 
-def of_role(role: str) -> Keys:
-    """The keys of a scheme with this client role."""
-    return FixedKeys() if role in ("plain", "farreach") else NamedKeys()
+def of_scheme(scheme: Scheme) -> Keys:
+    """The keys that a scheme has."""
+    return NamedKeys() if scheme.multigets else FixedKeys()
 
 
 def _bytes(data: bytes | str, what: str) -> bytes:

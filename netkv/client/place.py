@@ -29,7 +29,6 @@ class Place:
     """Not started."""
     lab: str
     scheme: str
-    role: str
     servers: int
     timeout: float
 
@@ -45,8 +44,8 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
     if not found.guests:
         raise NotConnected(
             f"The lab '{found.name}' has no places for programs: bring it up with 'lab.guests', "
-            f"e.g. 'netkv up --set lab.guests=4' (FarReach has room for 64 clients, those of the "
-            f"load included)."
+            f"e.g. 'netkv up --set lab.guests=4' (a scheme may have room for few clients, those of "
+            f"the load included: 'netkv scheme show NAME')."
         )
     loop = asyncio.get_running_loop()
     end = loop.time() + _PATIENCE
@@ -59,9 +58,8 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
             )
         await asyncio.sleep(_POLL)
     spec = found.spec
-    role = str(found.guests[0]["role"])
     servers = int(spec["lab"]["servers"])
-    return Place(session, found.name, str(spec["scheme"]), role, servers, timeout)
+    return Place(session, found.name, str(spec["scheme"]), servers, timeout)
 
 
 def find(lab: str | Path | None) -> state.Lab:

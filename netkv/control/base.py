@@ -1,13 +1,13 @@
 """What every control plane is: events in, actions out, no I/O, no clock.
 
 A driver (the lab live, the simulator in virtual time) owns the switch's P4Runtime stream and
-the clock. It tells the control plane what happened (`handle`) and carries out what comes back,
+the clock. It passes events to the control plane (`handle`) and carries out the returned actions,
 in order. Four promises bind it:
 
 1. Every table write (`InsertEntry`, `ModifyEntry`, `DeleteEntry`, `SetDefault`, `CloneSession`,
    `MulticastGroup`) is answered by exactly one `TableWritten` of the same `write` number, unless
    the switch restarts first. Writes are carried out in the order they were given, so one list may
-   go into one P4Runtime batch, and not before the frames that were said before them are sent; nor
+   go into one P4Runtime batch, and not before the frames that precede them are sent; nor
    are saves.
    It refuses a write while `MAX_WRITES` others are not answered.
    In a switch of several pipelines each gets a write in that order, one pipeline after the other,
@@ -15,7 +15,7 @@ in order. Four promises bind it:
 2. When `deadline()` is reached it calls `handle(now, Timer())`; an early or superfluous timer
    changes nothing.
 3. After the switch lost its state (restart, new pipeline) it sends `SwitchRestarted` before any
-   other event of the new life.
+   any later event.
 4. A control plane that takes the place of one that died is a new object. The driver loads the
    program, which empties the switch, and sends `Started`; from then on it carries out nothing more
    for the one before. Its clock has not run back meanwhile. Why the switch is emptied:
@@ -54,14 +54,14 @@ class Started:
     """
 
     saved: bytes | None = None
-    """What was saved last (`Save`), in this life of the controller or one before; None: nothing."""
+    """What was saved last (`Save`), by this controller or an earlier one; None: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
 class SwitchRestarted:
     """The switch runs the program again and has lost every table entry and register.
 
-    Writes and messages of its former life that were not answered never will be.
+    Writes and messages from before that are unanswered will not be answered.
     """
 
 
@@ -78,12 +78,13 @@ class Preload:
 
 
 @dataclass(frozen=True, slots=True)
-class HotKey:
-    """Digest `hot_key_t`: an uncached key was read often in a statistics epoch."""
+class Digest:
+    """A digest of the switch, of one that the control plane wants (`ControlPlane.digests`)."""
 
-    key: bytes
-    count: int
-    epoch: int
+    name: str
+    """As in P4Info, e.g. `hot_key_t`."""
+    members: Mapping[str, int]
+    """Its fields by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +106,7 @@ class Saved:
 
 @dataclass(frozen=True, slots=True)
 class TableWritten:
-    """The switch has carried out table write `write`, or refused it and said why."""
+    """The switch has carried out table write `write`, or refused it with an error."""
 
     write: int
     ok: bool
@@ -113,7 +114,7 @@ class TableWritten:
 
 
 Event: TypeAlias = (
-    Started | SwitchRestarted | Timer | Preload | HotKey | PacketIn | TableWritten | Saved
+    Started | SwitchRestarted | Timer | Preload | Digest | PacketIn | TableWritten | Saved
 )
 
 # -------------------------------------------------------------------------------- actions
@@ -208,7 +209,7 @@ class SendFrame:
 class Save:
     """Put these bytes in the place of what was saved before: all of it, or nothing, and durably.
 
-    Answered by `Saved`, after a restart of the switch in the next life. What was saved outlives
+    Answered by `Saved`, after a restart of the switch in its next session. What was saved outlives
     switch and controller. At most one is under way.
     """
 
@@ -220,7 +221,7 @@ class Save:
 class Recovering:
     """The switch has lost its memory, and from now on it gets back what it had.
 
-    `Recovered` says that it has. Another `Recovering` says that it died meanwhile, or its
+    `Recovered` ends it. Another `Recovering` means that the switch stopped meanwhile, or its
     controller did, and that all of it begins anew.
     """
 
@@ -292,17 +293,14 @@ class KnowsClients(Protocol):
 
 
 class ControlPlane(ABC):
-    """Hears events and says actions; a scheme is a subclass.
+    """Takes events and returns actions; a subclass for each scheme that needs one.
 
     A subclass implements the `on_…` methods it cares about as generators; `handle` runs them to
     their end, so that no state change waits for a reader of the actions.
     """
 
-    name: ClassVar[str]
-    """The scheme, as in scenarios."""
-
     digests: ClassVar[tuple[str, ...]] = ()
-    """Digests (P4Info names) that the driver must enable and turn into events."""
+    """Digests (P4Info names) that the driver must enable and turn into events (`Digest`)."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
         """Take one event at time `now`; return what must happen next, in this order."""
@@ -318,8 +316,8 @@ class ControlPlane(ABC):
                 return self.on_timer(now)
             case Preload(keys):
                 return self.on_preload(now, keys)
-            case HotKey():
-                return self.on_hot_key(now, event)
+            case Digest():
+                return self.on_digest(now, event)
             case PacketIn():
                 return self.on_packet_in(now, event)
             case TableWritten():
@@ -359,8 +357,8 @@ class ControlPlane(ABC):
         """A scheme without a cache has nothing to preload."""
         return iter(())
 
-    def on_hot_key(self, now: Nanoseconds, report: HotKey) -> Iterator[Action]:
-        """A scheme without a cache has no use for a hot key."""
+    def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
+        """One of `digests`; the scheme knows its fields."""
         return iter(())
 
     def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:

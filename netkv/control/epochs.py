@@ -2,11 +2,11 @@
 
 The switch takes an epoch only if it is ahead of its own (p4/netcache), so a controller must
 not begin below an epoch of those before it. The number is therefore the clock's: whole epochs that
-have passed, and 1. Whoever begins an epoch within one that has begun already (a controller after a
-restart, or after a restart of the switch) goes on with that one. This does no harm: its counts are
+have passed, and 1. A controller that begins an epoch within one that has begun already (after its
+restart, or a restart of the switch) goes on with that one. This does no harm: its counts are
 of this very epoch, and a key that was reported in it is reported again in the next.
 
-A switch that heard of no epoch for more than 32,767 of them takes the next for an old one.
+A switch that got no epoch for more than 32,767 of them takes the next for an old one.
 """
 
 from netkv.control.base import Nanoseconds

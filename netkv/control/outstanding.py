@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
 from netkv.control.base import Nanoseconds
+from netkv.control.message_numbers import MessageNumbers, wire
 from netkv.control.messages import Mark, Message, Op, Place, Stamp, encode
-from netkv.control.numbers import Numbers, wire
 from netkv.control.roundtrip import RoundTrip, Timeouts
 from netkv.control.topology import SERVICE_IP
 
 WINDOW = 4096
-"""Numbers that a receiver remembers of one sender (`WINDOW` in engine/roles)."""
+"""Size of a receiver's deduplication window for one sender (`WINDOW` in engine/roles)."""
 
 
 @dataclass(slots=True)
@@ -30,28 +30,28 @@ class _Pending:
 
 @dataclass(slots=True)
 class _Lane:
-    """What goes to one receiver."""
+    """The requests to one receiver."""
 
     pending: dict[int, None] = field(default_factory=dict)  # numbers, the oldest first
     held: deque[_Pending] = field(default_factory=deque)  # too far above the oldest
 
 
 class Outstanding:
-    """Requests without a reply so far.
+    """Requests without a reply, and their retransmission.
 
     Rules
     -----
     1. Every request has a number of its own; a retry repeats it, so a receiver knows a duplicate.
-    2. A request leaves (`ready`) when the clock has reached its number (`Numbers`), in the order in
-       which they were added, and not while its receiver has yet to answer one whose number is
-       `WINDOW` below: the receiver would take a repetition of that one for a late copy.
+    2. A request leaves (`ready`) when the clock has reached its number (`MessageNumbers`), in the
+       order in which they were added, and not while its receiver has yet to answer one whose number
+       is `WINDOW` below: the receiver would take a repetition of that one for a late copy.
     3. A reply counts once, and only with the number, op and key of a request that waits.
     4. A request is sent at most `tries` times, each wait twice as long as the one before, up to a
        limit. The first wait follows what replies to the same op took (`RoundTrip`).
     """
 
-    def __init__(self, numbers: Numbers, timeouts: Timeouts) -> None:
-        """`numbers` is shared with whoever else takes from the same line."""
+    def __init__(self, numbers: MessageNumbers, timeouts: Timeouts) -> None:
+        """`numbers` may be shared with others that take from the same sequence."""
         self.numbers = numbers
         self._timeouts = timeouts
         self._round_trips: dict[Op, RoundTrip] = {}
@@ -98,7 +98,7 @@ class Outstanding:
         while self._ready and self.numbers.usable(self._ready[0].number) <= now:
             pending = self._ready.popleft()
             if pending.message.request not in self._pending:
-                continue  # nobody wants to know any more
+                continue  # it was cancelled
             if pending.lane is not None:
                 lane = self._lanes[pending.lane]
                 if pending.number - next(iter(lane.pending)) >= WINDOW:
@@ -196,6 +196,6 @@ class Outstanding:
             return
         lane = self._lanes[pending.lane]
         del lane.pending[pending.number]
-        # Whoever is still too far above the oldest is held again.
+        # Requests that are still too far above the oldest are held again.
         self._ready.extendleft(reversed(lane.held))
         lane.held.clear()

@@ -2,7 +2,7 @@
 
 The estimate is TCP's (Jacobson 1988, RFC 6298): smoothed round trip plus four times its smoothed
 deviation, but at least twice the round trip. Karn's rule holds: a message that was repeated gives
-no sample, since nobody knows which copy was answered; until another gives one, new messages wait as
+no sample, since the answered copy is unknown; until another gives one, new messages wait as
 long as the repeated one does.
 """
 

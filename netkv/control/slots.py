@@ -1,9 +1,9 @@
 """Which cells of the switch's value arrays belong to which cached key.
 
-A value of n chunks takes one cell in each of n of the 8 arrays, all at one index, the row
-(NetCache, slide "Variable-Length On-Chip Key-Value Cache"). Rows are shared by values with disjoint
-bitmaps. Allocation is first fit; when no row has enough free cells although the cells would
-suffice in all, `plan_move` says which values to move to make a row free enough.
+A value of n chunks takes one cell in each of n of the 8 arrays, all at one index, the row (Jin et
+al., SOSP 2017, slide "Variable-Length On-Chip Key-Value Cache"). Rows are shared by values with
+disjoint bitmaps. Allocation is first fit; when no row has enough free cells although the cells
+would suffice in all, `plan_move` says which values to move to make a row free enough.
 """
 
 from collections.abc import Hashable

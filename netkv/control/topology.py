@@ -15,7 +15,7 @@ CONTROLLER_IP = 0x0A000001
 """10.0.0.1."""
 
 COORDINATOR_IP = 0x0A000002
-"""10.0.0.2: who splits multiget requests in a rack of CoordiMC."""
+"""10.0.0.2: the host that splits multiget requests in a rack with a coordinator."""
 
 CPU_PORT = 510
 """The switch port of packet-in and packet-out."""
@@ -24,7 +24,7 @@ LAST_HOST_PORT = 500
 """Ports 1 to 500 lead to hosts and other switches."""
 
 LAST_RACK = 255
-"""The number of a rack has a byte in the netmc header, and 0 is none."""
+"""The number of a rack has a byte in the header of a split multiget, and 0 is none."""
 
 KEY_BYTES = 16
 HASH_SPACE = 1 << 32
@@ -139,7 +139,7 @@ class Topology:
         )
 
     def hosts(self) -> Iterator[Host]:
-        """Clients, servers, and the coordinator, if there is one: who has an address."""
+        """All hosts with an address: clients, servers, and the coordinator, if there is one."""
         yield from self.clients
         yield from self.servers
         if self.coordinator is not None:

@@ -1,6 +1,6 @@
 """The tables of the evaluation documents, between markers in their Markdown.
 
-<!-- evaluation: farreach-ycsb -->
+<!-- evaluation: SCENARIO -->
 ...
 <!-- end -->
 """

@@ -39,9 +39,9 @@ class Claim(_Model):
     """One quantity, along a sweep or at one point."""
 
     name: str
-    """What a reader calls it: `FarReach over NoCache`."""
+    """What a reader calls it: `SCHEME over BASELINE`."""
     quantity: str
-    """An expression over one point's runs: `farreach.throughput_ops / nocache.throughput_ops`."""
+    """An expression over one point's runs: `scheme.throughput_ops / baseline.throughput_ops`."""
     along: str | None = None
     """Path of the swept option that gives a row for each of its values; None: one row."""
     at: dict[str, Any] = Field(default_factory=dict)

@@ -77,7 +77,7 @@ class Events:
 
 def _is_report(event: base.Event) -> bool:
     match event:
-        case base.HotKey():
+        case base.Digest():
             return True
         case base.PacketIn(_, frame):
             return is_report(frame)

@@ -16,6 +16,7 @@ from typing import Any
 
 from netkv.lab import ports
 from netkv.lab.spec import LabSpec, RackSpec
+from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
 FIRST_GUEST_PORT = 2
@@ -156,12 +157,13 @@ def server_config(
 def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
     """Configuration of the coordinator node."""
     cable = cabling.coordinator
+    options = CoordinatorOptions.of(spec.lab)
     assert cable is not None
     return {
         "bind": cable.peer,
         "peer": cable.switch,
-        "workers": spec.lab.coordinator_workers,
-        "limit": spec.lab.coordinator_queue,
+        "workers": options.coordinator_workers,
+        "limit": options.coordinator_queue,
         "servers": spec.lab.servers,
         "key_size": spec.workload.key_size,
         "deadline_s": spec.deadline,

@@ -2,18 +2,18 @@
 
 Rules
 -----
-1. The control plane (netkv/control) decides; this module and `life` only carry events in and
-   actions out, in order.
-2. A life begins with a connection and a fresh program, and ends when the stream breaks.
-3. After a life has ended the next one begins as soon as the switch answers again, with
+1. The control plane (netkv/schemes/NAME) decides; this module and `session` only carry events in
+   and actions out, in order.
+2. A session begins with a connection and a fresh program, and ends when the stream breaks.
+3. After a session has ended, the next one begins as soon as the switch answers again, with
    `SwitchRestarted`: loading the program empties the switch, whether it had restarted or not.
-4. A controller that is stopped is gone with all that it knew, but for what it has saved. The next
-   one begins as the first did, with `Started`: it loads the program, which empties the switch, and
-   preloads nothing. Why it is emptied: docs/architecture.md, "When a controller dies".
-5. What a cut of the control channel does stands in `channel`.
-6. Another P4Runtime client may become primary: `candidate`. A life ends with that, too.
-7. Saves belong to the controller, not to a life of the switch: one that is under way when the
-   switch stops is carried out, and answered in the next life.
+4. A controller that is stopped loses its state, except what it has saved. The next one begins as
+   the first did, with `Started`: it loads the program, which empties the switch, and preloads
+   nothing. Why it is emptied: docs/architecture.md, "When a controller dies".
+5. `channel` says what a cut of the control channel does.
+6. Another P4Runtime client may become primary (`candidate`). That ends the session, too.
+7. Saves belong to the controller, not to a session: one that is under way when the switch stops is
+   carried out, and answered in the next session.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
 from netkv.lab.candidate import DEVICE_ID, ONLY_BACKUP, Candidate
 from netkv.lab.channel import ControlChannel
-from netkv.lab.life import Life
 from netkv.lab.saving import SaveFile, Saver
+from netkv.lab.session import ControlSession
 from netkv.lab.spec import RackSpec
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.schemes import Scheme
@@ -84,9 +84,9 @@ class Controller:
         self._said = ""
         self._on_recovery = on_recovery
         self._on_failure = on_failure
-        self._life: Life | None = None
+        self._session: ControlSession | None = None
         self._task: asyncio.Task[None] | None = None
-        self._lives = 0
+        self._session_count = 0
         self._dropped: Counter[str] = Counter()
 
     @property
@@ -96,7 +96,7 @@ class Controller:
 
     def cached_keys(self) -> set[bytes]:
         """The keys that the control plane has cached; none while the switch is away."""
-        if self._life is None or not isinstance(self.control_plane, base.Caches):
+        if self._session is None or not isinstance(self.control_plane, base.Caches):
             return set()
         return set(self.control_plane.cached_keys())
 
@@ -108,7 +108,7 @@ class Controller:
 
     def statistics(self) -> dict[str, int]:
         """What the control plane counts, `dropped`, and `lives`: how often it set the switch up."""
-        counts = {**self.control_plane.statistics(), "lives": self._lives}
+        counts = {**self.control_plane.statistics(), "lives": self._session_count}
         return {**counts, **self.dropped()}
 
     def dropped(self) -> dict[str, int]:
@@ -147,7 +147,7 @@ class Controller:
                 await self._task
 
     async def _run(self) -> None:
-        tasks = [asyncio.create_task(self._saver.run()), asyncio.create_task(self._lives_on())]
+        tasks = [asyncio.create_task(self._saver.run()), asyncio.create_task(self._sessions())]
         try:
             done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
             for task in done:
@@ -160,21 +160,21 @@ class Controller:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _lives_on(self) -> None:
-        """One life after the other."""
+    async def _sessions(self) -> None:
+        """One session after the other."""
         saved = await asyncio.to_thread(self._save_file.read)
         while True:
-            await self._live(saved)
+            await self._run_session(saved)
 
-    async def _live(self, saved: bytes | None) -> None:
-        """One life: from connecting to the end of the stream."""
+    async def _run_session(self, saved: bytes | None) -> None:
+        """One session: from connecting to the end of the stream."""
         await self._channel.whole()
         client = P4RuntimeClient(self._address, device_id=DEVICE_ID, election_id=ONLY_BACKUP)
         try:
             await client.connect(CONNECT_TIMEOUT, self.candidate.backup)
             self.candidate.primary(client.election_id)
             await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
-            life = Life(
+            session = ControlSession(
                 client,
                 self._channel,
                 self.control_plane,
@@ -182,37 +182,37 @@ class Controller:
                 self._carry_out,
                 self._dropped,
             )
-            await life.enable_digests()
+            await session.enable_digests()
             await self._channel.whole()
         except ControllerError as error:
             await client.close()
             self._ended(error)
             await asyncio.sleep(_RECONNECT_PAUSE)
             return
-        self._lives += 1
-        first = self._lives == 1
+        self._session_count += 1
+        first = self._session_count == 1
         events: list[base.Event] = [base.Started(saved) if first else base.SwitchRestarted()]
         if first and self._preload:
             events.append(base.Preload(self._preload))
         events += self._answers
         self._answers = []
-        self._life = life
+        self._session = session
         try:
-            await life.run(events)
+            await session.run(events)
         except ControllerError as error:
             self._ended(error)
             if error.disconnected:
                 self._tell(f"The connection to the switch was lost: {error}")
         finally:
-            self._life = None
-            for save in life.saves_left():
+            self._session = None
+            for save in session.saves_left():
                 self._saver.save(save)
-            self._answers += life.answers_left()
+            self._answers += session.answers_left()
             self._dropped["events_dropped"] += client.dropped
             await client.close()
 
     def _ended(self, error: ControllerError) -> None:
-        """A life, or the attempt to begin one, has ended; raises what ends the controller."""
+        """A session, or the attempt to begin one, has ended; raises what ends the controller."""
         if error.not_primary:
             self.candidate.backup(error)
         elif error.disconnected:
@@ -221,10 +221,10 @@ class Controller:
             raise error
 
     def _saved(self, answer: base.Saved) -> None:
-        if self._life is None:
+        if self._session is None:
             self._answers.append(answer)
         else:
-            self._life.hear(answer)
+            self._session.put(answer)
 
     def _carry_out(self, action: base.Elsewhere) -> None:
         """Does what is no matter of the switch."""

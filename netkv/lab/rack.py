@@ -37,6 +37,7 @@ from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.shards import Shards, is_shard
 from netkv.lab.spec import RackSpec
+from netkv.schemes.options import CoordinatorOptions
 
 _ADDRESS_TRIES = 5
 """How often to choose other addresses when somebody else took one."""
@@ -83,7 +84,8 @@ class Rack:
         """Whether the switch that runs now has had a controller."""
         self._conditions = Conditions()
         self._server_counts = ServerCounts(spec.lab.servers)
-        self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
+        workers = CoordinatorOptions.of(spec.lab).coordinator_workers
+        self._coordinator_counts = CoordinatorCounts(workers)
         self._control_drops = ControlDrops()
         self._control_bytes = 0
         """Between all controllers and the switch, up to the last sample."""
@@ -343,8 +345,8 @@ class Rack:
     async def _start_controller(self) -> None:
         assert self._cabling is not None
         hottest = []
-        if self.scheme.caches and self.spec.lab.preload and self.spec.lab.cache_entries:
-            hottest = await self.hottest(self.spec.lab.cache_entries)
+        if count := self.scheme.preloaded(self.spec.lab):
+            hottest = await self.hottest(count)
         controller = await self._launch_controller(hottest)
         await controller.ready(PRELOAD_TIMEOUT)
 

@@ -1,17 +1,15 @@
-"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab.
-
-Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
-option must never be silently ignored. The docstring of a field is its description, also for users:
-docs/scenario-reference.md is made of them (`make docs`).
-"""
+"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, create_model, model_validator
 
 from netkv.errors import FieldError
+from netkv.lab.hardware import GenericLab
+from netkv.options import BYTES, RATE, SECONDS, Spec
+from netkv.schemes import all_schemes
 
 MOST_STORED_KEYS = 100_000_000
 """Keys of a store that has to be loaded."""
@@ -20,135 +18,28 @@ MOST_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
-Backend = Literal["memory", "rocksdb", "redis"]
-Target = Literal["engine"]
-"""What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
-Executor = Literal["compiled", "interpreter"]
-Pipelines = Literal[1, 2, 4]
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 
-class Unit(str):
-    """The unit of a number, beside its `Field`, for the reference of options."""
+if TYPE_CHECKING:
 
+    class LabSpec(GenericLab):
+        """The hardware of one rack, and the options of all schemes (`SchemeOptions.of`)."""
 
-SECONDS = Unit("s")
-BYTES = Unit("bytes")
-RATE = Unit("operations/s")
+        def __init__(self, **options: Any) -> None: ...
 
-
-class Spec(BaseModel):
-    """Base of all specifications: immutable and strict about field names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-
-class TopologySpec(Spec):
-    """Switches and how they are joined. Live there is one rack; the simulator has them all."""
-
-    kind: Literal["rack", "racks", "spine-leaf"] = "rack"
-    """One switch for all; several racks, each with a switch, joined by a core switch; or layers of
-    switches, servers below the last and clients above the first. Live only `rack`."""
-    racks: Annotated[int, Field(ge=1, le=64)] = 2
-    """`racks`: how many, the clients' own included, joined by a core switch."""
-    layers: Annotated[int, Field(ge=1, le=8)] = 2
-    """`spine-leaf`: layers of switches between clients and servers."""
-    switches: Annotated[int, Field(ge=1, le=16)] = 2
-    """`spine-leaf`: switches in each layer."""
-
-
-class RedisSpec(Spec):
-    """Redis as a back end (docs/backends.md)."""
-
-    fsync: Literal["always", "everysec", "never"] = "always"
-    """Redis servers that netkv starts: when what was written is flushed to the disk. `always`:
-    before it is acknowledged; `everysec`: within a second or two; `never`: when the kernel likes.
-    """
-    timeout: Annotated[float, Field(gt=0, le=60), SECONDS] = 2.0
-    """Time without an answer after which a Redis server counts as away."""
-    addresses: tuple[Annotated[str, Field(pattern=r"^[^\s:]+:\d+$|^\[[^\s]+\]:\d+$")], ...] = ()
-    """`host:port` of servers that are used instead of such that netkv starts. Each storage server
-    takes one of them, in turn; with `cluster` they are where to ask for the rest."""
-    cluster: bool = False
-    """Whether the addresses are those of a Redis Cluster."""
-    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,40}$")] = "netkv"
-    """Begins the keys at these addresses. A lab that comes up deletes what it finds of them."""
-
-    @model_validator(mode="after")
-    def _somewhere(self) -> RedisSpec:
-        if self.cluster and not self.addresses:
-            text = "a cluster needs the 'addresses' of a server of it, or of several"
-            raise FieldError(text, "cluster")
-        return self
-
-
-class LabSpec(Spec):
-    """The hardware of one rack: servers, clients, the switch and its cache."""
-
-    servers: Annotated[int, Field(ge=1, le=128)] = 8
-    """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets
-    (at most 32 servers) the keys whose hash modulo the number of servers is its own."""
-    server_processes: Annotated[int, Field(ge=1, le=128)] = 1
-    """Shim processes that the servers are spread over."""
-    backend: Backend = "memory"
-    """Where storage servers keep their records (docs/backends.md). Simulated, records are in memory
-    and this chooses what operations cost."""
-    redis: RedisSpec = RedisSpec()
-    """Redis as a back end; only with `lab.backend: redis`."""
-    service_rate: Annotated[float, Field(gt=0), RATE] | None = None
-    """Operations per second that each server can do (server emulation); left out, as many as it
-    can."""
-    queue_limit: Annotated[int, Field(ge=1)] = 256
-    """Requests that wait at a server with a `service_rate` before further ones are dropped."""
-    host_queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """Simulated only: frames that wait for a server's processor; left out, what the profile says.
-    """
-    clients: Annotated[int, Field(ge=1, le=64)] = 1
-    """Client identities; one load-generator process has all and checks consistency over them."""
-    guests: Annotated[int, Field(ge=0, le=16)] = 4
-    """Live only: places for programs that use the rack while it is up (`netkv.client`), each a
-    client identity and a switch port beside those of the load; as many as the scheme has room for.
-    """
-    cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
-    """Records that a caching scheme may hold in the switch."""
-    cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
-    """NetCache only: rows of the switch's eight value arrays that the cache may fill; left out, all
-    there are."""
-    hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16
-    """Counted requests for an uncached key within an epoch that make it hot, so that it may be
-    cached: reads, and with a write-back cache writes, too."""
-    sample_rate: Annotated[float, Field(ge=0, le=1)] | None = None
-    """Share of requests that is counted; left out, the scheme's own: NetCache 1, FarReach 0.5."""
-    epoch: Annotated[float, Field(gt=0, le=3600), SECONDS] = 1.0
-    """Time after which the statistics of a caching scheme begin anew."""
-    snapshot_period: Annotated[float, Field(ge=0, le=3600), SECONDS] = 10.0
-    """FarReach only: time from one snapshot of the write-back cache to the next; 0 for none."""
-    preload: bool = True
-    """Start with the hottest `cache_entries` keys cached."""
-    target: Target = "engine"
-    """What executes the P4 programs."""
-    topology: TopologySpec = TopologySpec()
-    """Switches and how they are joined."""
-    profile: str = "this-machine"
-    """Simulated only: what hosts, links and switches are like. The name of a profile
-    (`this-machine`, `a-cloud-machine`, `netcache-testbed`, `farreach-testbed`, `netmc-testbed`) or
-    of a file that ends in `.json` (docs/simulator.md)."""
-    profile_changes: dict[str, float] = Field(default_factory=dict)
-    """Simulated only: figures of the profile that are different here, by their path in it:
-    `server.get.mean` in microseconds, `control.rate` (`netkv.sim.models`)."""
-    scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
-    """Simulated only: everything but the controller takes this many times as long, so that a rack
-    of billions of requests a second fits a machine. Rates in results are those of the slower rack.
-    """
-    executor: Executor = "compiled"
-    """How the engine runs P4 programs: machine code, or step by step (the reference)."""
-    coordinator_workers: Annotated[int, Field(ge=1, le=64)] = 4
-    """Threads of the coordinator, if the scheme has one; simulated: cores of its host."""
-    coordinator_queue: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
-    """Requests that the coordinator has under way before it refuses further ones."""
-    pipelines: Pipelines = 1
-    """Ingress and egress pipelines of each switch, with tables and registers of their own; a scheme
-    says how many it supports."""
+else:
+    LabSpec = create_model(
+        "LabSpec",
+        __base__=GenericLab,
+        __module__=__name__,
+        __doc__="The hardware of one rack: servers, clients, the switch and its cache.",
+        **{
+            name: (field.annotation, field)
+            for scheme in all_schemes()
+            for name, field in scheme.options.model_fields.items()
+        },
+    )
 
 
 class ClosedLoop(Spec):
@@ -167,10 +58,11 @@ class Poisson(Spec):
 
 
 class Saturate(Spec):
-    """Open loop whose rate follows the loss, to find what the rack can take (NetCache, 6.1).
+    """Open loop whose rate follows the loss, to find what the rack can take.
 
-    The share of operations that are lost is kept between half of `loss` and `loss`. An operation is
-    lost at its deadline; with a `retry` as long as the deadline every dropped frame counts.
+    Jin et al., SOSP 2017, section 6.1, measure in this way. The share of operations that are lost
+    is kept between half of `loss` and `loss`. An operation is lost at its deadline; with a `retry`
+    as long as the deadline every dropped frame counts.
     """
 
     loss: Annotated[float, Field(gt=0, le=0.5)]

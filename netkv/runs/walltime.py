@@ -29,6 +29,7 @@ from netkv.runs.store import Store
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import same_machine
+from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 
 _NEWEST = 5
@@ -183,7 +184,8 @@ def _hits(spec: RackSpec) -> float:
     """Share of requests that a switch answers, if the hottest keys are cached; below 1."""
     if not schemes.get(spec.scheme).caches:
         return 0.0
-    return _MAX_HITS * _popularity(spec, spec.lab.cache_entries) * (1 - spec.workload.writes)
+    entries = SwitchCache.of(spec.lab).cache_entries
+    return _MAX_HITS * _popularity(spec, entries) * (1 - spec.workload.writes)
 
 
 def _popularity(spec: RackSpec, hottest: int) -> float:

@@ -12,7 +12,8 @@ from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.lab import shards
-from netkv.lab.spec import RATE, SECONDS, LabSpec, Shift, Spec
+from netkv.lab.spec import LabSpec, Shift
+from netkv.options import RATE, SECONDS, Spec
 
 Direction = Literal["both", "to", "from"]
 Storage = Literal["kept", "lost"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -17,9 +17,9 @@ from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
-from netkv import resources
+from netkv import resources, schemes
 from netkv.errors import FieldError, UsageError, suggest
-from netkv.scenarios import paths, thresholds
+from netkv.scenarios import paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import Path, dotted
 from netkv.scenarios.plot import misfit
@@ -50,20 +50,34 @@ def find(name: str) -> FilePath:
     return files[name]
 
 
-def load(file: FilePath, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
+def load(
+    file: FilePath,
+    overrides: Iterable[str] = (),
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
+) -> Scenario:
     """Reads and checks a scenario file, with `path=value` overrides on top.
 
-    `to_run`: it shall be possible in its mode, too. Raises `UsageError` that lists everything that
-    is wrong with it.
+    `to_run`: it shall be possible in its mode, too. `also`: schemes that will run in the place of
+    its own; options may be of either. Raises `UsageError` that lists everything that is wrong with
+    it.
     """
     try:
         text = file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"{file}: cannot be read: {error}.") from error
-    return loads(text, str(file), overrides, to_run=to_run)
+    return loads(text, str(file), overrides, to_run=to_run, also=also)
 
 
-def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool = False) -> Scenario:
+def loads(
+    text: str,
+    name: str,
+    overrides: Iterable[str] = (),
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
+) -> Scenario:
     """`load` for text; `name` is what errors call it."""
     tree = _yaml(text, name)
     if not isinstance(tree, CommentedMap):
@@ -76,7 +90,7 @@ def loads(text: str, name: str, overrides: Iterable[str] = (), *, to_run: bool =
     def locate(path: Path) -> str:
         return f"{name}:{_line(tree, path)}"
 
-    return _checked(data, locate, overrides, to_run=to_run)
+    return _checked(data, locate, overrides, to_run=to_run, also=also)
 
 
 def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
@@ -97,9 +111,15 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
 
 
 def _checked(
-    data: dict[str, Any], locate: Locate, overrides: Iterable[str], *, to_run: bool = False
+    data: dict[str, Any],
+    locate: Locate,
+    overrides: Iterable[str],
+    *,
+    to_run: bool = False,
+    also: Iterable[str] = (),
 ) -> Scenario:
     _names_exist(data, locate)
+    written = data.get("schemes")
     set_by: dict[Path, str] = {}
     for item in overrides:
         path = _override(data, item)
@@ -118,6 +138,7 @@ def _checked(
     scenario = _validated(data, locate_all)
     if to_run and scenario.mode == "live" and (objection := not_live(scenario)) is not None:
         raise UsageError(f"{locate_all(objection.path)}: {objection}")
+    _check_options(scenario, [*_known(written), *also], locate_all)
     _check_sweep(scenario, locate_all)
     _check_expectations(scenario, locate_all)
     if any(path[0] == "sweep" for path in set_by):
@@ -149,6 +170,20 @@ def _validated(data: dict[str, Any], locate: Locate) -> Scenario:
     except ValidationError as error:
         wrong = [f"{locate(path)}: {text}" for path, text in _sentences(error, data)]
         raise UsageError("\n".join(wrong)) from error
+
+
+def _known(names: Any) -> list[str]:
+    """The schemes that a file names, as far as it does."""
+    known = [each.name for each in schemes.all_schemes()]
+    return [name for name in names if name in known] if isinstance(names, list) else []
+
+
+def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) -> None:
+    """`others`: schemes that may be given options, although they are none of the scenario's."""
+    names = list(dict.fromkeys((*scenario.schemes, *others)))
+    found = scheme_options.misplaced(scenario, names)
+    if wrong := [f"{locate(path)}: {text}" for path, text in found]:
+        raise UsageError("\n".join(wrong))
 
 
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:

@@ -13,16 +13,15 @@ from pydantic import Field, model_validator
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
 from netkv.lab.spec import (
-    SECONDS,
     HeavyTail,
     LabSpec,
     MultigetSize,
     RackSpec,
     Shift,
-    Spec,
     WorkloadSpec,
     check_load,
 )
+from netkv.options import SECONDS, Spec
 from netkv.scenarios import faults, possible
 from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic_core import PydanticUndefined
 
 from netkv.errors import suggest
-from netkv.lab.spec import Spec
+from netkv.options import Spec
 from netkv.scenarios.model import NOUNS, Scenario
 
 Path = tuple[str | int, ...]

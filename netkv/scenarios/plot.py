@@ -11,8 +11,8 @@ from pydantic_core import CoreSchema, PydanticCustomError
 
 from netkv import metrics
 from netkv.errors import FieldError, suggest
-from netkv.lab.spec import Spec
 from netkv.metrics import Metric
+from netkv.options import Spec
 
 
 @dataclass(frozen=True)

@@ -10,13 +10,16 @@ import inspect
 import re
 import types
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
 from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 
-from netkv.lab.spec import Spec, Unit
+from netkv import schemes
+from netkv.lab.hardware import GenericLab
+from netkv.lab.spec import LabSpec
 from netkv.metrics import Metric
+from netkv.options import Spec, Unit
 from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import models
@@ -79,7 +82,9 @@ def _sections(root: type[Spec]) -> Iterator[str]:
                 continue
             described[model] = path
             yield f"{inspect.getdoc(model)}\n"
-            yield from _table(path, model)
+            yield from _table(path, GenericLab if issubclass(model, GenericLab) else model)
+            if issubclass(model, GenericLab):
+                yield from _scheme_options(path)
             below += [
                 (_below(path, name, field.annotation), found)
                 for name, field in model.model_fields.items()
@@ -88,17 +93,36 @@ def _sections(root: type[Spec]) -> Iterator[str]:
         waiting[:0] = below
 
 
+def _scheme_options(path: str) -> Iterator[str]:
+    """The options of schemes, each once, with the schemes that have it."""
+    yield f"### Options of schemes, below `{path}`\n"
+    yield (
+        "A value applies to the schemes of the scenario that have the option. If none has it, that "
+        "is\nan error. `netkv scheme show NAME` prints the options of one scheme.\n"
+    )
+    yield "| option | schemes | type | default | unit | meaning |"
+    yield "|---|---|---|---|---|---|"
+    every = schemes.all_schemes()
+    for name, field in LabSpec.model_fields.items():
+        having = [f"`{each.name}`" for each in every if each.has_option(name)]
+        if having:
+            option = option_row(path, name, field)
+            own = [
+                f"`{each.options.left_out[name]:g}` for `{each.name}`"
+                for each in every
+                if name in each.options.left_out
+            ]
+            default = ", ".join(own) or option.default
+            kind, unit, meaning = option.type, option.unit, option.meaning
+            yield _row(option.path, ", ".join(having), kind, default, unit, meaning)
+    yield ""
+
+
 def _table(path: str, model: type[Spec]) -> Iterator[str]:
     yield "| option | type | default | unit | meaning |"
     yield "|---|---|---|---|---|"
     for name, field in model.model_fields.items():
-        own = f"{path}.{name}" if path else name
-        arms = list(_arms(field.annotation, tuple(field.metadata)))
-        units = [each for _, found in arms for each in found if isinstance(each, Unit)]
-        kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
-        meaning = " ".join((field.description or "").split())
-        cells = (f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
-        yield f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
+        yield _row(*option_row(path, name, field))
     yield ""
 
 
@@ -108,6 +132,28 @@ def _phases() -> str:
         for phase in scheme.recovery_phases:
             return f", for example\n`{recovery.phase_metric(phase)}` of {scheme.title}"
     return ""
+class OptionRow(NamedTuple):
+    """An option in words, as Markdown."""
+
+    path: str
+    type: str
+    default: str
+    unit: str
+    meaning: str
+
+
+def option_row(path: str, name: str, field: FieldInfo) -> OptionRow:
+    """The option `name` below `path`."""
+    own = f"{path}.{name}" if path else name
+    arms = list(_arms(field.annotation, tuple(field.metadata)))
+    units = [each for _, found in arms for each in found if isinstance(each, Unit)]
+    kinds = " or ".join(dict.fromkeys(_words(kind, found, own) for kind, found in arms))
+    meaning = " ".join((field.description or "").split())
+    return OptionRow(f"`{own}`", kinds, _default(field), "".join(units[:1]), meaning)
+
+
+def _row(*cells: str) -> str:
+    return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"
 
 
 def _figures() -> Iterator[str]:

@@ -1,5 +1,6 @@
-"""The registry: which program, server role and control plane make a scheme."""
+"""The schemes that netkv can compare: a folder for each, and the registry that finds them."""
 
-from netkv.schemes.registry import Scheme, all_schemes, compile_program, get, of
+from netkv.schemes.registry import all_schemes, default, get, of
+from netkv.schemes.scheme import Scheme, compile_program
 
-__all__ = ["Scheme", "all_schemes", "compile_program", "get", "of"]
+__all__ = ["Scheme", "all_schemes", "compile_program", "default", "get", "of"]

@@ -10,7 +10,7 @@ from netkv.errors import UsageError
 if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec, WorkloadSpec
 
-MOST_SERVERS = 32
+MAX_SERVERS = 32
 """Fields for servers in the header of a multiget."""
 PLAIN_KEY_SIZE = 16
 INSERTING = ("ycsb-d", "insert")
@@ -21,9 +21,9 @@ _ID_BYTES = 8
 
 def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
     """Raises `UsageError` for a lab or load that a scheme for multigets cannot have."""
-    if lab.servers > MOST_SERVERS:
+    if lab.servers > MAX_SERVERS:
         raise UsageError(
-            f"The scheme '{scheme}' has room for {MOST_SERVERS} servers in the header of a "
+            f"The scheme '{scheme}' has room for {MAX_SERVERS} servers in the header of a "
             f"request, but 'lab.servers' is {lab.servers}."
         )
     size = workload.key_size

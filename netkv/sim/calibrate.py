@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import BaseModel, ConfigDict
 
-from netkv import resources
+from netkv import schemes
 from netkv.lab import redis_server
 from netkv.lab.ports import free_ports
 from netkv.sim import live_control, live_nodes
@@ -100,17 +100,14 @@ class Figures(BaseModel):
 
 def measure(progress: Progress, *, turns: int = TURNS, seconds: float = SECONDS) -> Figures:
     """Measures everything, `turns` turns of `seconds` each. Raises `NetkvError`."""
-    from netkv import _engine
-
     count = turns + 2
     progress(0, count, "starting the nodes of a live rack")
-    source = str(resources.programs()["netcache"])
-    program = _engine.compile_p4(source, [str(resources.path("p4"))])
+    scheme = next(each for each in schemes.all_schemes() if each.probes is not None)
     seen: dict[str, list[float]] = {}
     with (
         _echo() as echo,
-        live_nodes.running(program) as read,
-        live_nodes.running(program) as written,
+        live_nodes.running(scheme) as read,
+        live_nodes.running(scheme) as written,
     ):
         read.cache()
         for turn in range(turns):
@@ -118,7 +115,7 @@ def measure(progress: Progress, *, turns: int = TURNS, seconds: float = SECONDS)
             for name, value in _turn(echo, read, written, seconds):
                 seen.setdefault(name, []).append(value)
     progress(turns, count, "control channel")
-    control = asyncio.run(live_control.measure(program))
+    control = asyncio.run(live_control.measure(scheme))
     progress(turns + 1, count, "storage back ends")
     figures = Figures(
         **{name: round(median(values), 4) for name, values in seen.items()},

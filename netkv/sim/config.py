@@ -10,6 +10,7 @@ from netkv.errors import UsageError
 from netkv.lab.cabling import load_config
 from netkv.lab.spec import RackSpec
 from netkv.schemes import Scheme
+from netkv.schemes.options import CoordinatorOptions
 from netkv.sim.models import HostModel, LinkModel, Profile
 
 
@@ -131,10 +132,10 @@ def _host(model: HostModel, scale: float) -> dict[str, Any]:
 
 
 def _coordinator(spec: RackSpec, profile: Profile) -> dict[str, Any]:
-    lab = spec.lab
+    options = CoordinatorOptions.of(spec.lab)
     model = profile.coordinator or profile.client
-    host = _host(model, lab.scale) | {"cores": lab.coordinator_workers}
-    return {"host": host, "limit": lab.coordinator_queue}
+    host = _host(model, spec.lab.scale) | {"cores": options.coordinator_workers}
+    return {"host": host, "limit": options.coordinator_queue}
 
 
 def _link(model: LinkModel, scale: float) -> dict[str, Any]:

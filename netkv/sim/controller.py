@@ -2,16 +2,16 @@
 
 Rules
 -----
-1. The control plane (netkv/control) decides, the same object as live; this module carries events in
-   and actions out, each through the modelled control channel.
-2. A life begins with an empty switch and ends when switch or controller dies. Answers that belong
-   to a former life mean nothing. What a controller had sent when it died reaches the switch all the
-   same, unless the next one loads the program before.
+1. The control plane (netkv/schemes/NAME) decides, the same object as live; this module carries
+   events in and actions out, each through the modelled control channel.
+2. A session begins with an empty switch and ends when switch or controller stops. Answers of an
+   earlier session are ignored. What a controller sent before it stopped still reaches the switch,
+   unless the next one loads the program before.
 3. A table write happens when it reaches the switch: in the first pipeline at once, in the others
    one after the other; then its answer comes back through the channel.
 4. Saves go to a disk that outlives controllers (`disk`). One that is answered while the switch is
-   away is heard of in the next life, as live.
-5. A controller may die between any two steps: `may_step` is asked before each frame, write, save.
+   away is handled in the next session, as live.
+5. A controller may stop between any two steps: `may_step` is called before each frame, write, save.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ class SimController:
         on_write: Callable[[base.TableWrite, str], object],
         may_step: Callable[[], bool] = lambda: True,
     ) -> None:
-        """`make` makes the control plane, anew after the controller has died. `on_write` hears of
-        each table write that is in all pipelines of the switch, or why it was refused. `may_step`
-        is False once `die` was called because of it."""
+        """`make` makes the control plane, again after the controller has stopped. `on_write` is
+        called with each table write that is in all pipelines of the switch, or with why it was
+        refused. `may_step` is False once `die` was called because of it."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
@@ -62,7 +62,7 @@ class SimController:
         self._token = 0
         self._alive = True
         self._died = False
-        """Its control plane is one of a controller that is no more."""
+        """Whether its control plane belongs to a controller that has stopped."""
         self._due: int | None = None
         self.control_plane = make()
         self.bytes = 0
@@ -91,30 +91,30 @@ class SimController:
         return list(self.control_plane.cached_keys())
 
     def start(self, preload: Sequence[bytes]) -> None:
-        """The first life, with these keys to be cached."""
-        self._hear(base.Started(self._disk.saved))
+        """The first session; these keys are to be cached."""
+        self._handle(base.Started(self._disk.saved))
         if preload:
-            self._hear(base.Preload(tuple(preload)))
+            self._handle(base.Preload(tuple(preload)))
 
     def switch_stopped(self) -> None:
-        """The switch is away; nothing is heard of it and nothing reaches it."""
+        """The switch is away: no message comes from it or reaches it."""
         self._writes.clear()
         self._end()
 
     def switch_started(self) -> None:
         """The switch is back with empty tables."""
         if self._died:
-            # Whoever controls it now has never seen it.
+            # The controller that takes over has no state of this switch.
             self.replace()
             return
         self._alive = True
-        self._hear(base.SwitchRestarted())
+        self._handle(base.SwitchRestarted())
         answers, self._saved = self._saved, []
         for answer in answers:
-            self._hear(answer)
+            self._handle(answer)
 
     def die(self) -> None:
-        """The controller is gone, with all that it knew but for what it has saved."""
+        """The controller stops and loses its state, except what it has saved."""
         self._died = True
         self._simulation.connect(self._switch, False)
         self._disk.controller_dies(self._simulation.now())
@@ -122,46 +122,41 @@ class SimController:
         self._end()
 
     def replace(self) -> None:
-        """Another controller takes over a switch whose program was loaded anew."""
+        """Another controller takes over, and the program is loaded again."""
         self.control_plane = self._make()
         self._writes.clear()
         self._answers.clear()
         self._alive = True
         self._died = False
         self._simulation.connect(self._switch, True)
-        self._hear(base.Started(self._disk.saved))
+        self._handle(base.Started(self._disk.saved))
 
     def timer(self, now: int) -> None:
-        """Tells the control plane that its deadline or a save's end has come, if it has."""
+        """Passes on a deadline or the end of a save, if it has come."""
         for answer in self._disk.advance(now):
             if self._alive:
-                self._hear(answer)
+                self._handle(answer)
             else:
                 self._saved.append(answer)
         if self._due is not None and self._due <= now:
-            self._hear(base.Timer())
+            self._handle(base.Timer())
 
     def packet_in(self, frame: bytes) -> None:
         """A frame of the switch, packet-in header in front."""
         self.bytes += self._tables.frame_message_bytes(frame)
         port = int.from_bytes(frame[:PACKET_HEADER_BYTES], "big") >> 7
-        self._hear(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
+        self._handle(base.PacketIn(port, frame[PACKET_HEADER_BYTES:]))
 
     def digest(self, message: _engine.DigestMessage) -> None:
         """A digest of the switch."""
         self.bytes += self._tables.digest_message_bytes(message)
-        key, count, epoch = message[1]
-        self._hear(
-            base.HotKey(
-                key.rjust(16, b"\0"), int.from_bytes(count, "big"), int.from_bytes(epoch, "big")
-            )
-        )
+        self._handle(self._tables.digest(message))
 
     def write_arrived(self, token: int, pipeline: int) -> None:
         """A table write has reached a pipeline of the switch; it comes to them in order."""
         write = self._writes.get(token)
         if write is None:
-            return  # of a former life of the switch, or refused by an earlier pipeline
+            return  # of an earlier session, or refused by an earlier pipeline
         error = self._tables.carry_out(write, pipeline)
         if not error and pipeline + 1 < self._tables.pipelines:
             return
@@ -174,14 +169,14 @@ class SimController:
         """The answer to a table write has come."""
         answer = self._answers.pop(token, None)
         if answer is not None:
-            self._hear(answer)
+            self._handle(answer)
 
     def _end(self) -> None:
         self._alive = False
         self._due = None
         self._answers.clear()
 
-    def _hear(self, event: base.Event) -> None:
+    def _handle(self, event: base.Event) -> None:
         refused = self._carry_out(event)
         while refused:
             refused += self._carry_out(refused.popleft())

@@ -16,15 +16,18 @@ from statistics import median
 from finsy.proto import p4r
 
 from netkv.bench.end_to_end import CPU_PORT
-from netkv.control.messages import Message, Op, encode
-from netkv.control.netcache import LOOKUP
-from netkv.control.nocache import ROUTE
+from netkv.control.forwarding import ROUTE
+from netkv.control.messages import encode
 from netkv.control.topology import CONTROLLER_IP, KEY_BYTES
 from netkv.errors import NetkvError
 from netkv.lab.ports import free_ports
 from netkv.lab.process import NodeProcess
+from netkv.lab.spec import LabSpec
 from netkv.p4rt import entities
 from netkv.p4rt.client import P4RuntimeClient
+from netkv.p4rt.updates import update
+from netkv.schemes import Scheme
+from netkv.sim.probes import Probes
 
 _SINGLE = 200
 """Round trips one after the other."""
@@ -48,8 +51,14 @@ class ControlTimes:
     """Packet-outs, each answered by a packet-in."""
 
 
-async def measure(program: bytes) -> ControlTimes:
-    """Starts a switch with this program (netcache.p4) and ends it. Raises `NetkvError`."""
+async def measure(scheme: Scheme) -> ControlTimes:
+    """Starts a switch with the program of a scheme that has `probes`, and ends it.
+
+    Raises `NetkvError`.
+    """
+    assert scheme.probes is not None, "the scheme can be measured"
+    probes = scheme.probes()
+    program = scheme.compile(LabSpec())
     here, peer, grpc = (f"127.0.0.1:{port}" for port in free_ports(3))
     with tempfile.TemporaryDirectory(prefix="netkv-calibrate-") as folder:
         bundle = Path(folder) / "program.bundle"
@@ -70,14 +79,15 @@ async def measure(program: bytes) -> ControlTimes:
             await node.configure()
             async with P4RuntimeClient(grpc) as client:
                 await client.set_pipeline(program)
-                return await _Channel(client).measure()
+                return await _Channel(client, probes).measure()
         finally:
             await node.stop()
 
 
 class _Channel:
-    def __init__(self, client: P4RuntimeClient) -> None:
+    def __init__(self, client: P4RuntimeClient, probes: Probes) -> None:
         self._client = client
+        self._probes = probes
         self._keys = 0
         self._requests = 0
 
@@ -105,7 +115,7 @@ class _Channel:
 
     async def _timed_packets(self, count: int) -> float:
         """From the first packet-out to the last packet-in."""
-        frames = [self._stats() for _ in range(count)]
+        frames = [self._echo() for _ in range(count)]
         start = time.perf_counter()
         try:
             async with asyncio.timeout(_TIMEOUT):
@@ -128,14 +138,12 @@ class _Channel:
         names, updates = self._client.names, []
         for _ in range(count):
             self._keys += 1
-            params = {"entry": 0, "index": 0, "bitmap": 0xFF, "generation": self._keys}
-            call = entities.Call("NetkvIngress.lookup.cached", params)
-            updates.append(entities.insert(names.table_entry(LOOKUP, {"key": self._keys}, call)))
+            entry = self._probes.entry(self._keys, self._keys.to_bytes(KEY_BYTES))
+            updates.append(update(names, entry))
         return updates
 
-    def _stats(self) -> p4r.PacketOut:
-        """Asks the switch for the counter of a key, which it answers by itself."""
+    def _echo(self) -> p4r.PacketOut:
+        """A request that the switch answers by itself."""
         self._requests += 1
-        message = Message(Op.STATS, bytes(KEY_BYTES), request=self._requests)
-        frame = encode(message, CONTROLLER_IP)
+        frame = encode(self._probes.echo(self._requests), CONTROLLER_IP)
         return self._client.names.packet_out(frame, {"egress_port": 0, "pad": 0})

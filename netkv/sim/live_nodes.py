@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from netkv.bench.end_to_end import CPU_PORT
-from netkv.control.base import InsertEntry, TableWrite
-from netkv.control.messages import Mark, Message, Op, Status, decode, encode
-from netkv.control.netcache import LOOKUP, NetCache
+from netkv.control.base import TableWrite
+from netkv.control.messages import Status, decode, encode
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import load_config
 from netkv.lab.ports import free_ports
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.schemes import Scheme
 from netkv.sim.tables import PACKET_HEADER_BYTES, Tables
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ _CLIENT_PORT, _SERVER_PORT = 1, 100
 _INSTALL_TIMEOUT = 10.0
 _INSTALL_RETRY = 0.1
 _DRAIN_TIMEOUT = 5.0
+_LAB = LabSpec(servers=1, hot_threshold=64)
 
 
 @dataclass(frozen=True)
@@ -53,9 +54,14 @@ class Turn:
 class LiveNodes:
     """The nodes; `running` makes them."""
 
-    def __init__(self, program: bytes) -> None:
-        """`program` is the bundle of netcache.p4."""
+    def __init__(self, scheme: Scheme) -> None:
+        """`scheme` is one that has `probes`."""
         from netkv import _engine
+
+        assert scheme.probes is not None, "the scheme can be measured"
+        self._scheme = scheme
+        self._probes = scheme.probes()
+        program = scheme.compile(_LAB)
 
         here, self._client, there, server = (f"127.0.0.1:{port}" for port in free_ports(4))
         self._switch_port = here
@@ -65,7 +71,7 @@ class LiveNodes:
         config = {
             "bind": server,
             "peer": there,
-            "scheme": "netcache",
+            "scheme": scheme.server_role,
             "partitions": [0],
             "servers": 1,
             "keys": KEYS,
@@ -76,7 +82,9 @@ class LiveNodes:
         }
         self._server = _engine.ServerNode(json.dumps(config))
         self._tables = Tables(self._switch, program)
-        for write in NetCache(Topology.of_ports([_CLIENT_PORT], [_SERVER_PORT])).tables():
+        topology = Topology.of_ports([_CLIENT_PORT], [_SERVER_PORT])
+        spec = RackSpec(scheme=scheme.name, lab=_LAB)
+        for write in scheme.control_plane(spec, topology).tables():
             self._write(write)
 
     def start(self) -> None:
@@ -123,11 +131,8 @@ class LiveNodes:
         """Caches all keys of a workload of `CACHED` keys, as a controller would."""
         waiting: dict[int, bytes] = {}
         for number, key in enumerate(self._hottest(CACHED), start=1):
-            mark = Mark(number, 0, 0xFF)
-            entry = {"entry": number, "index": number, "bitmap": 0xFF, "generation": number}
-            match = {"key": int.from_bytes(key, "big")}
-            self._write(InsertEntry(number, LOOKUP, match, "NetkvIngress.lookup.cached", entry))
-            message = Message(Op.INSTALL, key, request=number, mark=mark)
+            self._write(self._probes.entry(number, key))
+            message = self._probes.install(number, key)
             waiting[number] = bytes(PACKET_HEADER_BYTES) + encode(message)
         self._install(waiting)
 
@@ -143,7 +148,7 @@ class LiveNodes:
             while waiting and (rest := pause - time.monotonic()) > 0:
                 for packet in self._node.wait(rest)[0]:
                     reply = decode(packet[PACKET_HEADER_BYTES:]).message
-                    if (reply.op, reply.status) == (Op.INSTALL_REPLY, Status.OK):
+                    if reply.status is Status.OK:
                         waiting.pop(reply.request, None)
 
     def _hottest(self, count: int) -> list[bytes]:
@@ -158,8 +163,9 @@ class LiveNodes:
         from netkv import _engine
 
         load = WorkloadSpec(**workload, arrivals=ClosedLoop(outstanding=outstanding))
-        spec = RackSpec(scheme="netcache", lab=LabSpec(servers=1), workload=load)
-        config = {"bind": self._client, "peer": self._switch_port, **load_config(spec, "plain")}
+        spec = RackSpec(scheme=self._scheme.name, lab=_LAB, workload=load)
+        ends = {"bind": self._client, "peer": self._switch_port}
+        config = ends | load_config(spec, self._scheme.client_role)
         return _engine.ClientNode(json.dumps(config))
 
     def _write(self, write: TableWrite) -> None:
@@ -184,9 +190,9 @@ class _Times:
 
 
 @contextmanager
-def running(program: bytes) -> Iterator[LiveNodes]:
+def running(scheme: Scheme) -> Iterator[LiveNodes]:
     """Running nodes, stopped at the end."""
-    nodes = LiveNodes(program)
+    nodes = LiveNodes(scheme)
     try:
         nodes.start()
         yield nodes

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from netkv.lab.spec import Spec
+from netkv.options import Spec
 
 Positive = Annotated[float, Field(gt=0, le=1e12)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]

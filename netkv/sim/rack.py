@@ -23,6 +23,7 @@ from netkv.lab.process import NodeError
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.spec import RackSpec
+from netkv.schemes.options import CoordinatorOptions
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController
 from netkv.sim.disk import Disk
@@ -88,7 +89,8 @@ class SimRack:
         self._partitions = partitions(spec.lab)
         self._down: set[str] = set()
         self._counts = ServerCounts(spec.lab.servers)
-        self._coordinator_counts = CoordinatorCounts(spec.lab.coordinator_workers)
+        workers = CoordinatorOptions.of(spec.lab).coordinator_workers
+        self._coordinator_counts = CoordinatorCounts(workers)
         self._control_drops = ControlDrops()
         self._control_bytes = [0] * len(self.network.switches)
         """Of each switch, up to the last sample."""
@@ -172,8 +174,8 @@ class SimRack:
         if self._watched is not None:
             self._simulation.watch(*self._watched)
         hottest: list[bytes] = []
-        if self._scheme.caches and lab.preload and lab.cache_entries:
-            hottest = self._hottest(lab.cache_entries)
+        if count := self._scheme.preloaded(lab):
+            hottest = self._hottest(count)
         for number, plan in enumerate(self.network.switches):
             self._controllers.append(
                 SimController(

@@ -92,6 +92,14 @@ class Tables:
             self._sizes["packet",] = packet.ByteSize() + 3
         return self._sizes["packet",] + len(frame)
 
+    def digest(self, message: _engine.DigestMessage) -> base.Digest:
+        """A digest of the switch, its members by name."""
+        number, values = message
+        digest = self._schema.digests.get(number)
+        names = (member.name for member in digest.members)
+        numbers = (int.from_bytes(value, "big") for value in values)
+        return base.Digest(digest.name, dict(zip(names, numbers, strict=True)))
+
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
         """Bytes of a digest and its acknowledgement, as if each came in a list of its own."""
         return sum(len(value) + 4 for value in message[1]) + 40

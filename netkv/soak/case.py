@@ -8,7 +8,8 @@ from typing import Annotated
 from pydantic import Field, ValidationError
 
 from netkv.errors import UsageError
-from netkv.lab.spec import RackSpec, Spec
+from netkv.lab.spec import RackSpec
+from netkv.options import Spec
 from netkv.scenarios.events import TimelineEvent
 from netkv.sim.models import Profile
 

@@ -20,6 +20,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.control.messages import MAX_CACHED_BYTES
+from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import (
     ClosedLoop,
     HeavyTail,
@@ -28,7 +29,6 @@ from netkv.lab.spec import (
     Poisson,
     RackSpec,
     Shift,
-    TopologySpec,
     UniformSize,
     WorkloadSpec,
 )
@@ -101,7 +101,6 @@ def _fit(lab: LabSpec, scheme: str) -> LabSpec:
     """The lab without what the scheme refuses."""
     if not schemes.get(scheme).one_switch:
         return lab
-    # FarReach: a record has one row of all arrays, and there is one switch (section III-A).
     return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
 
 

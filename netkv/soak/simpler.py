@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, TopologySpec, WorkloadSpec
+from netkv.lab.hardware import TopologySpec
+from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
 from netkv.scenarios.events import TimelineEvent
+from netkv.schemes.options import SwitchCache
 from netkv.sim.models import HostModel, Profile, Time
 from netkv.soak.case import Case, Fault
 
@@ -48,9 +50,10 @@ def simpler(case: Case) -> Iterator[Case]:
         yield _load(case, zipf=0.0)
     if lab.service_rate is not None and not any(fault.begin.slow for fault in case.faults):
         yield _lab(case, service_rate=None)
-    if lab.preload:
+    cache = SwitchCache.of(lab)
+    if cache.preload:
         yield _lab(case, preload=False)
-    for entries in _less(lab.cache_entries, 1):
+    for entries in _less(cache.cache_entries, 1):
         yield _lab(case, cache_entries=entries)
     if case.idle:
         yield case.model_copy(update={"idle": 0.0})

@@ -7,6 +7,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.lab.spec import ClosedLoop
+from netkv.schemes.options import WriteBackCache
 from netkv.sim.models import Time
 from netkv.soak.case import Case
 from netkv.soak.verdict import Violation
@@ -22,14 +23,18 @@ def case_lines(case: Case, began: float) -> Iterator[str]:
         "racks": f"{topology.racks} racks",
         "spine-leaf": f"{topology.layers} layers of {topology.switches} switches",
     }[topology.kind]
-    cache = f"; cache of {lab.cache_entries}, hot at {lab.hot_threshold} reads in {lab.epoch:g} s"
+    options = WriteBackCache.of(lab)
+    cache = (
+        f"; cache of {options.cache_entries}, hot at {options.hot_threshold} reads in "
+        f"{options.epoch:g} s"
+    )
     if schemes.get(case.rack.scheme).client_keeps:
-        period = lab.snapshot_period
+        period = options.snapshot_period
         cache += f", a snapshot every {period:g} s" if period else ", no snapshots"
     yield (
         f"rack     {switches}, {_count(lab.servers, 'server')} in "
         f"{_count(min(lab.server_processes, lab.servers), 'process')}, "
-        f"{_count(lab.clients, 'client')}{cache}{', preloaded' if lab.preload else ''}"
+        f"{_count(lab.clients, 'client')}{cache}{', preloaded' if options.preload else ''}"
     )
     if lab.service_rate is not None:
         yield f"         {lab.service_rate:g} operations/s a server, {lab.queue_limit} may wait"

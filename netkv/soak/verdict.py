@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from netkv.lab.spec import Spec
+from netkv.options import Spec
 
 LOST = "lost-write"
 STUCK = "stuck"

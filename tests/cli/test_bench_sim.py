@@ -11,7 +11,7 @@ from netkv import schemes
 from netkv.bench import simulator
 from netkv.bench.simulated_rack import Case
 from netkv.errors import UsageError
-from netkv.lab.spec import TopologySpec
+from netkv.lab.hardware import TopologySpec
 
 SHORT = ["bench", "sim", "--seconds", "0.1"]
 ROW = {

@@ -70,6 +70,7 @@ Words: TypeAlias = tuple[str, ...]
         (("scenario", "run", "quickstart", "--scheme", ""), SCHEMES),
         (("up", "--scheme", "net"), ["netcache", "netmc"]),
         (("soak", ""), SCHEMES),
+        (("scheme", "show", ""), SCHEMES),
         (("soak", "netcache", "--faults", "kill,par"), ["kill,partition"]),
         (("bench", "sim", "--scheme", "far"), ["farreach"]),
         (("scenario", "run", "quickstart", "--mode", ""), ["live", "sim"]),

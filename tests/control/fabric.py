@@ -15,9 +15,10 @@ from netkv import _engine, resources
 from netkv.control.base import (
     MILLISECOND,
     Action,
+    ControlPlane,
     DeleteEntry,
+    Digest,
     Event,
-    HotKey,
     InsertEntry,
     Note,
     PacketIn,
@@ -30,7 +31,6 @@ from netkv.control.base import (
 )
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
 from netkv.control.network import Network
-from netkv.control.nocache import NoCache
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, Host, Topology
 from netkv.p4rt import p4info
 from netkv.p4rt.schema import Schema
@@ -107,7 +107,7 @@ class Fabric:
     """All switches of a network run `program`; `control` makes the control plane of each."""
 
     def __init__(
-        self, network: Network, program: str, control: Callable[[Topology], NoCache]
+        self, network: Network, program: str, control: Callable[[Topology], ControlPlane]
     ) -> None:
         self.network = network
         self.now = 0
@@ -186,10 +186,12 @@ class Fabric:
                 self.delivered[host.name].append(out)
                 if host.is_server:
                     self.servers[host.name].receive(out)
-        for _, (key, count, epoch) in self.switches[switch].take_digests():
+        for number, values in self.switches[switch].take_digests():
             self.digests[switch] += 1
-            report = HotKey(key.rjust(16, b"\0"), int.from_bytes(count), int.from_bytes(epoch))
-            self.tell(switch, report)
+            digest = self.schema.digests.get(number)
+            names = [member.name for member in digest.members]
+            members = dict(zip(names, map(int.from_bytes, values), strict=True))
+            self.tell(switch, Digest(digest.name, members))
 
     def _carry_out(self, switch: str, action: Action) -> None:
         engine = self.switches[switch]

@@ -6,7 +6,7 @@ import pytest
 
 from netkv.control.network import Network, lay_out, rack, racks, spine_leaf
 from netkv.control.topology import key_hash
-from tests.control.fake_rack import key_of
+from tests.schemes.netcache.netcache_rack import key_of
 
 NETWORKS = {
     "rack": rack(clients=64, servers=128),

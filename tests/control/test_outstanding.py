@@ -8,8 +8,8 @@ from random import Random
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
+from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import Message, Op
-from netkv.control.numbers import Numbers
 from netkv.control.outstanding import WINDOW, Outstanding
 from netkv.control.roundtrip import RoundTrip, Timeouts
 
@@ -32,7 +32,7 @@ class Channel:
 
     def run(self, messages: int) -> Outstanding:
         """Until so many are answered or given up. `took`: from the first sending to the answer."""
-        numbers = Numbers(1_000_000)
+        numbers = MessageNumbers(1_000_000)
         numbers.start(self.now)
         it = Outstanding(numbers, self.bounds)
         self._replies: list[tuple[Nanoseconds, int, Message]] = []
@@ -134,7 +134,7 @@ def test_wait_covers_the_spread_of_round_trips() -> None:
 
 
 def test_repeated_message_gives_no_sample() -> None:
-    it = Outstanding(Numbers(1000), BOUNDS)
+    it = Outstanding(MessageNumbers(1000), BOUNDS)
     it.add(Op.ADMIT, KEY, None, 12, None)
     (sent,) = it.ready(SECOND)
     (again,) = it.expired(SECOND + BOUNDS.first)
@@ -155,7 +155,7 @@ def test_bounds_scale_with_the_clock(scale: int) -> None:
 
 
 def test_ops_that_take_different_times_are_measured_apart() -> None:
-    it = Outstanding(Numbers(1000), BOUNDS)
+    it = Outstanding(MessageNumbers(1000), BOUNDS)
     now = SECOND
     for _ in range(50):
         for op, took in ((Op.STATS, FAST), (Op.INSTALL, 100 * MILLISECOND)):
@@ -169,7 +169,7 @@ def test_ops_that_take_different_times_are_measured_apart() -> None:
 
 
 def test_receiver_never_takes_a_repetition_for_a_late_copy() -> None:
-    it = Outstanding(Numbers(1_000_000), BOUNDS)
+    it = Outstanding(MessageNumbers(1_000_000), BOUNDS)
     messages = WINDOW + 100
     for _ in range(messages):
         it.add(Op.EVICTED, KEY, None, 12, 3)
@@ -190,7 +190,7 @@ def test_receiver_never_takes_a_repetition_for_a_late_copy() -> None:
 
 
 def test_reply_to_what_was_not_sent_yet_is_none() -> None:
-    it = Outstanding(Numbers(1000), BOUNDS)
+    it = Outstanding(MessageNumbers(1000), BOUNDS)
     request = it.add(Op.ADMIT, KEY, None, 12, None)
     assert list(it.ready(0)) == []
     assert it.deadline() == MILLISECOND

@@ -3,14 +3,14 @@
 import pytest
 
 from netkv.control.base import Preload
-from netkv.control.entries import NetCacheOptions
+from netkv.control.forwarding import ForwardingOnly
 from netkv.control.messages import Mark, Message, Op
-from netkv.control.netcache import NetCache
 from netkv.control.network import Network, rack, racks, spine_leaf
-from netkv.control.nocache import NoCache
 from netkv.control.topology import Topology
+from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.control.fabric import Fabric
-from tests.control.fake_rack import key_of
+from tests.schemes.netcache.netcache_rack import key_of
 
 KEYS = [key_of(i) for i in range(40)]
 VALUE = bytes(range(100))
@@ -27,12 +27,12 @@ EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys(
 
 
 def nocache(network: Network) -> Fabric:
-    return filled(Fabric(network, "nocache", NoCache))
+    return filled(Fabric(network, "nocache", ForwardingOnly))
 
 
 def netcache(network: Network) -> Fabric:
     def control(topology: Topology) -> NetCache:
-        return NetCache(topology, NetCacheOptions(capacity=64, hot_threshold=HOT))
+        return NetCache(topology, NetCacheParameters(capacity=64, hot_threshold=HOT))
 
     return filled(Fabric(network, "netcache", control))
 

@@ -6,9 +6,9 @@ from random import Random
 import pytest
 
 from netkv.control.base import Range
-from netkv.control.nocache import PARTITION, ROUTE, NoCache
+from netkv.control.forwarding import PARTITION, ROUTE, ForwardingOnly
 from netkv.control.topology import Topology, key_hash
-from tests.control.fake_rack import FakeRack
+from tests.schemes.netcache.netcache_rack import FakeRack
 
 
 @pytest.mark.parametrize("servers", [1, 2, 3, 7, 128, 1000])
@@ -55,7 +55,7 @@ def test_rack_without_servers_is_refused() -> None:
 
 
 def test_nocache_fills_partition_and_routes_and_again_after_a_restart() -> None:
-    control = NoCache(Topology.of_ports([1, 2], [3, 4]))
+    control = ForwardingOnly(Topology.of_ports([1, 2], [3, 4]))
     writes = list(control.tables())
     ranges = [w.match["hash"] for w in writes if w.table == PARTITION]  # type: ignore[union-attr]
     assert ranges == [Range(0, 0x7FFFFFFF), Range(0x80000000, 0xFFFFFFFF)]

@@ -12,7 +12,7 @@ import pytest
 from documents import ROOT, blocks
 
 from netkv.control.base import InsertEntry
-from netkv.control.nocache import ROUTE, NoCache
+from netkv.control.forwarding import ROUTE, ForwardingOnly
 from netkv.control.topology import Topology
 from netkv.lab import daemon, state
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
@@ -96,6 +96,6 @@ def test_statements_about_numbers_are_those_of_the_code() -> None:
     assert f"up to {DETAILS_LIMIT:,} bytes" in text
     assert Arbitration(1).device_id == P4RuntimeClient("127.0.0.1:1").device_id == 1
     assert "CPU port (510)" in text
-    (write, *_) = NoCache(Topology.of_ports([1], [2])).routes()
+    (write, *_) = ForwardingOnly(Topology.of_ports([1], [2])).routes()
     assert isinstance(write, InsertEntry)
     assert write.table == ROUTE == "NetkvIngress.route.ipv4"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from documents import ROOT
 
-from netkv.lab.spec import Spec
+from netkv.options import Spec
 from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import check, models, parse

@@ -11,14 +11,14 @@ import pytest
 from documents import ROOT, blocks
 
 from netkv import schemes
+from netkv.control.forwarding import ForwardingOnly
 from netkv.control.messages import Message, Op
 from netkv.control.network import rack
-from netkv.control.nocache import NoCache
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.schemes import Scheme
 from netkv.sim.rack import SECOND, SimRack
 from tests.control.fabric import Fabric
-from tests.control.fake_rack import key_of
+from tests.schemes.netcache.netcache_rack import key_of
 
 DOCUMENT = ROOT / "docs/add-a-scheme.md"
 (PROGRAM,) = blocks("p4", DOCUMENT)
@@ -54,7 +54,7 @@ def test_example_serves_a_load_as_nocache_does(scheme: Scheme) -> None:
 
 
 def test_example_counts_the_requests_of_each_server(scheme: Scheme) -> None:
-    fabric = Fabric(rack(clients=1, servers=3), scheme.program.removesuffix(".p4"), NoCache)
+    fabric = Fabric(rack(clients=1, servers=3), scheme.program.removesuffix(".p4"), ForwardingOnly)
     for number in range(30):
         assert fabric.ask("client-1", Message(Op.GET, key_of(number), number + 1, 1))
     (switch,) = fabric.switches.values()
@@ -73,7 +73,7 @@ def test_example_differs_from_nocache_by_its_count_only() -> None:
 
 def test_fields_of_the_table_are_those_of_a_scheme() -> None:
     text = DOCUMENT.read_text()
-    table = text[text.index("| field | say") : text.index("A new option of the lab")]
+    table = text[text.index("| field | say") : text.index("Options are a model")]
     required = {"name", "title", "program", "server_role", "client_role", "caches", "paper"}
     for name in set(Scheme.__dataclass_fields__) - required - {"summary", "control_plane"}:
         assert f"`{name}`" in table, name

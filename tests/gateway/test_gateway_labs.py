@@ -132,7 +132,7 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
 @pytest.mark.parametrize("scheme", [name for name in SCHEMES if name != "farreach"])
 def test_killed_server_is_an_error_for_its_keys_only(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme)
-    words = keys.of_role(schemes.get(scheme).client_role)
+    words = keys.of_scheme(schemes.get(scheme))
     names = [f"key {number}" for number in range(60)]
     owners = {name: words.server(words.name(name), SERVERS) for name in names}
     with gateway("--timeout", "1") as running, redis.Redis(port=running.port) as client:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import ClassVar
 
 from netkv.control import base
-from netkv.control.nocache import ROUTE, NoCache
+from netkv.control.forwarding import ROUTE, ForwardingOnly
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
 from netkv.lab.spec import RackSpec
 from netkv.schemes import Scheme
@@ -14,36 +13,34 @@ from netkv.schemes import Scheme
 SESSION = 7
 
 
-class Keeper(NoCache):
-    """Counts the lives of its switch, and of the controllers before, in what it saves."""
-
-    name: ClassVar[str] = "keeper"
+class Keeper(ForwardingOnly):
+    """Counts the starts of its switch, under all controllers, in what it saves."""
 
     def __init__(self, topology: Topology) -> None:
         super().__init__(topology)
         self.found: bytes | None = None
         self.answers: list[base.Saved] = []
-        self._life = 0
+        self._starts = 0
         self._saving = 0
         self._restarted: int | None = None
 
     def tables(self) -> Iterator[base.TableWrite]:
         yield from super().tables()
         yield base.ModifyEntry(
-            write=self._next_write(),
+            write=self.forwarding.next_write(),
             table=ROUTE,
             match={"dst": CONTROLLER_IP},
             action="NetkvIngress.route.forward",
             params={"port": CPU_PORT},
         )
-        yield base.CloneSession(write=self._next_write(), session=SESSION, port=CPU_PORT)
+        yield base.CloneSession(write=self.forwarding.next_write(), session=SESSION, port=CPU_PORT)
 
     def ready(self) -> bool:
         return super().ready() and not self._saving
 
     def on_started(self, now: int, saved: bytes | None) -> Iterator[base.Action]:
         self.found = saved
-        self._life = int(saved or b"0")
+        self._starts = int(saved or b"0")
         yield from super().on_started(now, saved)
         yield from self._save()
 
@@ -61,13 +58,13 @@ class Keeper(NoCache):
         if self._restarted is not None:
             seconds = (now - self._restarted) / base.SECOND
             phases = (("collect", seconds / 4), ("restore", seconds * 3 / 4))
-            yield base.Recovered(phases, {"records": self._life})
+            yield base.Recovered(phases, {"records": self._starts})
             self._restarted = None
 
     def _save(self) -> Iterator[base.Action]:
-        self._life += 1
-        self._saving = self._life
-        yield base.Save(self._life, str(self._life).encode())
+        self._starts += 1
+        self._saving = self._starts
+        yield base.Save(self._starts, str(self._starts).encode())
 
 
 def keeper_scheme(made: list[Keeper]) -> Scheme:

@@ -20,8 +20,8 @@ def frame(op: Op) -> bytes:
     return encode(Message(op, KEY, 1, stamp=Stamp()))
 
 
-def hot(count: int) -> base.HotKey:
-    return base.HotKey(KEY, count, 1)
+def hot(count: int) -> base.Digest:
+    return base.Digest("hot_key_t", {"count": count})
 
 
 async def heard(events: Events) -> list[base.Event]:

@@ -132,8 +132,6 @@ class Client:
 class Script(base.ControlPlane):
     """Says what it is told to and remembers what it hears."""
 
-    name: ClassVar[str] = "script"
-
     def __init__(self) -> None:
         self.heard: list[base.Event] = []
         self.first: list[base.Action] = []

@@ -12,8 +12,9 @@ import pytest
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import daemon, state
+from netkv.lab.hardware import RedisSpec
 from netkv.lab.ports import free_ports
-from netkv.lab.spec import LabSpec, RackSpec, RedisSpec, WorkloadSpec
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 
 SPEC = RackSpec(
     scheme="netcache",

@@ -10,7 +10,8 @@ import pytest
 
 from netkv import schemes
 from netkv.lab import doctor
-from netkv.lab.spec import LabSpec, Target
+from netkv.lab.hardware import Target
+from netkv.lab.spec import LabSpec
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from netkv.schemes import registry
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
     """The control planes of the scheme `keeper`, in the order of their lives."""
     found: list[Keeper] = []
-    monkeypatch.setitem(registry._SCHEMES, "keeper", keeper_scheme(found))
+    monkeypatch.setitem(registry.catalogue().schemes, "keeper", keeper_scheme(found))
     return found
 
 

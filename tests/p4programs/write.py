@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from netkv.control.entries import NetCacheOptions
-from netkv.control.netcache import NetCache
-from netkv.control.netmc import NetMc
-from netkv.control.nocache import NoCache
+from netkv.control.forwarding import ForwardingOnly
+from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netmc.control_plane import NetMc
 from tests.p4programs.farreach import (
     write_back,
     write_back_control,
@@ -29,7 +29,7 @@ def file_of(name: str) -> Path:
 def nocache() -> str:
     """The packet test of p4/nocache."""
     stf = Stf()
-    stf.write(NoCache(TOPOLOGY).tables())
+    stf.write(ForwardingOnly(TOPOLOGY).tables())
     forwarding.requests_and_replies(stf)
     forwarding.controller_port(stf)
     forwarding.other_traffic(stf)
@@ -40,7 +40,7 @@ def nocache() -> str:
 def netcache() -> str:
     """The packet test of p4/netcache. All reads are sampled; 4 make a key hot."""
     stf = Stf()
-    options = NetCacheOptions(sample_rate=1.0, hot_threshold=4)
+    options = NetCacheParameters(sample_rate=1.0, hot_threshold=4)
     stf.write(NetCache(TOPOLOGY, options).tables())
     forwarding.requests_and_replies(stf)
     forwarding.controller_port(stf)

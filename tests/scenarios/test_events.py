@@ -127,8 +127,8 @@ def test_a_death_between_two_actions_is_one_of_the_simulator() -> None:
 @pytest.fixture
 def keeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """NoCache as if its clients kept records that only the switch has."""
-    changed = replace(schemes.get("nocache"), client_role="farreach")
-    monkeypatch.setitem(registry._SCHEMES, "nocache", changed)
+    changed = replace(schemes.get("nocache"), client_keeps=True)
+    monkeypatch.setitem(registry.catalogue().schemes, "nocache", changed)
 
 
 def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:

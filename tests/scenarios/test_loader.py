@@ -402,3 +402,44 @@ def test_another_sweep_than_the_files_drops_plots_over_the_old_one() -> None:
     scenario = loader.loads(text, "f", ["sweep={lab.servers: [2, 4]}"])
     assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
     assert len(loader.loads(text, "f", ["sweep={workload.zipf: [0.5]}"]).plots) == 2
+
+
+@pytest.mark.parametrize(
+    ("schemes", "option", "able"),
+    [
+        ("[nocache, netcache]", "snapshot_period: 2", "farreach"),
+        ("[farreach]", "cache_rows: 8", "netcache"),
+        ("[nocache]", "hot_threshold: 8", "netcache, farreach"),
+        ("[netmc, climc]", "coordinator_workers: 2", "coordimc"),
+    ],
+)
+def test_option_that_no_scheme_here_has_is_refused(schemes: str, option: str, able: str) -> None:
+    """With its line, and with the schemes that have it."""
+    text = f"name: mine\nschemes: {schemes}\nlab:\n  servers: 4\n  {option}\n"
+    with pytest.raises(UsageError) as wrong:
+        loader.loads(text, "mine.yaml")
+    name = option.split(":")[0]
+    listed = schemes.strip("[]")
+    assert str(wrong.value) == (
+        f"mine.yaml:5: 'lab.{name}' is not an option of {listed}.\n  Schemes that have it: {able}."
+    )
+
+
+def test_option_of_one_scheme_is_taken_beside_others() -> None:
+    text = "name: mine\nschemes: [nocache, netcache, farreach]\nlab: {cache_rows: 8}\n"
+    loader.loads(text, "mine.yaml", ["lab.snapshot_period=2", "sweep={lab.hot_threshold: [2, 4]}"])
+
+
+def test_option_of_a_scheme_that_runs_instead_is_taken() -> None:
+    text = "name: mine\nschemes: [nocache, netcache]\nlab: {cache_entries: 8}\n"
+    changes = ["lab.snapshot_period=2"]
+    loader.loads(text, "mine.yaml", changes, also=["farreach"])
+    loader.loads(text, "mine.yaml", ["schemes=[nocache]"])
+    with pytest.raises(UsageError, match=r"^--set lab.snapshot_period=2: .*is not an option of"):
+        loader.loads(text, "mine.yaml", changes)
+
+
+def test_swept_option_that_no_scheme_here_has_is_refused() -> None:
+    text = "name: mine\nschemes: [netcache]\nsweep:\n  lab.snapshot_period: [1, 2]\n"
+    with pytest.raises(UsageError, match=r"^mine.yaml:4: 'lab.snapshot_period' is not an option"):
+        loader.loads(text, "mine.yaml")

@@ -38,7 +38,7 @@ expect:
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
     found: list[Keeper] = []
-    monkeypatch.setitem(registry._SCHEMES, "keeper", keeper_scheme(found))
+    monkeypatch.setitem(registry.catalogue().schemes, "keeper", keeper_scheme(found))
     return found
 
 

@@ -185,7 +185,7 @@ def test_what_could_not_all_be_judged_is_not_called_linearizable() -> None:
 def recovering(monkeypatch: pytest.MonkeyPatch) -> None:
     """NetCache as if its recoveries had phases."""
     changed = replace(schemes.get("netcache"), recovery_phases=("collect", "update servers"))
-    monkeypatch.setitem(registry._SCHEMES, "netcache", changed)
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", changed)
 
 
 def recovery(collect: float, update: float) -> Recovery:

@@ -12,8 +12,9 @@ import pytest
 
 from netkv.control import base
 from netkv.control.messages import Message, Op, Stamp, encode
-from netkv.control.nocache import NoCache
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim import profiles
 from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
@@ -66,10 +67,10 @@ def restart(scheme: str, *, threshold: int, outstanding: int, seed: int) -> Outc
     asyncio.run(rack.start_node("switch"))
     began, tables = rack.now, 0.0
     plane = rack._controllers[0].control_plane
-    assert isinstance(plane, NoCache)
+    assert isinstance(plane, FarReach | NetCache)
     while not rack.ready and rack.now < began + PATIENCE:
         let(rack, 0.01)
-        if not tables and plane.tables_in():
+        if not tables and plane.forwarding.installed:
             tables = rack.now - began
     whole = rack.now - began
     sample = rack.take_sample()
@@ -136,10 +137,10 @@ def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPat
         return [base.CloneSession(7, session=9, port=3)] if event == base.Timer() else []
 
     monkeypatch.setattr(controller.control_plane, "handle", handle)
-    controller._hear(base.Timer())
+    controller._handle(base.Timer())
     assert heard[1:] == [base.TableWritten(7, ok=False, error=base.TOO_MANY_WRITES)]
     asyncio.run(rack.kill("switch"))
     asyncio.run(rack.start_node("switch"))
-    controller._hear(base.Timer())
+    controller._handle(base.Timer())
     let(rack, 0.1)
     assert heard[-1] == base.TableWritten(7, ok=True), "there is room in the next life"

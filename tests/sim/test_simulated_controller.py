@@ -8,12 +8,13 @@ import pytest
 from keeper import SESSION, Keeper, keeper_scheme
 
 from netkv.control import base
-from netkv.control.nocache import ROUTE
+from netkv.control.forwarding import ROUTE
 from netkv.errors import UsageError
+from netkv.lab.hardware import TopologySpec
 from netkv.lab.process import NodeError
 from netkv.lab.report import RackEvent
 from netkv.lab.saving import MAX_SAVES
-from netkv.lab.spec import LabSpec, RackSpec, TopologySpec, WorkloadSpec
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from netkv.sim.disk import Disk
 from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack

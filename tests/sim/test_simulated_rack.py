@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from netkv.errors import UsageError
+from netkv.lab.hardware import TopologySpec
 from netkv.lab.report import RackSample
-from netkv.lab.spec import LabSpec, Poisson, RackSpec, TopologySpec, WorkloadSpec
+from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
 from netkv.sim.rack import SECOND, SimRack
 
 MILLISECOND = SECOND // 1000

@@ -11,17 +11,17 @@ from netkv.control.base import (
     MILLISECOND,
     Action,
     DeleteEntry,
+    Digest,
     Event,
-    HotKey,
     Nanoseconds,
     SwitchRestarted,
     TableWritten,
 )
-from netkv.control.entries import NetCacheOptions
-from netkv.control.netcache import LOOKUP, NetCache
 from netkv.control.topology import Topology
 from netkv.lab.spec import RackSpec
 from netkv.schemes import Scheme
+from netkv.schemes.netcache.control_plane import LOOKUP, NetCache
+from netkv.schemes.netcache.parameters import NetCacheParameters
 from netkv.soak.case import Case
 from netkv.soak.run import Outcome, play
 
@@ -43,7 +43,7 @@ def program_that_serves_deleted_values(folder: Path) -> Path:
 class ReusesSlotsEarly(NetCache):
     """Gives a slot to the next key while the switch still answers from it for the last one."""
 
-    def __init__(self, topology: Topology, options: NetCacheOptions | None = None) -> None:
+    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
         super().__init__(topology, options)
         self._late: list[tuple[Nanoseconds, Action]] = []
         self._assumed: set[int] = set()
@@ -77,7 +77,7 @@ class Crashes(NetCache):
     """Meets a fault of its own when the first key is hot."""
 
     def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        if isinstance(event, HotKey):
+        if isinstance(event, Digest):
             raise RuntimeError("planted")
         return super().handle(now, event)
 
@@ -89,14 +89,14 @@ class ForgetsRestarts(NetCache):
         return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
 
 
-def scheme_with(control_plane: Callable[[Topology, NetCacheOptions], NetCache]) -> Scheme:
+def scheme_with(control_plane: Callable[[Topology, NetCacheParameters], NetCache]) -> Scheme:
     """NetCache with another control plane."""
     right = schemes.get("netcache")
 
     def make(spec: RackSpec, topology: Topology) -> NetCache:
         made = right.control_plane(spec, topology)
         assert isinstance(made, NetCache)
-        return control_plane(topology, made.options)
+        return control_plane(topology, made.parameters)
 
     return replace(right, control_plane=make)
 

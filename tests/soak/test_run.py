@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from planted import Crashes, ForgetsRestarts, scheme_with
 
-from netkv.control.netcache import NetCache
+from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case
 from netkv.soak.plan import draw

@@ -58,8 +58,8 @@ def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:
 
 def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: Counter[str] = Counter()
-    keeps = replace(schemes.get("netcache"), client_role="farreach")
-    monkeypatch.setitem(registry._SCHEMES, "netcache", keeps)
+    keeps = replace(schemes.get("netcache"), client_keeps=True)
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
     for seed in SEEDS:
         case = draw("netcache", seed, FAULT_KINDS)
         lab, load = case.rack.lab, case.rack.workload
@@ -91,8 +91,8 @@ def test_crashes_of_clients_leave_other_faults_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     without = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
-    keeps = replace(schemes.get("netcache"), client_role="farreach")
-    monkeypatch.setitem(registry._SCHEMES, "netcache", keeps)
+    keeps = replace(schemes.get("netcache"), client_keeps=True)
+    monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
     having = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
     usual = [draw("netcache", seed).faults for seed in range(20)]
     assert not any(fault.begin.crash for faults in usual for fault in faults)

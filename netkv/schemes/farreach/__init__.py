@@ -1,1 +1,63 @@
-"""FarReach: a write-back cache in the switch."""
+"""FarReach: a write-back cache of hot records in the switch that survives its crash."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from netkv.schemes.farreach.options import FarReachOptions
+from netkv.schemes.farreach.metrics import METRICS
+from netkv.schemes.scheme import Scheme
+
+if TYPE_CHECKING:
+    from netkv.control.base import ControlPlane
+    from netkv.control.topology import Topology
+    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.sim.models import Profile
+
+
+RECOVERY_PHASES = ("collect", "update servers", "re-admit")
+
+
+def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.schemes.farreach.control_plane import FarReach
+    from netkv.schemes.farreach.parameters import of_rack
+
+    return FarReach(topology, of_rack(spec))
+
+
+def _needs(lab: LabSpec) -> None:
+    from netkv.schemes.checks import check_entries
+    from netkv.schemes.farreach.parameters import FarReachParameters
+
+    check_entries(SCHEME.name, FarReachOptions.of(lab), FarReachParameters.MAX_ENTRIES)
+
+
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.farreach.profiles import PROFILES
+
+    return PROFILES
+
+
+SCHEME = Scheme(
+    name="farreach",
+    title="FarReach",
+    order=30,
+    program="farreach/farreach.p4",
+    server_role="farreach",
+    client_role="farreach",
+    client_keeps=True,
+    caches=True,
+    paper="Sheng et al., Toward Distributed Write-back Caching in Programmable Switches",
+    summary="Write-back cache of hot records in the switch, which survives its crash.",
+    control_plane=_control_plane,
+    profiles=_profiles,
+    options=FarReachOptions,
+    recovery_phases=RECOVERY_PHASES,
+    max_pipelines=4,
+    # p4/farreach remembers the last requests of so many.
+    max_clients=64,
+    one_switch=True,
+    needs=_needs,
+    metrics=METRICS,
+)

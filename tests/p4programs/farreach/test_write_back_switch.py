@@ -9,8 +9,8 @@ from random import Random
 import pytest
 
 from netkv.control import base
+from netkv.control.forwarding import ForwardingOnly
 from netkv.control.messages import Bit, Message, Op, Stamp
-from netkv.control.nocache import NoCache
 from netkv.control.pipelines import pipeline_of
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.p4rt.schema import Field
@@ -72,7 +72,7 @@ class Rack:
         topology = Topology.of_ports(self.clients, [101 + i for i in range(8)])
         self.topology = topology
         ports = [*self.clients, *range(101, 109), CPU_PORT]
-        writes: list[base.TableWrite] = list(NoCache(topology).tables())
+        writes: list[base.TableWrite] = list(ForwardingOnly(topology).tables())
         for port in ports:
             params = {"pipeline": pipeline_of(port, pipelines)}
             control = "NetkvIngress.ingress_pipeline"

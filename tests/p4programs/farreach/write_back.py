@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from netkv.control.base import CloneSession, InsertEntry, SetDefault, TableWrite
+from netkv.control.forwarding import ForwardingOnly
 from netkv.control.messages import NO_BITS, Bit, Message, Op, Place, Stamp, Status, encode
-from netkv.control.nocache import NoCache
 from netkv.control.topology import (
     CONTROLLER_IP,
     CPU_PORT,
@@ -36,7 +36,7 @@ TOPOLOGY = Topology.of_ports([1, 2], SERVER_PORTS)
 def tables() -> Iterator[TableWrite]:
     """What the controller would write: pipelines 1 and 2 take snapshots, 3 redirects to 0, which
     takes one as well, and 4, in which the hosts are, is idle."""
-    yield from NoCache(TOPOLOGY).tables()
+    yield from ForwardingOnly(TOPOLOGY).tables()
     pipelines = {0: (), 1: TAKING_7, 2: TAKING_8, 3: REDIRECTED, 4: (1, 2, 3, 4)}
     for pipeline, ports in pipelines.items():
         for port in ports:

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from netkv.control.base import InsertEntry
 from netkv.control.messages import Mark, Message, Op, Status, encode
-from netkv.control.netcache import LOOKUP
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
+from netkv.schemes.netcache.control_plane import LOOKUP
 from tests.p4programs.stf import CLIENT_1, EDGES, SERVER_PORTS, SERVERS, Stf
 
 KEY = bytes.fromhex(EDGES[0][0])

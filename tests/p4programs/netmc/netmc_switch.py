@@ -7,10 +7,10 @@ from functools import cache
 
 from netkv import _engine, resources
 from netkv.control import base
-from netkv.control.netmc import NetMc
 from netkv.control.topology import Topology, client_ip, splitter_ip
 from netkv.p4rt import entities, p4info
 from netkv.schemes import compile_program
+from netkv.schemes.netmc.control_plane import NetMc
 from netkv.sim.tables import Tables
 from tests.p4programs.netmc.multiget import Multiget
 

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from netkv.control.messages import Message, Op, encode
-from netkv.control.netmc import LOOP_PORT
 from netkv.control.topology import (
     CONTROLLER_IP,
     COORDINATOR_IP,
@@ -18,6 +17,7 @@ from netkv.control.topology import (
     server_ip,
     splitter_ip,
 )
+from netkv.schemes.netmc.control_plane import LOOP_PORT
 from tests.p4programs.netmc import multiget
 from tests.p4programs.netmc.multiget import DELETE, GET, MGET, PUT, REPLY, Multiget
 from tests.p4programs.nocache.forwarding import changed

@@ -1,0 +1,114 @@
+"""`netkv scheme`: the schemes that netkv can compare."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from netkv.cli import completion
+from netkv.cli.output import Json, print_json, say, stdout
+
+if TYPE_CHECKING:
+    from netkv.schemes import Scheme
+
+app = typer.Typer(help="List and show schemes.", no_args_is_help=True)
+
+Name = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Name of a scheme.", autocompletion=completion.schemes),
+]
+
+
+@app.command("list")
+def list_schemes(json: Json = False) -> None:
+    """List the schemes, netkv's own and those of installed packages."""
+    from netkv.schemes import all_schemes, registry
+
+    found = registry.catalogue()
+    if json:
+        about = [
+            {
+                "name": each.name,
+                "title": each.title,
+                "summary": each.summary,
+                "paper": each.paper,
+                "package": found.packages[each.name],
+            }
+            for each in all_schemes()
+        ]
+        print_json({"schemes": about, "problems": list(found.problems.values())})
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("name", style="bold", no_wrap=True)
+    for heading in ("title", "summary", "paper"):
+        table.add_column(heading)
+    for each in all_schemes():
+        table.add_row(each.name, each.title, each.summary, each.paper)
+    stdout().print(table)
+    for problem in found.problems.values():
+        say(problem)
+
+
+@app.command()
+def show(name: Name, json: Json = False) -> None:
+    """Show a scheme: its options, program, roles, limits and paper."""
+    from netkv import schemes
+    from netkv.schemes.description import describe
+
+    scheme = schemes.get(name)
+    about = describe(scheme)
+    if json:
+        print_json(about)
+        return
+    _print(scheme, about)
+
+
+def _print(scheme: Scheme, about: dict[str, Any]) -> None:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    out = stdout()
+    out.print(Text(scheme.title, style="bold"), scheme.summary, sep="  ", highlight=False)
+    facts = Table(box=None, show_header=False, pad_edge=False)
+    for what, value in (
+        ("paper", about["paper"]),
+        ("package", about["package"]),
+        ("program", about["program"]),
+        ("server role", about["server_role"]),
+        ("client role", about["client_role"]),
+        ("coordinator", "yes" if about["limits"]["coordinator"] else "no"),
+        ("multigets", "yes" if about["limits"]["multigets"] else "no"),
+        ("switches", "one" if about["limits"]["one_switch"] else "one or several"),
+        ("pipelines", f"up to {about['limits']['pipelines']}"),
+        ("clients", f"up to {about['limits']['clients']:,}"),
+    ):
+        facts.add_row(Text(what, style="dim"), value)
+    out.print(facts)
+    if not about["options"]:
+        out.print("It has no options beside those of every lab.", highlight=False)
+        return
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column("option", style="bold", no_wrap=True)
+    for heading in ("type", "default", "unit", "meaning"):
+        table.add_column(heading)
+    for option in about["options"]:
+        default = _text(option["default"])
+        table.add_row(option["option"], option["type"], default, option["unit"], option["meaning"])
+    out.print(table)
+
+
+def _text(value: Any) -> str:
+    match value:
+        case None:
+            return "left out"
+        case bool():
+            return str(value).lower()
+        case float():
+            return f"{value:g}"
+        case _:
+            return str(value)

@@ -1,0 +1,75 @@
+"""Numbers that no controller before this one has used, from the clock alone.
+
+Servers keep the message numbers of a controller in a deduplication window, also when it has
+crashed: a number that is not newer counts as a late copy. Switch and servers know entries by
+generation. The next controller has no state, so its numbers must be above all earlier ones.
+
+Rules
+-----
+1. Number n is used only when the clock has reached n / `per_second` seconds. So a
+   controller that starts at that time or later, and begins above `now * per_second`, is above all
+   used numbers. This also holds when restarts follow each other at once, and when the clock begins
+   at 0.
+2. Unused numbers add up: after an idle second, `per_second` numbers may be used at once.
+3. On the wire a number has 32 bits and is never 0. It is compared as a serial number, which is
+   right as long as the two are less than half of the range apart.
+
+The rate is a choice between how fast a cache can be filled, three numbers for each key, and how
+old the traces of an earlier controller may be when another one starts:
+
+    per_second   keys a second   half of the range
+         1,024             341   24 days
+        32,768          10,922   18 hours (the default)
+     1,048,576         349,525   34 minutes
+
+A switch driver takes some 10,000 table writes a second (Jin et al., SOSP 2017, slide "Cache
+Update"), so the default does not slow a controller down.
+"""
+
+from netkv.control.base import SECOND, Nanoseconds
+
+_RANGE = 1 << 32
+
+
+class MessageNumbers:
+    """A sequence of numbers. It does not wrap here; on the wire it does."""
+
+    def __init__(self, per_second: int) -> None:
+        """`per_second`: how many numbers a second may be used, from 1."""
+        if per_second < 1:
+            raise ValueError(f"numbers_per_second {per_second}: at least 1 is needed.")
+        self._rate = per_second
+        self._last = 0
+        self._ahead = 0  # of the clock, because a server has seen later numbers
+
+    def start(self, now: Nanoseconds) -> None:
+        """Begin above everything that was used before `now`."""
+        self._last = max(self._last, now * self._rate // SECOND)
+
+    def take(self) -> int:
+        """The next number. It may be used from `usable(number)` on, as `wire(number)`."""
+        self._last += 1
+        if self._last % _RANGE == 0:
+            self._last += 1
+        return self._last
+
+    def usable(self, number: int) -> Nanoseconds:
+        """When the clock reaches `number` (rule 1)."""
+        return -(-(number - self._ahead) * SECOND // self._rate)
+
+    def go_above(self, wire: int) -> None:
+        """Go on above a number that a server has seen, if it is newer than the last taken."""
+        distance = (wire - self._last) % _RANGE
+        if distance < _RANGE // 2:
+            self._last += distance
+            self._ahead += distance
+
+
+def wire(number: int) -> int:
+    """A number as it is in a frame: 32 bits, not 0."""
+    return number % _RANGE
+
+
+def is_newer(a: int, b: int) -> bool:
+    """Whether `a` comes after `b`, both as they are in frames (rule 3)."""
+    return 0 < (a - b) % _RANGE < _RANGE // 2

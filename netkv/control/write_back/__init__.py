@@ -1,1 +1,0 @@
-"""The parts of a control plane that writes back (docs/farreach.md, section "Controller")."""

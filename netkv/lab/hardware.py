@@ -1,0 +1,104 @@
+"""The hardware of one rack, as far as no scheme has a say in it: servers, clients, switches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from netkv.errors import FieldError
+from netkv.options import RATE, SECONDS, Spec
+
+Backend = Literal["memory", "rocksdb", "redis"]
+Target = Literal["engine"]
+"""What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
+Executor = Literal["compiled", "interpreter"]
+Pipelines = Literal[1, 2, 4]
+
+
+class TopologySpec(Spec):
+    """Switches and how they are joined. Live there is one rack; the simulator has them all."""
+
+    kind: Literal["rack", "racks", "spine-leaf"] = "rack"
+    """One switch for all; several racks, each with a switch, joined by a core switch; or layers of
+    switches, servers below the last and clients above the first. Live only `rack`."""
+    racks: Annotated[int, Field(ge=1, le=64)] = 2
+    """`racks`: how many, the clients' own included, joined by a core switch."""
+    layers: Annotated[int, Field(ge=1, le=8)] = 2
+    """`spine-leaf`: layers of switches between clients and servers."""
+    switches: Annotated[int, Field(ge=1, le=16)] = 2
+    """`spine-leaf`: switches in each layer."""
+
+
+class RedisSpec(Spec):
+    """Redis as a back end (docs/backends.md)."""
+
+    fsync: Literal["always", "everysec", "never"] = "always"
+    """Redis servers that netkv starts: when what was written is flushed to the disk. `always`:
+    before it is acknowledged; `everysec`: within a second or two; `never`: when the kernel likes.
+    """
+    timeout: Annotated[float, Field(gt=0, le=60), SECONDS] = 2.0
+    """Time without an answer after which a Redis server counts as away."""
+    addresses: tuple[Annotated[str, Field(pattern=r"^[^\s:]+:\d+$|^\[[^\s]+\]:\d+$")], ...] = ()
+    """`host:port` of servers that are used instead of such that netkv starts. Each storage server
+    takes one of them, in turn; with `cluster` they are where to ask for the rest."""
+    cluster: bool = False
+    """Whether the addresses are those of a Redis Cluster."""
+    prefix: Annotated[str, Field(pattern=r"^[A-Za-z0-9._-]{1,40}$")] = "netkv"
+    """Begins the keys at these addresses. A lab that comes up deletes what it finds of them."""
+
+    @model_validator(mode="after")
+    def _somewhere(self) -> RedisSpec:
+        if self.cluster and not self.addresses:
+            text = "a cluster needs the 'addresses' of a server of it, or of several"
+            raise FieldError(text, "cluster")
+        return self
+
+
+class GenericLab(Spec):
+    """Options of every lab; those of schemes join them in `LabSpec`."""
+
+    servers: Annotated[int, Field(ge=1, le=128)] = 8
+    """Storage servers. Each owns an equal range of the keys' hash; with schemes for multigets
+    (at most 32 servers) the keys whose hash modulo the number of servers is its own."""
+    server_processes: Annotated[int, Field(ge=1, le=128)] = 1
+    """Shim processes that the servers are spread over."""
+    backend: Backend = "memory"
+    """Where storage servers keep their records (docs/backends.md). Simulated, records are in memory
+    and this chooses what operations cost."""
+    redis: RedisSpec = RedisSpec()
+    """Redis as a back end; only with `lab.backend: redis`."""
+    service_rate: Annotated[float, Field(gt=0), RATE] | None = None
+    """Operations per second that each server can do (server emulation); left out, as many as it
+    can."""
+    queue_limit: Annotated[int, Field(ge=1)] = 256
+    """Requests that wait at a server with a `service_rate` before further ones are dropped."""
+    host_queue: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
+    """Simulated only: frames that wait for a server's processor; left out, what the profile says.
+    """
+    clients: Annotated[int, Field(ge=1, le=64)] = 1
+    """Client identities; one load-generator process has all and checks consistency over them."""
+    guests: Annotated[int, Field(ge=0, le=16)] = 4
+    """Live only: places for programs that use the rack while it is up (`netkv.client`), each a
+    client identity and a switch port beside those of the load; as many as the scheme has room for.
+    """
+    target: Target = "engine"
+    """What executes the P4 programs."""
+    topology: TopologySpec = TopologySpec()
+    """Switches and how they are joined."""
+    profile: str = "this-machine"
+    """Simulated only: what hosts, links and switches are like. The name of a profile
+    (`this-machine`, `a-cloud-machine`, or the testbed of a scheme's paper) or of a file that ends
+    in `.json` (docs/simulator.md)."""
+    profile_changes: dict[str, float] = Field(default_factory=dict)
+    """Simulated only: figures of the profile that are different here, by their path in it:
+    `server.get.mean` in microseconds, `control.rate` (`netkv.sim.models`)."""
+    scale: Annotated[float, Field(ge=1, le=1e6)] = 1.0
+    """Simulated only: everything but the controller takes this many times as long, so that a rack
+    of billions of requests a second fits a machine. Rates in results are those of the slower rack.
+    """
+    executor: Executor = "compiled"
+    """How the engine runs P4 programs: machine code, or step by step (the reference)."""
+    pipelines: Pipelines = 1
+    """Ingress and egress pipelines of each switch, with tables and registers of their own; a scheme
+    says how many it supports."""

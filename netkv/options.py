@@ -1,0 +1,25 @@
+"""The base of all models that users fill in: scenarios, labs, loads, and the options of schemes.
+
+Rates are operations per second, times seconds, sizes bytes. Unknown fields are errors: a misspelt
+option must never be silently ignored. The docstring of a field is its description, also for users:
+docs/scenario-reference.md is made of them (`make docs`).
+"""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Unit(str):
+    """The unit of a number, beside its `Field`, for the reference of options."""
+
+
+SECONDS = Unit("s")
+BYTES = Unit("bytes")
+RATE = Unit("operations/s")
+
+
+class Spec(BaseModel):
+    """Base of all specifications: immutable and strict about field names."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)

@@ -1,0 +1,9 @@
+"""What a user may choose about CoordiMC."""
+
+from __future__ import annotations
+
+from netkv.schemes.options import CoordinatorOptions
+
+
+class CoordiMcOptions(CoordinatorOptions):
+    """Options of CoordiMC."""

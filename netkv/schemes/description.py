@@ -1,0 +1,47 @@
+"""A scheme as a document: for `netkv scheme show` and for programs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from netkv.schemes import registry
+from netkv.schemes.scheme import Scheme
+
+
+def describe(scheme: Scheme) -> dict[str, Any]:
+    """What a scheme is, and what may be chosen about it."""
+    from netkv.scenarios.reference import option_row
+
+    options = []
+    for name, field in scheme.options.model_fields.items():
+        row = option_row("lab", name, field)
+        left_out = scheme.options.left_out.get(name)
+        default = field.get_default(call_default_factory=True) if left_out is None else left_out
+        options.append(
+            {
+                "option": f"lab.{name}",
+                "type": row.type,
+                "default": default,
+                "unit": row.unit,
+                "meaning": row.meaning,
+            }
+        )
+    return {
+        "name": scheme.name,
+        "title": scheme.title,
+        "summary": scheme.summary,
+        "paper": scheme.paper,
+        "package": registry.catalogue().packages.get(scheme.name),
+        "program": scheme.program,
+        "server_role": scheme.server_role,
+        "client_role": scheme.client_role,
+        "recovery_phases": list(scheme.recovery_phases),
+        "limits": {
+            "pipelines": scheme.max_pipelines,
+            "clients": scheme.max_clients,
+            "one_switch": scheme.one_switch,
+            "multigets": scheme.multigets,
+            "coordinator": scheme.coordinated,
+        },
+        "options": options,
+    }

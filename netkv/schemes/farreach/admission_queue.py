@@ -1,0 +1,113 @@
+"""The queue of keys to admit and of entries to evict: it decides what begins next."""
+
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable
+
+from netkv.control.messages import MAX_CACHED_BYTES
+from netkv.control.topology import KEY_BYTES
+from netkv.schemes.farreach.admission import Admission
+from netkv.schemes.farreach.contention import Contention
+from netkv.schemes.farreach.context import Context
+from netkv.schemes.farreach.entries import Candidate, State
+from netkv.schemes.farreach.eviction import Eviction
+from netkv.schemes.farreach.record import Record
+
+
+class AdmissionQueue:
+    """Keys that wait for an entry, and entries that wait for their eviction.
+
+    Rules
+    -----
+    1. The number of keys in flight and of waiting keys is limited. An offer beyond the limit is
+       rejected; the server offers the key again while it is hot.
+    2. A key of a preload or a recovery waits without limit, and evicts no other key.
+    3. Evictions that wait for a silent server do not count as in flight.
+    """
+
+    def __init__(self, context: Context, settled: Callable[[bytes, bool], None]) -> None:
+        """`settled` is called for each key that is cached (True) or given up (False)."""
+        self._context = context
+        self._hears = settled
+        self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
+        self._unwelcome: deque[int] = deque()  # generations of entries that are to go
+        self._wanted: set[bytes] = set()
+
+    def connect(self, admission: Admission, eviction: Eviction, contention: Contention) -> None:
+        """Set the parts that carry out admissions, evictions and contests."""
+        self._admission, self._eviction, self._contention = admission, eviction, contention
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    @property
+    def wanted(self) -> int:
+        """Preloaded keys that are neither cached nor given up."""
+        return len(self._wanted)
+
+    def preload(self, keys: Iterable[bytes]) -> None:
+        """Queue `keys` for admission, in this order."""
+        for key in keys:
+            if len(key) != KEY_BYTES:
+                raise ValueError(f"Cannot preload {key.hex()}: a key has {KEY_BYTES} bytes.")
+            if key not in self._context.index and key not in self._wanted:
+                self._wanted.add(key)
+                self._waiting.setdefault(key, Candidate(key))
+
+    def readmit(self, candidate: Candidate) -> None:
+        """Queue a key that was cached before the restart of the switch."""
+        self._waiting[candidate.key] = candidate
+
+    def offer(self, record: Record, *, serving: bool) -> bool:
+        """Queue a hot key that a server has offered; returns whether the offer is accepted."""
+        context, key = self._context, record.key
+        if record.deleted or len(record.value) > MAX_CACHED_BYTES:
+            return False
+        if key in context.index or key in self._waiting or key in self._contention:
+            return True
+        if not serving or len(self._waiting) >= context.parameters.max_waiting:
+            return False
+        self._waiting[key] = Candidate(key, record, context.parameters.hot_threshold)
+        return True
+
+    def dismiss(self, generation: int) -> None:
+        """Queue the eviction of an entry; no key takes its place."""
+        self._unwelcome.append(generation)
+
+    def switch_restarted(self) -> None:
+        """The switch is empty: keep only preloaded and readmitted keys, drop offers."""
+        waiting = [each for each in self._waiting.values() if each.count is None]
+        lost = [entry.candidate for entry in self._context.index if entry.key in self._wanted]
+        self._waiting.clear()
+        self._unwelcome.clear()
+        for candidate in (*lost, *waiting):
+            self._waiting[candidate.key] = candidate
+
+    def settled(self, candidate: Candidate, reason: str) -> None:
+        """The candidate is cached or given up; `reason` is the counter of that outcome."""
+        self._context.counts[reason] += 1
+        self._wanted.discard(candidate.key)
+        self._hears(candidate.key, reason in ("insertions", "cached_already"))
+
+    def start(self) -> None:
+        """Begin evictions and admissions, as many as may be in flight."""
+        index = self._context.index
+        while self._unwelcome and self._has_hands():
+            entry = index.get(self._unwelcome.popleft())
+            if entry is not None and entry.state is State.CACHED:
+                self._context.counts["evicted_doubtful"] += 1
+                self._eviction.begin(entry)
+        while self._waiting and self._has_hands():
+            key, candidate = self._waiting.popitem(last=False)
+            if key in index:
+                self.settled(candidate, "cached_already")
+            elif index.free_entries:
+                self._admission.begin(candidate)
+            elif candidate.count is None:
+                self.settled(candidate, "without_room")
+            elif not self._contention.contend(candidate):
+                self._context.counts["offers_dropped"] += 1
+
+    def _has_hands(self) -> bool:
+        held_up = self._eviction.held_up(self._context.pending.silent)
+        busy = self._context.index.in_flight - held_up
+        return busy < self._context.parameters.max_in_flight

@@ -1,0 +1,366 @@
+"""FarReach: a write-back cache that loses nothing (docs/farreach.md, section "Controller").
+
+The data plane serves reads and writes by itself (p4/farreach); this is the slow path beside it.
+Its parts are the other modules of this folder, each with its rules. This module connects them:
+it passes events to them and starts what is due.
+"""
+
+# Handlers take what the interface gives, needed or not.
+# ruff: noqa: ARG002
+
+from collections import Counter
+from collections.abc import Iterator
+
+from netkv.control.base import (
+    Action,
+    CloneSession,
+    ControlPlane,
+    Event,
+    InsertEntry,
+    Nanoseconds,
+    Note,
+    PacketIn,
+    Recovering,
+    Saved,
+    SendFrame,
+    TableWrite,
+    TableWritten,
+)
+from netkv.control.cache_index import CacheIndex
+from netkv.control.epochs import Epochs
+from netkv.control.forwarding import ForwardingTables
+from netkv.control.message_numbers import MessageNumbers
+from netkv.control.messages import (
+    CONTROLLER_SENDER,
+    Datagram,
+    MalformedFrameError,
+    Op,
+    Status,
+    decode,
+    encode,
+)
+from netkv.control.outstanding import Outstanding
+from netkv.control.topology import CPU_PORT, Topology
+from netkv.schemes.farreach import loading
+from netkv.schemes.farreach.admission import Admission
+from netkv.schemes.farreach.admission_queue import AdmissionQueue
+from netkv.schemes.farreach.checkpoint import Checkpoint
+from netkv.schemes.farreach.checkpoint_format import SavedError, from_bytes
+from netkv.schemes.farreach.clients import Clients, client_of
+from netkv.schemes.farreach.contention import Contention
+from netkv.schemes.farreach.context import Context
+from netkv.schemes.farreach.entries import State
+from netkv.schemes.farreach.eviction import Eviction
+from netkv.schemes.farreach.gc_watermark import GcWatermark
+from netkv.schemes.farreach.incarnation import Incarnations
+from netkv.schemes.farreach.parameters import FarReachParameters
+from netkv.schemes.farreach.pending_requests import PendingRequests
+from netkv.schemes.farreach.record import record_of
+from netkv.schemes.farreach.recovery import Recovery, Step
+from netkv.schemes.farreach.release import Releases
+from netkv.schemes.farreach.snapshot import Snapshots, Taken
+from netkv.schemes.farreach.switch_settings import SwitchSettings
+from netkv.schemes.farreach.table_writes import TableWrites
+from netkv.schemes.farreach.validity import Validity
+
+PORTS = "NetkvIngress.ingress_pipeline.ports"
+
+
+class FarReach(ControlPlane):
+    """Cache management, snapshots and recovery (FarReach, sections III-B to III-D).
+
+    Rules (those of the parts, and)
+    -----
+    1. A switch that has (re)started, and one whose controller is a new one, is empty: `Recovery`.
+       Nothing else is begun before the switch serves.
+    2. A snapshot begins a period after the one before has begun, and not before that is saved.
+    """
+
+    def __init__(self, topology: Topology, parameters: FarReachParameters | None = None) -> None:
+        """`topology`: the hosts at the switch; `parameters`: left out, the defaults."""
+        self.topology = topology
+        self.parameters = parameters = parameters or FarReachParameters()
+        self.forwarding = ForwardingTables(topology)
+        self._counts: Counter[str] = Counter()
+        self._next_snapshot: Nanoseconds | None = None
+        numbers = MessageNumbers(parameters.numbers_per_second)
+        self._outstanding = Outstanding(numbers, parameters.timeouts)
+        writes = TableWrites(self.forwarding.next_write)
+        self._context = context = Context(
+            parameters,
+            topology,
+            CacheIndex(parameters.capacity),
+            PendingRequests(self._outstanding, parameters.tries, self._counts),
+            writes,
+            numbers,
+            self._counts,
+            lambda incarnation: self._incarnations.observe(incarnation),
+        )
+        self._index, self._pending = context.index, context.pending
+        self._checkpoint = Checkpoint()
+        self._settings = SwitchSettings(writes, parameters.sample_rate, parameters.hot_threshold)
+        self._epochs = Epochs(parameters.epoch)
+        self._incarnations = Incarnations(
+            self._checkpoint, self._settings, parameters.incarnation_length
+        )
+        self._validity = Validity(context.pending)
+        self._snapshots = Snapshots(context, self._validity, self._taken)
+        self._queue = AdmissionQueue(
+            context, lambda key, cached: self._recovery.settled(key, cached=cached)
+        )
+        self._admission = Admission(context, self._validity, self._queue)
+        self._eviction = Eviction(
+            context,
+            self._validity,
+            on_frozen=self._snapshots.on_frozen,
+            admit=self._admission.begin,
+        )
+        self._contention = Contention(context, self._eviction)
+        self._queue.connect(self._admission, self._eviction, self._contention)
+        self._clients = Clients(
+            self._checkpoint,
+            incarnation=lambda: self._settings.incarnation,
+            is_open=lambda: self._settings.is_open,
+            arrives=lambda address: self._recovery.include(address),
+            leaves=self._client_left,
+        )
+        self._releases = Releases(context.pending, self._released)
+        self._watermark = GcWatermark(context, self._clients.present, self._queue.dismiss)
+        self._recovery = Recovery(
+            context,
+            self._checkpoint,
+            self._settings,
+            self._clients,
+            opened=self._opened,
+            readmit=self._queue.readmit,
+        )
+
+    # ------------------------------------------------------------------ what users see
+
+    def tables(self) -> Iterator[TableWrite]:
+        """Partition, routes, pipelines of ports, and clone sessions for answers."""
+        yield from self.forwarding.partition()
+        yield from self.forwarding.routes()
+        hosts = (*self.topology.clients, *self.topology.servers)
+        ports = sorted({host.port for host in hosts})
+        for port in ports:
+            yield InsertEntry(
+                write=self.forwarding.next_write(),
+                table=PORTS,
+                match={"port": port},
+                action="NetkvIngress.ingress_pipeline.of_pipeline",
+                params={"pipeline": port % self.parameters.pipelines},
+            )
+        for port in (*ports, CPU_PORT):
+            yield CloneSession(self.forwarding.next_write(), session=port, port=port)
+
+    def ready(self) -> bool:
+        """True once the switch serves, and every key that should be cached is, or is given up."""
+        return self._recovery.step is Step.DONE and not self._queue.wanted
+
+    def deadline(self) -> Nanoseconds | None:
+        """When something is to be sent or repeated, or a period ends."""
+        times = (
+            self._pending.deadline(),
+            self._snapshots.deadline(),
+            self._next_snapshot if self._may_take() else None,
+            self._epochs.ends,
+            self._incarnations.deadline(),
+            self._checkpoint.deadline(),
+            self._recovery.deadline(),
+        )
+        return min((time for time in times if time is not None), default=None)
+
+    def statistics(self) -> dict[str, int]:
+        """Gauges of the cache, and counters of what has happened to it since the start."""
+        return {
+            **self._counts,
+            "writes_refused": self.forwarding.refused + self._context.writes.refused,
+            "cached": self._index.cached,
+            "in_flight": self._index.in_flight,
+            "waiting": len(self._queue),
+            "free_entries": self._index.free_entries,
+            "messages_repeated": self._outstanding.retries + self._snapshots.loads_repeated,
+            "epoch": self._epochs.current,
+            "life": self._settings.incarnation,
+            "clients": len(self._clients.present()),
+            "saves": self._checkpoint.saves,
+            "snapshot_records": len(self._checkpoint.records),
+            "snapshot_duration_us": self._snapshots.duration // 1000,
+            "recoveries": self._recovery.completed,
+        }
+
+    def cached_keys(self) -> list[bytes]:
+        """The keys with valid entries, the oldest first."""
+        return [entry.key for entry in self._index if entry.state is State.CACHED]
+
+    def clients_present(self) -> list[int]:
+        """The first client of each process that is present, as far as is known."""
+        return [client_of(address) for address in self._clients.present()]
+
+    # -------------------------------------------------------------------------- events
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        """Handle one event; then begin what is due, and send the messages that may leave."""
+        actions = super().handle(now, event)
+        actions.extend(self._pump(now))
+        actions.extend(self._pending.ready(now))
+        return actions
+
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
+        """The first event: recover from what an earlier controller has saved, if anything."""
+        self._outstanding.numbers.start(now)
+        yield from self.forwarding.install(self.tables())
+        try:
+            state = from_bytes(saved) if saved is not None else None
+        except SavedError as error:
+            state = None
+            yield Note("what was saved is refused", {"because": str(error)})
+        if state is not None:
+            yield Recovering()
+            self._checkpoint.restore(state)
+            self._snapshots.go_above(state.snapshot)
+        self._recovery.begin(now, (), first=state is None)
+
+    def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch is empty: recover. Keys that wait for an entry still wait."""
+        frozen = self._recovery.unfinished()
+        frozen += [entry.frozen for entry in self._index if entry.frozen and entry.is_restoring]
+        self._queue.switch_restarted()
+        self._releases.pause()
+        for forgotten in (
+            self._pending,
+            self._context.writes,
+            self._index,
+            self._validity,
+            self._snapshots,
+            self._eviction,
+            self._contention,
+            self._settings,
+        ):
+            forgotten.clear()
+        self._epochs.pause()
+        self._incarnations.pause()
+        self._checkpoint.forget()
+        self._clients.resave()
+        self._next_snapshot = None
+        yield Note("switch restarted")
+        yield from self.forwarding.install(self.tables())
+        yield Recovering()
+        self._recovery.begin(now, frozen, first=False)
+
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+        """An initial entry or a write of a part is answered."""
+        was_installed = self.forwarding.installed
+        yield from self.forwarding.on_written(written)
+        yield from self._context.writes.on_written(now, written)
+        if self.forwarding.installed and not was_installed:
+            yield from self._recovery.tables_installed(now)
+
+    def on_saved(self, now: Nanoseconds, saved: Saved) -> Iterator[Action]:
+        """A save is answered."""
+        yield from self._checkpoint.on_saved(now, saved)
+
+    def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Cache `keys` in this order, as far as there is room."""
+        self._queue.preload(keys)
+        return iter(())
+
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+        """A frame of the switch, a server or a client."""
+        loaded = loading.read(packet.frame)
+        if loaded is not None:
+            yield from self._snapshots.on_loaded(now, loaded)
+            return
+        try:
+            datagram = decode(packet.frame)
+        except MalformedFrameError:
+            self._counts["malformed_frames"] += 1
+            return
+        message = datagram.message
+        if message.op is Op.OFFER:
+            yield self._on_offer(datagram)
+        elif message.op is Op.ORIGINAL:
+            yield from self._snapshots.on_original(now, message)
+        elif message.op is Op.HELLO:
+            yield from self._clients.hello(datagram)
+        elif message.op is Op.BYE and not self._recovery.holds(datagram.source):
+            yield from self._clients.bye(datagram)
+        elif message.sender == CONTROLLER_SENDER:
+            yield from self._pending.on_reply(now, message)
+
+    def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
+        """Repeat or give up messages; begin the next epoch."""
+        yield from self._pending.on_timer(now)
+        yield from self._snapshots.on_timer(now)
+        self._recovery.on_timer(now)
+        ends = self._epochs.ends
+        if ends is not None and now >= ends:
+            self._settings.set_epoch(self._epochs.begin(now))
+
+    # -------------------------------------------------------------- what follows from it
+
+    def _on_offer(self, datagram: Datagram) -> Action:
+        """A server offers a hot key: accept or reject the offer."""
+        message = datagram.message
+        self._counts["offers"] += 1
+        record = record_of(message)
+        if record is not None:
+            self._incarnations.observe(record.incarnation)
+        status = Status.OK
+        if record is None or not self._queue.offer(record, serving=self._recovery.serving):
+            status = Status.REJECTED
+            self._counts["offers_rejected"] += 1
+        return SendFrame(encode(message.reply(status=status), destination=datagram.source))
+
+    def _opened(self, now: Nanoseconds) -> Iterator[Action]:
+        """The switch takes requests now."""
+        self._settings.set_epoch(self._epochs.begin(now))
+        self._incarnations.begin(now)
+        self._watermark.restart(now)
+        self._releases.resume()
+        if self.parameters.snapshot_period:
+            self._next_snapshot = now + self.parameters.snapshot_period
+        yield from self._clients.answer()
+
+    def _taken(self, now: Nanoseconds, taken: Taken) -> Iterator[Action]:
+        """A snapshot is complete; it is in force when it is saved."""
+        self._checkpoint.snapshot, self._checkpoint.records = taken.number, taken.records
+
+        def kept(now: Nanoseconds) -> Iterator[Action]:
+            self._counts["snapshots"] += 1
+            self._watermark.taken(taken)
+            self._releases.begin(taken, self._clients.present())
+            yield from self._watermark.look(now)
+
+        self._checkpoint.save(kept)
+        return iter(())
+
+    def _released(self, now: Nanoseconds, address: int, point: Nanoseconds) -> Iterator[Action]:
+        """A client has answered a RELEASE."""
+        self._watermark.on_release_answered(address, point)
+        yield from self._watermark.look(now)
+
+    def _client_left(self, address: int) -> None:
+        self._releases.forget(address)
+        self._recovery.leave(address)
+
+    # ----------------------------------------------------------------- what comes next
+
+    def _pump(self, now: Nanoseconds) -> Iterator[Action]:
+        """Begin what is due and possible now."""
+        if self._recovery.serving:
+            self._queue.start()
+            yield from self._incarnations.pump(now)
+            if self._next_snapshot is not None and now >= self._next_snapshot and self._may_take():
+                self._next_snapshot = now + self.parameters.snapshot_period
+                yield from self._snapshots.begin(now)
+        yield from self._recovery.pump(now)
+        yield from self._checkpoint.pump(now)
+        yield from self._settings.pump(now)
+
+    def _may_take(self) -> bool:
+        """Whether a snapshot may begin."""
+        return (
+            self._recovery.step is Step.DONE and self._snapshots.idle and not self._checkpoint.busy
+        )

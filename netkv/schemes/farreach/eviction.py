@@ -1,0 +1,115 @@
+"""How an entry goes out of the cache (docs/farreach.md, "Eviction"; the paper's III-C)."""
+
+# What follows from an answer takes what there is to know, needed or not.
+# ruff: noqa: ARG001, ARG002
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+
+from netkv.control.base import Action, Nanoseconds
+from netkv.control.messages import Message, Op, Status
+from netkv.schemes.farreach.admission import remove
+from netkv.schemes.farreach.context import Context
+from netkv.schemes.farreach.entries import Candidate, Entry, State
+from netkv.schemes.farreach.record import record_of
+from netkv.schemes.farreach.validity import Validity
+
+
+class Eviction:
+    """Entries on their way out.
+
+    Rules
+    -----
+    1. EVICT → RESTORE to the owner, if the record is dirty → RETIRE → lookup entry out of all
+       ingress pipelines → the entry is free. Up to RETIRE the switch answers reads with the record
+       or embeds it; from then on the server has it.
+    2. RETIRE comes before the lookup entries go: else a write could pass by a pipeline that has
+       forgotten the key, and then a read by one that has not.
+    3. What EVICT says is what counts: no write changes the record after it.
+    4. A server that is down holds its evictions up, and no others.
+    5. A controller that dies between any two steps loses nothing: until RESTORE is answered the
+       record is in the snapshot in force or with a client.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        validity: Validity,
+        *,
+        on_frozen: Callable[[Nanoseconds, Entry, Message], Iterable[Action]],
+        admit: Callable[[Candidate], None],
+    ) -> None:
+        """`on_frozen` is called with the reply to EVICT; `admit` admits a successor."""
+        self._context = context
+        self._validity = validity
+        self._on_frozen = on_frozen
+        self._admit = admit
+        self._restoring: Counter[str] = Counter()
+
+    def clear(self) -> None:
+        """The switch has restarted: no eviction is under way."""
+        self._restoring.clear()
+
+    def held_up(self, servers: Iterable[str]) -> int:
+        """Evictions that wait for these servers."""
+        return sum(self._restoring[name] for name in servers)
+
+    def begin(self, entry: Entry, successor: Candidate | None = None) -> None:
+        """Evict a cached entry; `successor` is admitted afterwards."""
+        entry.successor = successor
+        entry.state = State.EVICTING
+        self._context.index.mark_cached(entry.generation, cached=False)
+        self._validity.change(Op.EVICT, entry, self._frozen)
+
+    def _frozen(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
+        """EVICT is answered: the record does not change any more."""
+        record = record_of(reply)
+        if reply.status is not Status.OK or record is None:
+            # Another generation has the place. That cannot be, so nobody gets its number.
+            yield from self._remove(entry)
+            return
+        entry.frozen = record
+        yield from self._on_frozen(now, entry, reply)
+        if not record.dirty:
+            self._retire(entry)
+            return
+        entry.state = State.RESTORING
+        owner = self._context.owner(entry.key)
+        self._restoring[owner.name] += 1
+
+        def restored(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
+            if reply is not None and reply.stamp is not None:
+                self._context.observe_incarnation(reply.stamp.life)
+            self._restoring[owner.name] -= 1
+            self._context.counts["records_restored"] += 1
+            self._retire(entry)
+            return iter(())
+
+        self._context.pending.ask(
+            Op.RESTORE,
+            entry.key,
+            restored,
+            to=owner,
+            stamp=record.stamp,
+            value=record.value,
+            insist=True,
+        )
+
+    def _retire(self, entry: Entry) -> None:
+        """The server has the record: the switch may stop serving the entry."""
+        entry.state = State.RETIRING
+        self._validity.change(Op.RETIRE, entry, self._retired)
+
+    def _retired(self, now: Nanoseconds, entry: Entry, reply: Message) -> Iterator[Action]:
+        """The switch serves no request from the entry: delete its lookup entry."""
+        yield from self._remove(entry)
+
+    def _remove(self, entry: Entry) -> Iterator[Action]:
+        def removed(ok: bool) -> Iterator[Action]:
+            context, successor = self._context, entry.successor
+            context.counts["evictions"] += 1
+            if successor and successor.key not in context.index and context.index.free_entries:
+                self._admit(successor)
+            return iter(())
+
+        yield from remove(self._context, entry, removed)

@@ -1,0 +1,164 @@
+"""LOAD of many entries: a window of messages, each cheap.
+
+A snapshot of 10,000 entries asks as many questions every few seconds, in virtual time too. They
+differ from others (`PendingRequests`): a reply carries all that it is about (generation and
+snapshot), and a copy of the request does no harm. So they need no unique message numbers: the
+number is the place in the list.
+"""
+
+import struct
+from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from typing import NamedTuple
+
+from netkv.control.base import Nanoseconds, SendFrame
+from netkv.control.messages import (
+    CONTROLLER_SENDER,
+    FLAG_MARKED,
+    FLAG_STAMPED,
+    FORMAT,
+    KV_AT,
+    MalformedFrameError,
+    Op,
+    Status,
+    envelope,
+    headers,
+)
+from netkv.control.roundtrip import RoundTrip, Timeouts
+from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
+from netkv.schemes.farreach.entries import Entry
+from netkv.schemes.farreach.record import KEPT, Record
+
+_PLACED = struct.Struct("!BBBBHHI16sIIIBHI")
+"""kv, stamp and place."""
+
+_HEADERS = headers(CONTROLLER_IP, SERVICE_IP, _PLACED.size)
+_REPLY = int(Op.LOAD_REPLY)
+
+
+class Loaded(NamedTuple):
+    """A reply to LOAD; `place`: in the list of what is loaded."""
+
+    place: int
+    ok: bool
+    bits: int
+    number: int
+    generation: int
+    record: Record
+
+
+def read(frame: bytes) -> Loaded | None:
+    """The reply to LOAD in a frame; None if it is anything else."""
+    if len(frame) < KV_AT + _PLACED.size or frame[KV_AT + 1] != _REPLY:
+        return None
+    try:
+        end = envelope(frame[:KV_AT])[2]
+    except MalformedFrameError:
+        return None
+    layout, _, flags, status, length, sender, request, key, *rest = _PLACED.unpack_from(
+        frame, KV_AT
+    )
+    incarnation, write, generation, bits, _, number = rest
+    value_at = KV_AT + _PLACED.size
+    if (
+        layout != FORMAT
+        or flags & (FLAG_MARKED | FLAG_STAMPED) != FLAG_STAMPED
+        or sender != CONTROLLER_SENDER
+        or end > len(frame)
+        or value_at + length > end
+    ):
+        return None
+    record = Record(key, incarnation, write, bits & KEPT, frame[value_at : value_at + length])
+    return Loaded(request - 1, status == Status.OK, bits, number, generation, record)
+
+
+class Loads:
+    """LOADs of one snapshot.
+
+    Rules
+    -----
+    1. At most `window` are without an answer; each is repeated up to `tries` times.
+    2. A reply counts once.
+    """
+
+    def __init__(self, bounds: Timeouts, window: int, tries: int) -> None:
+        self._trip = RoundTrip(bounds)
+        self._window = window
+        self._tries = tries
+        self._number = 0
+        self._entries: list[Entry | None] = []
+        self._next = 0
+        self._sent: dict[int, tuple[Nanoseconds, Nanoseconds, int]] = {}
+        """Index → when its answer is due, how long it is waited for, and how often it was sent."""
+        self._queue: list[tuple[Nanoseconds, int]] = []  # (due, index), some out of date
+        self.repeated = 0
+        self.given_up = False
+        """Whether an entry was asked for in vain."""
+
+    def begin(self, number: int, entries: Sequence[Entry | None]) -> None:
+        """Load these for snapshot `number`; None is a place in the list that needs none."""
+        self._number = number
+        self._entries = list(entries)
+        self._next = 0
+        self._sent.clear()
+        self._queue.clear()
+        self.given_up = False
+
+    def settle(self, index: int) -> None:
+        """This one need not be loaded any more."""
+        self._entries[index] = None
+        self._sent.pop(index, None)
+
+    def answered(self, now: Nanoseconds, index: int) -> None:
+        """A reply to this one has come."""
+        sent = self._sent.get(index)
+        if sent is not None:
+            due, waited, times = sent
+            if times == 1:
+                self._trip.sample(now - (due - waited))
+            else:
+                self._trip.late(waited)
+        self.settle(index)
+
+    def send(self, now: Nanoseconds) -> Iterator[SendFrame]:
+        """Those that may go out now for the first time."""
+        sent, entries = self._sent, self._entries
+        while self._next < len(entries) and len(sent) < self._window:
+            entry = entries[self._next]
+            if entry is not None:
+                yield self._frame(now, self._next, entry, self._trip.timeout, 1)
+            self._next += 1
+
+    def expired(self, now: Nanoseconds) -> Iterator[SendFrame]:
+        """Those that are repeated; `given_up` is set if one has no try left."""
+        while self._queue and self._queue[0][0] <= now:
+            due, index = heappop(self._queue)
+            sent, entry = self._sent.get(index), self._entries[index]
+            if entry is None or sent is None or sent[0] != due:
+                continue
+            _, waited, times = sent
+            if times >= self._tries:
+                self.given_up = True
+                return
+            self.repeated += 1
+            yield self._frame(now, index, entry, self._trip.back_off(waited), times + 1)
+
+    def deadline(self) -> Nanoseconds | None:
+        """When the next one is to be repeated."""
+        queue = self._queue
+        while queue:
+            due, index = queue[0]
+            sent = self._sent.get(index)
+            if sent is not None and sent[0] == due:
+                return due
+            heappop(queue)
+        return None
+
+    def _frame(
+        self, now: Nanoseconds, index: int, entry: Entry, wait: Nanoseconds, times: int
+    ) -> SendFrame:
+        self._sent[index] = (now + wait, wait, times)
+        heappush(self._queue, (now + wait, index))
+        kv = (FORMAT, Op.LOAD, FLAG_STAMPED, 0, 0, CONTROLLER_SENDER, index + 1, entry.key)
+        place = (entry.entry, self._number)
+        return SendFrame(_HEADERS + _PLACED.pack(*kv, 0, 0, entry.generation, 0, *place))

@@ -1,0 +1,11 @@
+"""What a user may choose about FarReach."""
+
+from __future__ import annotations
+
+from netkv.schemes.options import WriteBackCache
+
+
+class FarReachOptions(WriteBackCache):
+    """Options of FarReach."""
+
+    left_out = {"sample_rate": 0.5}  # noqa: RUF012 (declared as ClassVar by the base)

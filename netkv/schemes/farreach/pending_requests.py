@@ -1,0 +1,155 @@
+"""Requests to switch, servers and clients that are pending, and the callback of each."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from netkv.control.base import Action, Nanoseconds, Note, SendFrame
+from netkv.control.messages import Message, Op, Place, Stamp, Status
+from netkv.control.outstanding import Outstanding
+from netkv.control.topology import SERVICE_IP
+
+Then: TypeAlias = Callable[[Nanoseconds, Message | None], Iterable[Action]]
+"""Called with the reply; with None if the request is given up."""
+
+ANSWERS = frozenset((Status.OK, Status.NOT_FOUND, Status.STALE, Status.TOO_LARGE))
+"""Any other status means "not now"."""
+
+SWITCH = "switch"
+
+
+@dataclass(frozen=True, slots=True)
+class To:
+    """A receiver. `lane`: of one with a deduplication window (`Outstanding`)."""
+
+    name: str
+    address: int = SERVICE_IP
+    lane: int | None = None
+
+
+TO_SWITCH = To(SWITCH)
+
+
+@dataclass(slots=True, eq=False)
+class PendingRequest:
+    """A request and its callback `then`."""
+
+    op: Op
+    key: bytes
+    to: To
+    then: Then
+    stamp: Stamp | None
+    place: Place | None
+    value: bytes
+    tries: int
+    insist: bool
+    request: int = 0
+
+
+class PendingRequests:
+    """The requests without a reply.
+
+    Rules
+    -----
+    1. A reply counts once, and only for the number of a pending request; a copy changes nothing.
+    2. A request with `insist` is sent until it is answered. When its tries are used up, it is sent
+       again under a new number, and its receiver is noted as silent, once until it answers. A reply
+       that means "not now" does not answer it.
+    3. Any other request is given up when its tries are used up.
+    """
+
+    def __init__(self, outstanding: Outstanding, tries: int, counts: Counter[str]) -> None:
+        """`tries` of a message, before its receiver counts as silent."""
+        self._outstanding = outstanding
+        self._tries = tries
+        self._counts = counts
+        self._waiting: dict[int, PendingRequest] = {}
+        self.silent: set[str] = set()
+        """Names of the silent receivers."""
+
+    def __len__(self) -> int:
+        return len(self._waiting)
+
+    def ask(
+        self,
+        op: Op,
+        key: bytes,
+        then: Then,
+        *,
+        to: To = TO_SWITCH,
+        stamp: Stamp | None = None,
+        place: Place | None = None,
+        value: bytes = b"",
+        tries: int = 0,
+        insist: bool = False,
+    ) -> PendingRequest:
+        """Send a request; `tries` 0 means the usual number."""
+        tries = tries or self._tries
+        pending_request = PendingRequest(op, key, to, then, stamp, place, value, tries, insist)
+        self._send(pending_request)
+        return pending_request
+
+    def cancel(self, pending_request: PendingRequest) -> None:
+        """Drop a request; its callback is not called."""
+        if self._waiting.pop(pending_request.request, None) is not None:
+            self._outstanding.cancel(pending_request.request)
+
+    def clear(self) -> None:
+        """Drop all requests."""
+        self._waiting.clear()
+        self._outstanding.clear()
+        self.silent.clear()
+
+    def deadline(self) -> Nanoseconds | None:
+        """When a request is to be sent or repeated."""
+        return self._outstanding.deadline()
+
+    def ready(self, now: Nanoseconds) -> Iterator[SendFrame]:
+        """Requests that are sent for the first time now."""
+        for message in self._outstanding.ready(now):
+            yield SendFrame(self._outstanding.frame(message))
+
+    def on_reply(self, now: Nanoseconds, reply: Message) -> Iterator[Action]:
+        """A reply to a message of the controller."""
+        pending_request = self._waiting.get(reply.request)
+        if pending_request is not None and pending_request.insist and reply.status not in ANSWERS:
+            self._counts["refused_for_now"] += 1
+            return
+        if pending_request is None or self._outstanding.answered(now, reply) is None:
+            self._counts["stray_replies"] += 1
+            return
+        del self._waiting[reply.request]
+        self.silent.discard(pending_request.to.name)
+        yield from pending_request.then(now, reply)
+
+    def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
+        """Repeat requests, and give up those without a try left."""
+        for message, again in self._outstanding.expired(now):
+            if again:
+                yield SendFrame(self._outstanding.frame(message))
+                continue
+            self._counts["messages_given_up"] += 1
+            pending_request = self._waiting.pop(message.request)
+            name = pending_request.to.name
+            if pending_request.tries >= self._tries and name not in self.silent:
+                self.silent.add(name)
+                yield Note("no answer", {"from": name, "to": pending_request.op.name})
+            if pending_request.insist:
+                self._send(pending_request)
+            else:
+                yield from pending_request.then(now, None)
+
+    def _send(self, pending_request: PendingRequest) -> None:
+        pending_request.request = self._outstanding.add(
+            pending_request.op,
+            pending_request.key,
+            None,
+            pending_request.tries,
+            pending_request.to.lane,
+            stamp=pending_request.stamp,
+            place=pending_request.place,
+            value=pending_request.value,
+            to=pending_request.to.address,
+        )
+        self._waiting[pending_request.request] = pending_request

@@ -1,0 +1,123 @@
+"""RELEASE: clients drop preserved records that the snapshot in force has."""
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from netkv.control.base import Action, Nanoseconds
+from netkv.control.messages import Message, Op, Stamp
+from netkv.control.topology import KEY_BYTES
+from netkv.schemes.farreach.context import to_client
+from netkv.schemes.farreach.pending_requests import PendingRequest, PendingRequests
+from netkv.schemes.farreach.record import Record
+from netkv.schemes.farreach.snapshot import Taken
+
+PAIRS = 42
+"""Pairs of key and sequence in a part: a value has up to 1,024 bytes."""
+WINDOW = 16
+"""Parts without an answer, to each client."""
+
+_PAIR = struct.Struct("!16sII")
+
+
+def parts_of(records: Iterable[Record]) -> tuple[bytes, ...]:
+    """The values of the parts of a RELEASE, at least one."""
+    pair = _PAIR.pack
+    pairs = [pair(record.key, record.incarnation, record.number) for record in records]
+    return tuple(
+        b"".join(pairs[first : first + PAIRS]) for first in range(0, max(len(pairs), 1), PAIRS)
+    )
+
+
+@dataclass(slots=True)
+class _Round:
+    """A RELEASE to one client."""
+
+    number: int
+    point: Nanoseconds
+    parts: Sequence[bytes]
+    unasked: list[int]
+    waiting: dict[int, PendingRequest] = field(default_factory=dict)
+
+
+class Releases:
+    """RELEASEs that are under way.
+
+    Rules
+    -----
+    1. A snapshot is released when it is saved, and not before. So no number is released twice, not
+       by the next controller either, and parts of two lists are never mixed.
+    2. A client hears of a snapshot only if it had heard the RELEASE before when the point was set:
+       one that is late is left out until then. A client counts on it: what it has preserved before
+       one RELEASE is known, or durable, at the point of the next.
+    3. A restart of the switch does not end a RELEASE: its snapshot stays in force.
+    """
+
+    def __init__(
+        self,
+        pending: PendingRequests,
+        heard: Callable[[Nanoseconds, int, Nanoseconds], Iterable[Action]],
+    ) -> None:
+        """`heard` is told a client's address and the point of the snapshot that it has heard of."""
+        self._pending = pending
+        self._heard = heard
+        self._rounds: dict[int, _Round] = {}
+        self._heard_at: dict[int, Nanoseconds] = {}
+
+    def __len__(self) -> int:
+        """Clients that have not answered a RELEASE."""
+        return len(self._rounds)
+
+    def forget(self, address: int) -> None:
+        """The process at this address has deregistered."""
+        self._heard_at.pop(address, None)
+        gone = self._rounds.pop(address, None)
+        for pending_request in gone.waiting.values() if gone else ():
+            self._pending.cancel(pending_request)
+
+    def begin(self, taken: Taken, clients: Iterable[int]) -> None:
+        """The snapshot is saved: send RELEASE to the clients that may get it."""
+        parts = parts_of(taken.records)
+        for address in clients:
+            if address in self._rounds or self._heard_at.get(address, taken.point) > taken.point:
+                continue
+            every = list(range(len(parts)))
+            self._rounds[address] = _Round(taken.number, taken.point, parts, every)
+            self._ask(address)
+
+    def pause(self) -> None:
+        """No request under way will be answered."""
+        for each in self._rounds.values():
+            each.unasked = sorted({*each.unasked, *each.waiting})
+            each.waiting.clear()
+
+    def resume(self) -> None:
+        """Send again what is not answered."""
+        for address in self._rounds:
+            self._ask(address)
+
+    def _ask(self, address: int) -> None:
+        each = self._rounds[address]
+        while each.unasked and len(each.waiting) < WINDOW:
+            part = each.unasked.pop(0)
+            each.waiting[part] = self._pending.ask(
+                Op.RELEASE,
+                bytes(KEY_BYTES),
+                partial(self._answered, address, each, part),
+                to=to_client(address),
+                stamp=Stamp(each.number, part << 16 | len(each.parts)),
+                value=each.parts[part],
+                insist=True,
+            )
+
+    def _answered(
+        self, address: int, each: _Round, part: int, now: Nanoseconds, _reply: Message | None
+    ) -> Iterator[Action]:
+        del each.waiting[part]
+        self._ask(address)
+        if each.waiting or each.unasked:
+            return
+        del self._rounds[address]
+        self._heard_at[address] = now
+        yield from self._heard(now, address, each.point)

@@ -1,0 +1,45 @@
+"""Table writes that are under way, and the callback of each."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeAlias
+
+from netkv.control.base import Action, Nanoseconds, Note, TableWrite, TableWritten
+
+Done: TypeAlias = Callable[[Nanoseconds, bool], Iterable[Action]]
+"""Called when a write is done (True) or refused (False)."""
+
+
+class TableWrites:
+    """Table writes that are not answered.
+
+    Rules
+    -----
+    1. A write is done when the switch has confirmed it: then its last pipeline has it.
+    2. A refused write is noted and not repeated: the program or the topology is wrong.
+    """
+
+    def __init__(self, next_write: Callable[[], int]) -> None:
+        """`next_write` returns a new number for each write."""
+        self.next = next_write
+        self._waiting: dict[int, tuple[str, Done]] = {}
+        self.refused = 0
+
+    def give(self, write: TableWrite, done: Done) -> TableWrite:
+        """Register the callback; returns the write, for the driver."""
+        self._waiting[write.write] = (getattr(write, "table", type(write).__name__), done)
+        return write
+
+    def on_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+        """A write is answered; nothing happens if it is not under way here."""
+        found = self._waiting.pop(written.write, None)
+        if found is None:
+            return
+        table, done = found
+        if not written.ok:
+            self.refused += 1
+            yield Note("table write refused", {"table": table, "error": written.error})
+        yield from done(now, written.ok)
+
+    def clear(self) -> None:
+        """The switch has restarted: writes under way will not be answered."""
+        self._waiting.clear()

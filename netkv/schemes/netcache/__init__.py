@@ -1,0 +1,63 @@
+"""NetCache: a write-through cache of hot records in the switch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from netkv.schemes.netcache.options import NetCacheOptions
+from netkv.schemes.scheme import PLAIN_CLIENT, Scheme
+
+if TYPE_CHECKING:
+    from netkv.control.base import ControlPlane
+    from netkv.control.topology import Topology
+    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.sim.models import Profile
+    from netkv.sim.probes import Probes
+
+
+def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
+    from netkv.schemes.netcache.control_plane import NetCache
+    from netkv.schemes.netcache.parameters import of_rack
+
+    return NetCache(topology, of_rack(spec))
+
+
+def _needs(lab: LabSpec) -> None:
+    from netkv.schemes.checks import check_entries
+    from netkv.schemes.netcache.parameters import NetCacheParameters
+
+    check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
+
+
+def _profiles() -> Mapping[str, Profile]:
+    from netkv.schemes.netcache.profiles import PROFILES
+
+    return PROFILES
+
+
+def _probes() -> Probes:
+    from netkv.schemes.netcache.probes import NetCacheProbes
+
+    return NetCacheProbes()
+
+
+SCHEME = Scheme(
+    name="netcache",
+    title="NetCache",
+    order=20,
+    program="netcache/netcache.p4",
+    server_role="netcache",
+    client_role=PLAIN_CLIENT,
+    caches=True,
+    paper="Jin et al., NetCache, SOSP 2017",
+    summary="Write-through cache of hot records in the switch.",
+    control_plane=_control_plane,
+    profiles=_profiles,
+    probes=_probes,
+    options=NetCacheOptions,
+    # p4/netcache keeps values and statistics in ingress: requests and the servers' updates
+    # would meet different ones.
+    max_pipelines=1,
+    needs=_needs,
+)

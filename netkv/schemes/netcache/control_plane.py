@@ -1,0 +1,284 @@
+"""NetCache: which keys the switch caches, and how an entry comes in and goes out.
+
+The data plane keeps values fresh by itself (p4/netcache, the server shim, docs/wire-format.md);
+this is the slow path beside it. The states of one entry are in `lifecycle`, the index of all
+in `cache_records`, statistics in `popularity`. This module passes events to them, and decides
+which key is admitted next.
+"""
+
+# Handlers take what the interface gives, needed or not.
+# ruff: noqa: ARG002
+
+from collections import Counter, OrderedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import ClassVar
+
+from netkv.control.base import (
+    Action,
+    ControlPlane,
+    Digest,
+    Event,
+    Nanoseconds,
+    Note,
+    PacketIn,
+    SendFrame,
+    SetDefault,
+    TableWrite,
+    TableWritten,
+)
+from netkv.control.forwarding import ForwardingTables
+from netkv.control.message_numbers import MessageNumbers
+from netkv.control.messages import (
+    CONTROLLER_SENDER,
+    MalformedFrameError,
+    Message,
+    Op,
+    decode,
+    encode,
+)
+from netkv.control.outstanding import Outstanding
+from netkv.control.topology import KEY_BYTES, Topology
+from netkv.schemes.netcache.cache_records import Records
+from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
+from netkv.schemes.netcache.entries import Candidate, State
+from netkv.schemes.netcache.lifecycle import LOOKUP, TRIES, Lifecycle
+from netkv.schemes.netcache.parameters import NetCacheParameters
+from netkv.schemes.netcache.popularity import Popularity
+
+__all__ = ["LOOKUP", "SAMPLING", "TRIES", "NetCache"]
+
+SAMPLING = "NetkvIngress.sampling.settings"
+
+
+class NetCache(ControlPlane):
+    """Cache management (NetCache, slides "Cache Update" and "Query Statistics").
+
+    Rules (those of `Lifecycle` and `Popularity`, and)
+    -----
+    1. What is in flight or waits is bounded. A key that is dropped for that is reported again.
+    2. After a restart of the switch every entry is installed again under a new generation.
+    3. A controller that comes after another one begins with an empty switch (`Started`) and above
+       every number, generation and epoch that was used before (`MessageNumbers`, `Epochs`).
+    4. Only keys of servers at this very switch are cached. Hot keys of others are of no concern
+       here, and a switch without servers counts no reads and has no epochs.
+    """
+
+    digests: ClassVar[tuple[str, ...]] = (HOT_KEY,)
+
+    def __init__(self, topology: Topology, parameters: NetCacheParameters | None = None) -> None:
+        """`topology`: the hosts at the switch; `parameters`: left out, the defaults."""
+        self.topology = topology
+        self.parameters = parameters or NetCacheParameters()
+        self.forwarding = ForwardingTables(topology)
+        self._numbers = MessageNumbers(self.parameters.numbers_per_second)
+        self._outstanding = Outstanding(self._numbers, self.parameters.timeouts)
+        self._records = Records(self.parameters.capacity, self.parameters.rows)
+        self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
+        self._wanted: set[bytes] = set()  # preloaded or to be restored, not settled yet
+        self._counts: Counter[str] = Counter()
+        self._lifecycle = Lifecycle(
+            self._records,
+            self._outstanding,
+            self._numbers,
+            next_write=self.forwarding.next_write,
+            server_of=lambda key: topology.owner(key).index,
+            decisions=self,
+            counts=self._counts,
+        )
+        self._popularity = Popularity(
+            self.parameters, self._records, self._outstanding, self._lifecycle, self._counts
+        )
+
+    # ------------------------------------------------------------------ what users see
+
+    def tables(self) -> Iterator[TableWrite]:
+        """Partition, routes and the sampling of reads."""
+        yield from self.forwarding.partition()
+        yield from self.forwarding.routes()
+        share = self.parameters.sample_rate if self.topology.has_servers else 0.0
+        yield SetDefault(
+            write=self.forwarding.next_write(),
+            table=SAMPLING,
+            action="NetkvIngress.sampling.configure",
+            params={
+                "sample_below": round(share * 65_536),
+                "hot_threshold": self.parameters.hot_threshold,
+            },
+        )
+
+    def ready(self) -> bool:
+        """True once the tables are in and every preloaded key is cached or given up."""
+        return self.forwarding.installed and not self._wanted
+
+    def deadline(self) -> Nanoseconds | None:
+        """When a message is to be sent or repeated, or the epoch ends."""
+        times = (self._outstanding.deadline(), self._popularity.epochs.ends)
+        return min((time for time in times if time is not None), default=None)
+
+    def statistics(self) -> dict[str, int]:
+        """Gauges of the cache, and counters of what has happened to it since the start."""
+        return {
+            "writes_refused": self.forwarding.refused,
+            **self._counts,
+            "cached": self._records.cached,
+            "in_flight": self._records.in_flight,
+            "waiting": len(self._waiting),
+            "free_entries": self._records.free_entries,
+            "free_cells": self._records.slots.free_cells,
+            "messages_repeated": self._outstanding.retries,
+            "epoch": self._popularity.epochs.current,
+        }
+
+    def cached_keys(self) -> list[bytes]:
+        """The keys whose entries are installed, the oldest first."""
+        return [record.key for record in self._records if record.state is State.CACHED]
+
+    # -------------------------------------------------------------------------- events
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        """Take one event; then start on what waits, and send what may leave."""
+        actions = super().handle(now, event)
+        self._pump()
+        outstanding = self._outstanding
+        actions.extend(SendFrame(outstanding.frame(message)) for message in outstanding.ready(now))
+        return actions
+
+    def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
+        """Fill the tables; begin above what was used before (rule 3)."""
+        self._numbers.start(now)
+        yield from self.forwarding.install(self.tables())
+
+    def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
+        """Fill the tables again, then install what was cached and what was on its way (rule 2)."""
+        lost = [Candidate(record.key) for record in self._records]
+        for forgotten in (self._outstanding, self._records, self._lifecycle, self._popularity):
+            forgotten.clear()
+        asked_for = [candidate for candidate in self._waiting.values() if candidate.count is None]
+        self._waiting.clear()
+        for candidate in (*lost, *asked_for):
+            self._waiting[candidate.key] = candidate
+        self._wanted.update(candidate.key for candidate in lost)
+        yield Note("switch restarted")
+        yield from self.forwarding.install(self.tables())
+
+    def on_table_written(self, now: Nanoseconds, written: TableWritten) -> Iterator[Action]:
+        """An initial entry or one of the lookup table has been written."""
+        was_installed = self.forwarding.installed
+        yield from self.forwarding.on_written(written)
+        yield from self._lifecycle.on_table_written(written)
+        if self.forwarding.installed and not was_installed and self.topology.has_servers:
+            self._popularity.begin_epoch(now)
+
+    def on_preload(self, now: Nanoseconds, keys: tuple[bytes, ...]) -> Iterator[Action]:
+        """Cache `keys` in this order, as far as there is room; those of other switches are not."""
+        for key in keys:
+            if len(key) != KEY_BYTES:
+                raise ValueError(f"Cannot preload {key.hex()}: a key has {KEY_BYTES} bytes.")
+            if not self.topology.is_local(key):
+                self._counts["preloads_elsewhere"] += 1
+            elif key not in self._records and key not in self._wanted:
+                self._wanted.add(key)
+                self._waiting[key] = Candidate(key)
+        return iter(())
+
+    def on_digest(self, now: Nanoseconds, digest: Digest) -> Iterator[Action]:
+        """Admit a hot key, or let it contend for a place when the cache is full."""
+        report = decode_hot_key(digest)
+        self._counts["hot_keys_reported"] += 1
+        key = report.key
+        if not self.topology.is_local(key):
+            self._counts["hot_keys_elsewhere"] += 1
+        elif key in self._records or key in self._waiting or key in self._popularity:
+            pass  # in, or about to be
+        elif len(self._waiting) >= self.parameters.max_waiting:
+            self._counts["hot_keys_dropped"] += 1
+        else:
+            self._waiting[key] = Candidate(key, report.count, report.epoch)
+        return iter(())
+
+    def on_packet_in(self, now: Nanoseconds, packet: PacketIn) -> Iterator[Action]:
+        """A reply to the controller, or OUTGROWN: a value no longer fits its entry."""
+        try:
+            datagram = decode(packet.frame)
+        except MalformedFrameError:
+            self._counts["malformed_frames"] += 1
+            return
+        message = datagram.message
+        if message.op is Op.OUTGROWN:
+            yield SendFrame(encode(message.reply(mark=message.mark), destination=datagram.source))
+            yield from self._lifecycle.on_outgrown(message)
+            return
+        request = None
+        if message.sender == CONTROLLER_SENDER:
+            request = self._outstanding.answered(now, message)
+        if request is None:
+            self._counts["stray_replies"] += 1
+            return
+        yield from self._on_answer(request, message)
+
+    def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
+        """Repeat or give up messages; begin the next epoch."""
+        for message, again in self._outstanding.expired(now):
+            if again:
+                yield SendFrame(self._outstanding.frame(message))
+            else:
+                self._counts["messages_given_up"] += 1
+                yield from self._on_answer(message, None)
+        ends = self._popularity.epochs.ends
+        if ends is not None and now >= ends:
+            self._popularity.begin_epoch(now)
+
+    def _on_answer(self, request: Message, reply: Message | None) -> Iterator[Action]:
+        """`request` has been answered, or given up (None)."""
+        if request.op is Op.STATS:
+            yield from self._popularity.on_stats(request.request, reply)
+        elif request.op is not Op.EPOCH:
+            yield from self._lifecycle.on_answer(request, reply)
+
+    # ----------------------------------------------------------------- what comes next
+
+    def _pump(self) -> None:
+        """Start on waiting keys, as many as may be in flight; none while others are moved."""
+        while (
+            self._waiting
+            and self._records.in_flight < self.parameters.max_in_flight
+            and not self._lifecycle.moving
+            and self.forwarding.installed
+        ):
+            _, candidate = self._waiting.popitem(last=False)
+            if candidate.key in self._records:
+                continue
+            if candidate.chunks == 0 and self._records.free_entries:
+                self._lifecycle.admit(candidate)
+            else:
+                self._contend(candidate)
+
+    def _contend(self, candidate: Candidate) -> None:
+        """The candidate comes in only in the place of another, if it may evict one at all."""
+        if candidate.count is None:
+            self.settled(candidate, "without_room")
+        elif not self._popularity.contend(candidate):
+            self.settled(candidate, "hot_keys_dropped")
+
+    def make_room(self, candidate: Candidate) -> Iterator[Action]:
+        """No row has room for the candidate: move entries, or else evict one."""
+        movers = () if candidate.moved else self._records.slots.plan_move(candidate.chunks)
+        records = [self._records.get(generation) for generation in movers]
+        if records and all(record and record.state is State.CACHED for record in records):
+            for record in records:
+                if record is not None:
+                    yield from self._lifecycle.move(record)
+            self.put_first(replace(candidate, chunks=0, moved=True))
+        else:
+            self._contend(candidate)
+
+    def settled(self, candidate: Candidate, reason: str) -> None:
+        """The candidate is cached or given up: count why, and wait for it no longer."""
+        self._counts[reason] += 1
+        self._wanted.discard(candidate.key)
+
+    def put_first(self, candidate: Candidate) -> None:
+        """Try the candidate before all others."""
+        self._waiting[candidate.key] = candidate
+        self._waiting.move_to_end(candidate.key, last=False)

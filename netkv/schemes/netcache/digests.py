@@ -1,0 +1,29 @@
+"""Digests of p4/netcache."""
+
+from dataclasses import dataclass
+
+from netkv.control.base import Digest
+from netkv.control.topology import KEY_BYTES
+
+HOT_KEY = "hot_key_t"
+
+
+@dataclass(frozen=True, slots=True)
+class HotKey:
+    """An uncached key was read often in a statistics epoch."""
+
+    key: bytes
+    count: int
+    epoch: int
+
+
+def decode_hot_key(digest: Digest) -> HotKey:
+    """The report that a digest `hot_key_t` carries."""
+    members = digest.members
+    return HotKey(members["key"].to_bytes(KEY_BYTES), members["count"], members["epoch"])
+
+
+def encode_hot_key(report: HotKey) -> Digest:
+    """The digest that carries a report, for models of the switch."""
+    key = int.from_bytes(report.key)
+    return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})

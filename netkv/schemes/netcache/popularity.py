@@ -1,0 +1,99 @@
+"""Which keys deserve their place: epochs, and contests between hot keys and cached ones."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from random import Random
+
+from netkv.control.base import Action, Nanoseconds
+from netkv.control.epochs import Epochs
+from netkv.control.eviction_policy import Contests
+from netkv.control.messages import Mark, Message, Op, Status
+from netkv.control.outstanding import Outstanding
+from netkv.control.topology import KEY_BYTES
+from netkv.schemes.netcache.cache_records import Records
+from netkv.schemes.netcache.entries import Candidate
+from netkv.schemes.netcache.lifecycle import TRIES, Lifecycle
+from netkv.schemes.netcache.parameters import NetCacheParameters
+
+STATS_TRIES = 3  # of a counter; an entry whose counter stays unknown is not evicted
+
+
+class Popularity:
+    """Statistics of the switch, and what follows from them.
+
+    Rules
+    -----
+    1. A hot key evicts the coldest of a few drawn entries, if that was read less in the same epoch.
+    2. Counts of different epochs are not compared: the key will be reported again.
+    """
+
+    def __init__(
+        self,
+        parameters: NetCacheParameters,
+        records: Records,
+        outstanding: Outstanding,
+        lifecycle: Lifecycle,
+        counts: Counter[str],
+    ) -> None:
+        self._records = records
+        self._outstanding = outstanding
+        self._lifecycle = lifecycle
+        self._counts = counts
+        self._random = Random(parameters.seed)
+        self._drawn = parameters.drawn
+        self._contests: Contests[Candidate] = Contests(parameters.max_contests)
+        self._epoch_request = 0
+        self.epochs = Epochs(parameters.epoch)
+
+    def __contains__(self, key: bytes) -> bool:
+        """Whether the key contends for a place."""
+        return key in self._contests
+
+    def clear(self) -> None:
+        """The switch has lost everything: no counts, no contests, no epoch."""
+        self._contests.clear()
+        self.epochs.pause()
+
+    def begin_epoch(self, now: Nanoseconds) -> None:
+        """A new epoch: all counts of the switch are 0 again."""
+        self._outstanding.cancel(self._epoch_request)
+        mark = Mark(0, self.epochs.begin(now))
+        self._epoch_request = self._outstanding.add(Op.EPOCH, bytes(KEY_BYTES), mark, TRIES, None)
+
+    def contend(self, candidate: Candidate) -> bool:
+        """Draw entries and ask the switch how often they were read (rule 1).
+
+        Returns whether the candidate has a chance: it is of this epoch, there is somebody to
+        compare it with, and not too many others contend.
+        """
+        if candidate.epoch != self.epochs.current or self._contests.full:
+            return False
+        drawn = self._records.draw(self._random, self._drawn, candidate.chunks)
+        if not drawn:
+            return False
+        self._contests.open(
+            candidate,
+            {
+                self._outstanding.add(Op.STATS, each.key, None, STATS_TRIES, None): each.generation
+                for each in drawn
+            },
+        )
+        return True
+
+    def on_stats(self, request: int, reply: Message | None) -> Iterator[Action]:
+        """A counter of a contest; with the last one the coldest entry goes, or the candidate."""
+        counted = reply.mark if reply is not None and reply.status is Status.OK else None
+        # The key may have been brought in again since: that entry was not drawn.
+        ours = counted is not None and counted.generation == self._contests.asked(request)
+        contest = self._contests.answer(request, counted.version if counted and ours else None)
+        if contest is None:
+            return
+        candidate = contest.candidate
+        loser = contest.loser(self._records.is_cached)
+        record = None if loser is None else self._records.get(loser)
+        if record is None or candidate.epoch != self.epochs.current:
+            self._counts["contests_lost"] += 1
+            return
+        self._counts["contests_won"] += 1
+        yield from self._lifecycle.evict(record, replace(candidate, chunks=0))

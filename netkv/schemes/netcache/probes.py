@@ -1,0 +1,31 @@
+"""Entries and messages of NetCache for `netkv calibrate` (`netkv.sim.probes`)."""
+
+from netkv.control.base import InsertEntry
+from netkv.control.messages import Mark, Message, Op
+from netkv.control.topology import KEY_BYTES
+from netkv.schemes.netcache.lifecycle import LOOKUP
+
+_ALL_ARRAYS = 0xFF
+
+
+class NetCacheProbes:
+    """Each key has a row of its own, and its number as generation."""
+
+    def entry(self, number: int, key: bytes) -> InsertEntry:
+        """See `Probes`."""
+        params = {
+            "entry": number,
+            "index": number,
+            "bitmap": _ALL_ARRAYS,
+            "generation": number,
+        }
+        match = {"key": int.from_bytes(key)}
+        return InsertEntry(number, LOOKUP, match, "NetkvIngress.lookup.cached", params)
+
+    def install(self, number: int, key: bytes) -> Message:
+        """See `Probes`."""
+        return Message(Op.INSTALL, key, request=number, mark=Mark(number, 0, _ALL_ARRAYS))
+
+    def echo(self, request: int) -> Message:
+        """See `Probes`."""
+        return Message(Op.STATS, bytes(KEY_BYTES), request=request)

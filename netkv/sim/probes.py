@@ -1,0 +1,21 @@
+"""What `netkv calibrate` asks of a scheme with a cache, in the place of its controller."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from netkv.control.base import InsertEntry
+from netkv.control.messages import Message
+
+
+class Probes(Protocol):
+    """Table entries and messages of a scheme (`Scheme.probes`)."""
+
+    def entry(self, number: int, key: bytes) -> InsertEntry:
+        """The lookup entry of a key (16 bytes) that is cached in entry `number`."""
+
+    def install(self, number: int, key: bytes) -> Message:
+        """The request on which the server fills entry `number`, under that request number."""
+
+    def echo(self, request: int) -> Message:
+        """A request that the switch answers by itself."""

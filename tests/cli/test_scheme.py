@@ -1,0 +1,90 @@
+"""`netkv scheme list|show`: what can be compared, and what may be chosen about it."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+from commands import Netkv, Said
+
+from netkv import schemes
+from netkv.cli import main
+from netkv.schemes import registry
+
+NAMES = [each.name for each in schemes.all_schemes()]
+
+
+@pytest.fixture
+def netkv(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Netkv]:
+    """Runs the command in this process, which knows what a test makes of the registry."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+
+    def run(*arguments: str, **environment: str) -> Said:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        status = main(arguments)
+        said = capsys.readouterr()
+        return Said(status, said.out, said.err)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+
+
+def test_list_has_every_scheme_with_title_summary_and_paper(netkv: Netkv) -> None:
+    said = netkv("scheme", "list", COLUMNS="300")
+    assert said.status == 0
+    listed = [line for line in said.out.splitlines() if line.split()[:1]]
+    for each in schemes.all_schemes():
+        (line,) = (line for line in listed if line.split()[0] == each.name)
+        assert each.title in line
+        assert each.summary in line
+        assert each.paper in line
+
+
+def test_list_as_a_document(netkv: Netkv) -> None:
+    document = netkv("scheme", "list", "--json").document
+    assert [each["name"] for each in document["schemes"]] == NAMES
+    assert {each["package"] for each in document["schemes"]} == {"netkv"}
+    assert document["problems"] == []
+
+
+def test_list_tells_of_schemes_that_cannot_be_used(
+    netkv: Netkv, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
+    said = netkv("scheme", "list")
+    assert said.status == 0
+    assert said.err == "The scheme 'lost' is broken.\n"
+    document = netkv("scheme", "list", "--json").document
+    assert document["problems"] == ["The scheme 'lost' is broken."]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_show_has_every_option_with_default_and_unit(netkv: Netkv, name: str) -> None:
+    scheme = schemes.get(name)
+    document = netkv("scheme", "show", name, "--json").document
+    assert document["program"] == scheme.program
+    assert document["paper"] == scheme.paper
+    options = {each["option"]: each for each in document["options"]}
+    assert list(options) == [f"lab.{each}" for each in scheme.options.model_fields]
+    said = netkv("scheme", "show", name, COLUMNS="300")
+    assert said.status == 0
+    for option in options:
+        assert option in said.out
+
+
+def test_show_has_the_value_that_the_scheme_takes_if_it_is_left_out(netkv: Netkv) -> None:
+    for name, rate in (("netcache", 1.0), ("farreach", 0.5)):
+        document = netkv("scheme", "show", name, "--json").document
+        options = {each["option"]: each for each in document["options"]}
+        assert options["lab.sample_rate"]["default"] == rate
+        assert options["lab.epoch"]["unit"] == "s"
+
+
+def test_show_of_no_scheme_names_those_there_are(netkv: Netkv) -> None:
+    said = netkv("scheme", "show", "netcash")
+    assert said.status == 2
+    assert "There is no scheme 'netcash'." in said.err
+    assert "Did you mean 'netcache'?" in said.err

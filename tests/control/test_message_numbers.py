@@ -1,0 +1,81 @@
+"""Message numbers and epochs that go on above those of controllers that are gone."""
+
+from random import Random
+
+import pytest
+
+from netkv.control.base import MILLISECOND, SECOND
+from netkv.control.epochs import Epochs
+from netkv.control.message_numbers import MessageNumbers, is_newer, wire
+
+DAY = 24 * 3600 * SECOND
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("begin", [0, 1, 7 * DAY, (1 << 32) * SECOND // 1000 - 50 * MILLISECOND])
+def test_no_number_is_used_twice_however_soon_the_next_controller_starts(
+    begin: int, seed: int
+) -> None:
+    random = Random(seed)
+    now = begin
+    newest = None
+    for _ in range(200):
+        numbers = MessageNumbers(1000)
+        numbers.start(now)
+        for _ in range(random.randrange(20)):
+            number = numbers.take()
+            if random.random() < 0.3:
+                continue  # taken, and the controller dies or forgets it before it may be used
+            now = max(now, numbers.usable(number))
+            assert wire(number) != 0
+            assert newest is None or is_newer(wire(number), newest)
+            newest = wire(number)
+        now += random.choice((0, 1, 100_000, MILLISECOND))
+
+
+def test_quiet_time_adds_up_to_numbers_that_may_be_used_at_once() -> None:
+    numbers = MessageNumbers(1000)
+    numbers.start(0)
+    assert numbers.usable([numbers.take() for _ in range(500)][-1]) == SECOND // 2
+
+
+def test_number_of_another_clock_is_gone_above_and_may_be_used_soon() -> None:
+    numbers = MessageNumbers(1000)
+    numbers.start(5 * SECOND)
+    numbers.go_above(2_000_000_000)
+    number = numbers.take()
+    assert wire(number) == 2_000_000_001
+    assert numbers.usable(number) == 5 * SECOND + MILLISECOND
+    numbers.go_above(1_999_999_000)  # not newer: nothing changes
+    assert wire(numbers.take()) == 2_000_000_002
+
+
+def test_rate_must_be_above_zero() -> None:
+    with pytest.raises(ValueError, match="numbers_per_second 0"):
+        MessageNumbers(0)
+
+
+def accepts(current: int, new: int) -> bool:
+    """What p4/netcache/statistics_epoch.p4 does."""
+    ahead = (new - current) % 0x1_0000
+    return current == 0 or 0 < ahead < 0x8000
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("begin", [0, 0xFFF0 * SECOND])
+def test_epoch_never_goes_back_when_the_controller_is_replaced_and_the_switch_is_not(
+    begin: int, seed: int
+) -> None:
+    random = Random(seed)
+    now = begin
+    switch = 0
+    for _ in range(100):
+        epochs = Epochs(SECOND)
+        for begun in range(1 + random.randrange(4)):
+            new = epochs.begin(now)
+            assert new != 0
+            assert accepts(switch, new) or (begun == 0 and new == switch)
+            switch = new
+            assert epochs.ends == now + SECOND
+            now = epochs.ends + random.randrange(50 * MILLISECOND)
+        now -= random.randrange(SECOND)  # dies within the epoch

@@ -1,0 +1,379 @@
+"""Servers and clients of FarReach in miniature, rule by rule as docs/farreach.md has them.
+
+What clients are answered is judged on the spot: sequences put all writes of a key in one order, so
+no operation may be answered from before one that had ended when it began (`Judge`).
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
+from netkv.control.message_numbers import is_newer
+from netkv.control.messages import NO_BITS, Bit, Datagram, Message, Op, Stamp, Status
+from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Host, client_ip
+from netkv.schemes.farreach.record import Record, is_later, pack
+
+PAIR = 24
+PIECE = 6
+
+
+def later(a: Record, b: Record | None) -> bool:
+    return b is None or is_later(a, b)
+
+
+class Judge:
+    """Hears of every operation; says what a user would complain about."""
+
+    def __init__(self) -> None:
+        self.known: dict[bytes, Record] = {}  # the latest of any operation that has ended
+        self.values: dict[tuple[bytes, int, int], tuple[bool, bytes]] = {}
+        self.written: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        """Key and value of each write → its sequence, the latest if its copies got several."""
+        self.first: dict[tuple[bytes, bytes], tuple[int, int]] = {}
+        self.complaints: list[str] = []
+        self.reads = 0
+        self.writes = 0
+
+    def ended(self, message: Message, began: Record | None, reply: Message) -> None:
+        """An operation that began when `began` was known has its reply."""
+        assert reply.stamp is not None
+        bits = int(Bit.DELETED) if reply.status is Status.NOT_FOUND else 0
+        stamp = reply.stamp
+        got = Record(message.key, stamp.life, stamp.number, bits, reply.value)
+        if not stamp.life:
+            # From before, says the switch: only the value (none, if deleted) tells when.
+            got = self._dated(got, self.written)
+        if message.op is Op.GET:
+            self.reads += 1
+            self._check_value(got)
+        else:
+            self.writes += 1
+        forgotten = not stamp.life and got.deleted and began is not None and began.deleted
+        if began is not None and is_later(began, got) and not forgotten:
+            what = "a stale read" if message.op is Op.GET else "a write before another"
+            self.complaints.append(
+                f"{what} of {message.key.hex()[:8]}: {got[1:3]} after {began[1:3]}"
+            )
+        if message.op is not Op.GET:
+            deleted = Bit.DELETED if message.op is Op.DELETE else NO_BITS
+            got = got._replace(bits=int(deleted), value=message.value)
+        if not stamp.life:
+            got = self._dated(got, self.first)
+        if later(got, self.known.get(message.key)):
+            self.known[message.key] = got
+
+    def _dated(self, got: Record, by: dict[tuple[bytes, bytes], tuple[int, int]]) -> Record:
+        incarnation, number = by.get((got.key, got.value), (0, 0))
+        return got._replace(incarnation=incarnation, number=number)
+
+    def passed(self, key: bytes, value: bytes, sequence: tuple[int, int]) -> None:
+        """A write, or a copy of it, got this sequence."""
+        self.first.setdefault((key, value), sequence)
+        self.written[key, value] = sequence
+
+    def _check_value(self, got: Record) -> None:
+        if not got.deleted and (got.key, got.value) not in self.written:
+            self.complaints.append("a value that was never written")
+        which = (got.key, got.incarnation, got.number)
+        if which[1:] == (0, 0):
+            return
+        if self.values.setdefault(which, (got.deleted, got.value)) != (got.deleted, got.value):
+            self.complaints.append(f"two values of one write: {which[1:]}")
+
+
+@dataclass
+class Asked:
+    """A request of a client without an answer."""
+
+    message: Message
+    began: Record | None
+    deadline: Nanoseconds
+    wait: Nanoseconds = 20 * MILLISECOND
+    reply: Message | None = None
+    over: bool = False
+
+
+@dataclass
+class Process:
+    """A client process with one client."""
+
+    index: int
+    send: Callable[[Datagram], None]
+    at: Callable[[Nanoseconds, Callable[[], None]], None]
+    judge: Judge
+    first_request: int = 1
+    up: bool = True
+    now: Callable[[], Nanoseconds] = lambda: 0
+
+    def __post_init__(self) -> None:
+        self.ip = client_ip(self.index)
+        self.incarnation = 0
+        self.least_life = 0  # of switch answers that count
+        self.request = self.first_request
+        self.asked: dict[int, Asked] = {}
+        self.preserved: dict[bytes, tuple[Record, int]] = {}  # and how many lists had come then
+        self.frozen: list[Record] = []
+        self.frozen_for = 0
+        self.whole: int | None = None  # number of the last complete RELEASE
+        self.lists = 0
+        self.listed: dict[bytes, int] = {}  # key → the last list that had it
+        self.parts: dict[int, bytes] = {}
+        self.parts_of = 0
+        self.unknown = 0
+
+    def _next(self) -> int:
+        self.request += 1
+        return self.request
+
+    def hello(self, again: Nanoseconds = 200 * MILLISECOND) -> None:
+        """Say HELLO, now and at intervals that suit an era of seconds."""
+        if not self.up:
+            return
+        message = Message(
+            Op.HELLO, bytes(16), self._next(), self.index, stamp=Stamp(self.incarnation)
+        )
+        asked = Asked(message, None, self.now() + again)
+        self.asked[message.request] = asked
+        self._send_until(asked, CONTROLLER_IP)
+        self.at(again, self.hello)
+
+    def bye(self) -> None:
+        """Leave."""
+        message = Message(Op.BYE, bytes(16), self._next(), self.index)
+        self.asked[message.request] = Asked(message, None, self.now() + SECOND)
+        self._send_until(self.asked[message.request], CONTROLLER_IP)
+
+    def begin(self, op: Op, key: bytes, value: bytes = b"", patience: int = 5 * SECOND) -> Asked:
+        """An operation begins."""
+        stamp = Stamp(self.incarnation)
+        message = Message(
+            op, key, self._next(), self.index, length=len(value), value=value, stamp=stamp
+        )
+        if op is Op.PUT:
+            self.judge.written.setdefault((key, value), (0, 0))
+        asked = Asked(message, self.judge.known.get(key), self.now() + patience)
+        self.asked[message.request] = asked
+        self._send_until(asked, SERVICE_IP)
+        return asked
+
+    def _send_until(self, asked: Asked, to: int) -> None:
+        if asked.over or not self.up:
+            return
+        if self.now() >= asked.deadline:
+            asked.over = True
+            self.asked.pop(asked.message.request, None)
+            return
+        self.send(Datagram(self.ip, to, asked.message))
+        wait = asked.wait
+        asked.wait = min(2 * wait, 160 * MILLISECOND)
+        self.at(wait, lambda: self._send_until(asked, to))
+
+    def receive(self, datagram: Datagram) -> None:
+        """A frame has arrived."""
+        message = datagram.message
+        if not self.up:
+            return
+        if message.op in (Op.RELEASE, Op.COLLECT, Op.RECOVERED):
+            self._controller(message)
+            return
+        asked = self.asked.pop(message.request, None)
+        if asked is None or message.op != asked.message.op + 1 or message.key != asked.message.key:
+            return
+        asked.over = True
+        if message.op is Op.HELLO_REPLY:
+            assert message.stamp is not None
+            self._learn(message.stamp.life)
+        elif message.op is not Op.BYE_REPLY:
+            self._answered(asked, message)
+
+    def _learn(self, incarnation: int) -> None:
+        if self.incarnation == 0 or is_newer(incarnation, self.incarnation):
+            self.incarnation = incarnation
+
+    def _answered(self, asked: Asked, reply: Message) -> None:
+        if reply.status is Status.UNKNOWN:
+            self.unknown += 1
+            return
+        assert reply.stamp is not None
+        stamp, request = reply.stamp, asked.message
+        if reply.cache_hit and stamp.life and is_newer(self.least_life, stamp.life):
+            return  # of a life that is over: whether it was, nobody can tell
+        asked.reply = reply
+        is_read = request.op is Op.GET
+        embedded = stamp.bits & Bit.EMBEDDED
+        if embedded or (reply.cache_hit and (not is_read or stamp.bits & Bit.DIRTY)):
+            deleted = request.op is Op.DELETE or reply.status is Status.NOT_FOUND
+            value = reply.value if is_read else request.value
+            bits = int(Bit.DELETED) if deleted else 0
+            record = Record(request.key, stamp.life, stamp.number, bits, value)
+            before = self.preserved.get(request.key)
+            if later(record, before and before[0]):
+                self.preserved[request.key] = (record, self.lists)
+        self.judge.ended(request, asked.began, reply)
+
+    def _controller(self, message: Message) -> None:
+        assert message.stamp is not None
+        stamp = message.stamp
+        reply = message.reply(stamp=stamp)
+        if message.op is Op.RELEASE:
+            self._release(stamp.life, stamp.number >> 16, stamp.number & 0xFFFF, message.value)
+        elif message.op is Op.COLLECT:
+            if self.frozen_for != stamp.life:
+                self.frozen_for = stamp.life
+                self.least_life = stamp.life
+                self.frozen = [record for record, _ in self.preserved.values()]
+            piece = pack(self.frozen[stamp.number : stamp.number + PIECE])
+            total = Stamp(stamp.life, len(self.frozen))
+            reply = message.reply(stamp=total, value=piece, length=len(piece))
+        else:
+            for record in self.frozen if self.frozen_for == stamp.life else ():
+                if not later(self.preserved.get(record.key, (record, 0))[0], record):
+                    self.preserved.pop(record.key, None)
+            self.frozen = []
+            self._learn(stamp.life)
+        self.send(Datagram(self.ip, CONTROLLER_IP, reply))
+
+    def _release(self, number: int, part: int, parts: int, value: bytes) -> None:
+        assert part < parts
+        assert len(value) <= 1024
+        if self.whole is not None and not is_newer(number, self.whole):
+            return
+        if number != self.parts_of:
+            self.parts_of, self.parts = number, {}
+        self.parts[part] = value
+        if len(self.parts) < parts:
+            return
+        self.lists += 1
+        pairs = b"".join(self.parts.values())
+        for at in range(0, len(pairs), PAIR):
+            key = pairs[at : at + 16]
+            self.listed[key] = self.lists
+            incarnation, last = (int.from_bytes(pairs[at + i : at + i + 4]) for i in (16, 20))
+            known = self.preserved.get(key)
+            if known and not is_later(known[0], Record(key, incarnation, last, 0, b"")):
+                del self.preserved[key]
+        for key, (_, since) in list(self.preserved.items()):
+            if self.lists - since >= 3 and self.lists - self.listed.get(key, 0) > 1:
+                del self.preserved[key]
+        self.whole = number
+
+
+@dataclass
+class Shim:
+    """A storage server and its store, which outlives it."""
+
+    host: Host
+    send: Callable[[Datagram], None]
+    at: Callable[[Nanoseconds, Callable[[], None]], None]
+    now: Callable[[], Nanoseconds]
+    up: bool = True
+    tombstones_last: Nanoseconds = 3 * SECOND
+    """Longer than any client waits for an answer, as ten minutes are."""
+
+    def __post_init__(self) -> None:
+        self.store: dict[bytes, Record] = {}
+        self.done: dict[tuple[int, int], None] = {}
+        self.offers: dict[bytes, tuple[int, Nanoseconds]] = {}
+        self.offered: dict[bytes, Nanoseconds] = {}
+        self.request = 0
+        self.made: dict[bytes, tuple[int, Nanoseconds]] = {}  # tombstones: HORIZONs before, when
+        self.horizons = 0
+        self.seen_by_controller: set[int] = set()
+
+    def receive(self, datagram: Datagram) -> None:
+        """A frame has arrived."""
+        if not self.up:
+            return
+        message = datagram.message
+        if message.op is Op.OFFER_REPLY:
+            waits = self.offers.get(message.key)
+            if waits is not None and waits[0] == message.request:
+                del self.offers[message.key]
+                self.offered[message.key] = self.now()
+            return
+        reply = self._serve(message)
+        self.send(Datagram(self.host.ip, datagram.source, reply))
+        if message.op in (Op.GET, Op.PUT) and message.stamp and message.stamp.bits & Bit.HOT:
+            self._offer(message.key)
+
+    def _serve(self, message: Message) -> Message:
+        stamp, key = message.stamp or Stamp(), message.key
+        if message.op is Op.GET:
+            record, bits = self.store.get(key), NO_BITS
+            if stamp.bits & Bit.EMBEDDED:
+                embedded = Record(key, stamp.life, stamp.number, int(stamp.bits), message.value)
+                if later(embedded, record):
+                    record, bits = embedded, Bit.EMBEDDED
+            return self._with(message, record, stamp.generation, bits)
+        if message.op in (Op.PUT, Op.DELETE):
+            origin = (message.sender, message.request)
+            if origin not in self.done:
+                if stamp.bits & Bit.PAST:
+                    # No sequence: a refusal must not pass for a record in any entry.
+                    return message.reply(status=Status.UNKNOWN, stamp=Stamp())
+                self.done[origin] = None
+                bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS
+                self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))
+            return self._with(message, self.store.get(key), stamp.generation, NO_BITS)
+        if message.op is Op.RESTORE:
+            bits = stamp.bits & Bit.DELETED
+            self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))
+            return self._with(message, self.store[key], 0, NO_BITS)
+        if message.op is Op.FETCH:
+            return self._with(message, self.store.get(key), 0, NO_BITS)
+        assert message.op is Op.HORIZON
+        if message.request not in self.seen_by_controller:
+            self.seen_by_controller.add(message.request)
+            self._horizon()
+        return message.reply()
+
+    def _keep(self, record: Record) -> None:
+        if later(record, self.store.get(record.key)):
+            self.store[record.key] = record
+            self.made.pop(record.key, None)
+            if record.deleted:
+                self.made[record.key] = (self.horizons, self.now())
+
+    def _with(self, message: Message, record: Record | None, generation: int, bits: Bit) -> Message:
+        known = record or Record(message.key, 0, 0, int(Bit.DELETED), b"")
+        is_read = message.op in (Op.GET, Op.FETCH)
+        value = known.value if is_read else b""
+        missing = is_read and known.deleted
+        return message.reply(
+            status=Status.NOT_FOUND if missing else Status.OK,
+            stamp=Stamp(known.incarnation, known.number, generation, bits),
+            value=value,
+            length=len(value),
+        )
+
+    def _horizon(self) -> None:
+        for key, (horizons, when) in list(self.made.items()):
+            if horizons <= self.horizons - 4 and self.now() - when >= self.tombstones_last:
+                del self.made[key], self.store[key]
+        self.horizons += 1
+
+    def _offer(self, key: bytes) -> None:
+        record = self.store.get(key)
+        last = self.offered.get(key)
+        recent = last is not None and self.now() - last < SECOND
+        if record is None or record.deleted or len(record.value) > 128 or recent:
+            return
+        if key not in self.offers:
+            self.request += 1
+            self.offers[key] = (self.request, self.now())
+            self._repeat_offer(key, record, self.request)
+
+    def _repeat_offer(self, key: bytes, record: Record, request: int) -> None:
+        if self.offers.get(key, (0, 0))[0] != request or not self.up:
+            return
+        message = Message(
+            Op.OFFER,
+            key,
+            request,
+            0x8000 + self.host.index,
+            stamp=Stamp(record.incarnation, record.number),
+            value=record.value,
+            length=len(record.value),
+        )
+        self.send(Datagram(self.host.ip, CONTROLLER_IP, message))
+        self.at(20 * MILLISECOND, lambda: self._repeat_offer(key, record, request))

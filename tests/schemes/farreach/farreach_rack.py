@@ -1,0 +1,346 @@
+"""A rack in miniature for FarReach's control plane: switch, servers and clients that keep to
+docs/farreach.md, between them networks that lose, double and reorder frames, and a disk; all from
+one seed, in virtual time.
+"""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from random import Random
+
+from netkv.control.base import (
+    MILLISECOND,
+    SECOND,
+    Action,
+    CloneSession,
+    DeleteEntry,
+    Event,
+    InsertEntry,
+    ModifyEntry,
+    Nanoseconds,
+    Note,
+    PacketIn,
+    Preload,
+    Recovered,
+    Save,
+    Saved,
+    SendFrame,
+    SetDefault,
+    Started,
+    SwitchRestarted,
+    TableWrite,
+    TableWritten,
+    Timer,
+)
+from netkv.control.messages import Datagram, Message, Op, Status, decode, encode
+from netkv.control.topology import CPU_PORT, Topology
+from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.farreach.parameters import FarReachParameters
+from netkv.schemes.farreach.record import Record
+from tests.schemes.farreach.farreach_engine import EngineSwitch
+from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
+from tests.schemes.farreach.farreach_switch import ModelSwitch
+
+MICROSECOND = 1000
+
+
+@dataclass
+class Net:
+    """What happens to a frame on its way; shares of 0 to 1."""
+
+    loss: float = 0.0
+    doubling: float = 0.0
+    slowest: Nanoseconds = 200 * MICROSECOND
+
+
+CALM = Net()
+ROUGH = Net(loss=0.15, doubling=0.15, slowest=5 * MILLISECOND)
+
+Controls = Callable[[Topology, FarReachParameters], FarReach]
+
+
+@dataclass
+class Rack:
+    """Runs a control plane against the models.
+
+    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
+    """
+
+    parameters: FarReachParameters = field(default_factory=FarReachParameters)
+    seed: int = 0
+    clients: int = 2
+    servers: int = 2
+    control_type: Controls = FarReach
+    switch_type: type[ModelSwitch] | type[EngineSwitch] = ModelSwitch
+    net: Net = field(default_factory=Net)
+    channel: Net = field(default_factory=Net)
+    save_time: Nanoseconds = MILLISECOND
+
+    def __post_init__(self) -> None:
+        self.topology = Topology.of_ports(
+            range(1, self.clients + 1), range(101, 101 + self.servers)
+        )
+        self.now: Nanoseconds = 0
+        self.random = Random(self.seed)
+        self.judge = Judge()
+        self.switch = self.switch_type(self.topology, self.parameters.pipelines, self.judge.passed)
+        self.notes: list[Note] = []
+        self.recoveries: list[Recovered] = []
+        self.sent: list[Message] = []
+        self.saves = 0
+        self.disk: bytes | None = None
+        self.disk_fails = False
+        self.refuse: Callable[[TableWrite], bool] = lambda _: False
+        self.lost: Callable[[Datagram], bool] = lambda _: False
+        """Frames that are lost on either network, besides those that chance picks."""
+        self.steps_left: int | None = None
+        self.steps = 0
+        self.dead = False
+        self.switch_up = True
+        self.writes = 0
+        self._life = 0  # of switch and controller together
+        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
+        self._order = 0
+        self._table_time = 0
+        self.pipeline_time: Nanoseconds | None = None
+        """How long a table write takes from one pipeline to the next; None: up to 100 us."""
+        self.processes = {
+            host.index: self.new_process(host.index) for host in self.topology.clients
+        }
+        self.shims = {
+            host.index: Shim(host, self._from(host.port), self.after, lambda: self.now)
+            for host in self.topology.servers
+        }
+        self.control = self.control_type(self.topology, self.parameters)
+
+    def new_process(self, index: int, first_request: int = 1) -> Process:
+        """A client process."""
+        return Process(
+            index, self._from(index), self.after, self.judge, first_request, now=lambda: self.now
+        )
+
+    # ------------------------------------------------------------------------- driving
+
+    def start(self, *, preload: tuple[bytes, ...] = ()) -> "Rack":
+        """Bring everything up."""
+        self.tell(Started(self.disk))
+        if preload:
+            self.tell(Preload(preload))
+        self.run_until(self.control.ready)
+        for process in self.processes.values():
+            process.hello()
+        self.run_until(lambda: all(process.incarnation for process in self.processes.values()))
+        return self
+
+    def crash_switch(self, pause: Nanoseconds = 0) -> None:
+        """The switch loses everything; what is on its way to and from it does not arrive."""
+        self._life += 1
+        self.switch_up = False
+        self.run(pause)
+        self.switch.power_on()
+        self.switch_up = True
+        self._life += 1
+        self.tell(SwitchRestarted())
+
+    def kill_controller(self) -> None:
+        """The controller is gone with all that it knew."""
+        self.dead = True
+        self._life += 1
+
+    def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
+        """Another controller takes over; the switch is emptied for it."""
+        self._life += 1
+        self.control = self.control_type(self.topology, parameters or self.parameters)
+        self.dead = False
+        self.steps_left = None
+        self.switch.power_on()
+        self.tell(Started(self.disk))
+
+    def tell(self, event: Event) -> None:
+        """Give the control plane an event and carry out what it wants."""
+        if self._dies():
+            return
+        for action in self.control.handle(self.now, event):
+            if self._dies():
+                return
+            self._carry_out(action)
+
+    def _dies(self) -> bool:
+        self.steps += 1
+        if self.steps_left is not None:
+            if self.steps_left == 0:
+                self.kill_controller()
+            self.steps_left -= 1
+        return self.dead
+
+    def run(self, duration: Nanoseconds) -> None:
+        """Let time pass."""
+        end = self.now + duration
+        while True:
+            timer = None if self.dead or not self.switch_up else self.control.deadline()
+            due = self._queue[0][0] if self._queue else end + 1
+            if timer is not None and timer < due:
+                due = timer
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            if self._queue and self._queue[0][0] <= self.now:
+                heappop(self._queue)[2]()
+            else:
+                self.tell(Timer())
+                later = None if self.dead else self.control.deadline()
+                assert later is None or later > self.now, "the timer must move on"
+        self.now = end
+
+    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:
+        """Let time pass until `condition` holds; fails after `limit`."""
+        end = self.now + limit
+        while not condition():
+            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
+            self.run(MILLISECOND)
+
+    # ---------------------------------------------------------------------- operations
+
+    def do(self, client: int, op: Op, key: bytes, value: bytes = b"") -> Asked:
+        """An operation, to its end."""
+        asked = self.processes[client].begin(op, key, value)
+        self.run_until(lambda: asked.over, 10 * SECOND)
+        return asked
+
+    def get(self, client: int, key: bytes) -> bytes | None:
+        """The value that a client reads; None if there is none."""
+        reply = self.do(client, Op.GET, key).reply
+        assert reply is not None, "the read got no answer"
+        return None if reply.status is Status.NOT_FOUND else reply.value
+
+    def put(self, client: int, key: bytes, value: bytes) -> Message:
+        """A write that is answered."""
+        reply = self.do(client, Op.PUT, key, value).reply
+        assert reply is not None, "the write got no answer"
+        return reply
+
+    def delete(self, client: int, key: bytes) -> Message:
+        """A deletion that is answered."""
+        reply = self.do(client, Op.DELETE, key).reply
+        assert reply is not None, "the deletion got no answer"
+        return reply
+
+    def store(self, key: bytes, value: bytes) -> None:
+        """The owner has a record that nobody wrote."""
+        shim = self.shims[self.topology.owner(key).index]
+        shim.store[key] = Record(key, 0, 0, 0, value)
+        self.judge.written[key, value] = (0, 0)
+
+    def cached(self) -> set[bytes]:
+        return set(self.control.cached_keys())
+
+    def complaints(self) -> list[str]:
+        """What users suffered so far, and would on reading every key they know of."""
+        for key in sorted(self.judge.known):
+            client = 1 + self.random.randrange(self.clients)
+            if self.do(client, Op.GET, key).reply is None:
+                self.judge.complaints.append("a read without an answer")
+        return self.judge.complaints
+
+    # -------------------------------------------------------------------------- inside
+
+    def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
+        """Do something later."""
+        self._order += 1
+        heappush(self._queue, (self.now + delay, self._order, what))
+
+    def _from(self, port: int) -> Callable[[Datagram], None]:
+        return lambda datagram: self._travel(
+            self.net, datagram, lambda: self._at_switch(port, datagram)
+        )
+
+    def _travel(self, net: Net, datagram: Datagram, arrive: Callable[[], None]) -> None:
+        copies = 2 if self.random.random() < net.doubling else 1
+        for _ in range(copies):
+            if self.random.random() >= net.loss and not self.lost(datagram):
+                self.after(self.random.randrange(1, net.slowest), arrive)
+
+    def _at_switch(self, port: int, datagram: Datagram) -> None:
+        if not self.switch_up:
+            return
+        for out, frame in self.switch.receive(port, datagram):
+            self._leave(port, out, frame)
+
+    def _leave(self, port: int, out: int, datagram: Datagram) -> None:
+        if out == CPU_PORT:
+            frame = encode(datagram.message, datagram.source, datagram.destination)
+            incarnation = self._life
+
+            def hear() -> None:
+                if incarnation == self._life:
+                    self.tell(PacketIn(port, frame))
+
+            self._travel(self.channel, datagram, hear)
+        elif out in self.processes:
+            process = self.processes[out]
+            self._travel(self.net, datagram, lambda: process.receive(datagram))
+        else:
+            shim = next(each for each in self.shims.values() if each.host.port == out)
+            self._travel(self.net, datagram, lambda: shim.receive(datagram))
+
+    def _carry_out(self, action: Action) -> None:
+        match action:
+            case Note():
+                self.notes.append(action)
+            case Recovered():
+                self.recoveries.append(action)
+            case SendFrame(frame):
+                datagram = decode(frame)
+                self.sent.append(datagram.message)
+                incarnation = self._life
+
+                def arrive() -> None:
+                    if incarnation == self._life:
+                        self._at_switch(CPU_PORT, datagram)
+
+                self._travel(self.channel, datagram, arrive)
+            case Save(save, data):
+                self._save(save, data)
+            case InsertEntry() | ModifyEntry() | DeleteEntry() | SetDefault() | CloneSession():
+                self._write(action)
+
+    def _save(self, save: int, data: bytes) -> None:
+        self.saves += 1
+
+        def saved() -> None:
+            ok = not self.disk_fails
+            if ok:
+                self.disk = data
+            if self.control is control and not self.dead:
+                self.tell(Saved(save, ok, "" if ok else "the disk is full"))
+
+        control = self.control
+        self.after(self.save_time, saved)
+
+    def _write(self, write: TableWrite) -> None:
+        """One pipeline after the other, each write after the one before."""
+        self._table_time = max(self._table_time, self.now)
+        incarnation = self._life
+        refused = self.refuse(write)
+
+        def reach(pipeline: int) -> None:
+            if incarnation == self._life and not refused:
+                self.switch.apply(write, pipeline)
+
+        def answered() -> None:
+            if incarnation == self._life:
+                error = "refused by the test" if refused else ""
+                self.tell(TableWritten(write.write, not refused, error))
+
+        for pipeline in range(self.parameters.pipelines):
+            any_time = self.random.randrange(1, 100 * MICROSECOND)
+            self._table_time += self.pipeline_time or any_time
+            self.after(self._table_time - self.now, lambda pipeline=pipeline: reach(pipeline))
+        self.writes += 1
+        self.after(self._table_time - self.now + 50 * MICROSECOND, answered)
+
+
+def key_of(number: int) -> bytes:
+    """A key of 16 bytes."""
+    return zlib.crc32(number.to_bytes(4)).to_bytes(4) + number.to_bytes(12)

@@ -1,0 +1,50 @@
+"""What a snapshot has to be: the records of all valid entries at the moment of its point."""
+
+from netkv.control.base import TableWrite
+from netkv.control.messages import Bit
+from netkv.schemes.farreach.checkpoint_format import State, from_bytes
+from netkv.schemes.farreach.record import Record
+from tests.schemes.farreach.farreach_rack import Rack
+from tests.schemes.farreach.farreach_switch import ModelSwitch
+
+Truth = dict[bytes, tuple[int, int, bool, bytes]]
+
+
+def said(record: Record) -> tuple[int, int, bool, bytes]:
+    return (record.incarnation, record.number, bool(record.bits & Bit.DELETED), record.value)
+
+
+class Witness:
+    """Sees every snapshot point of a rack pass, by number."""
+
+    def __init__(self, rack: Rack) -> None:
+        assert isinstance(rack.switch, ModelSwitch)
+        self.switch = rack.switch
+        self.rack = rack
+        self.points: dict[int, Truth] = {}
+        apply = rack.switch.apply
+
+        def applied(write: TableWrite, pipeline: int) -> None:
+            apply(write, pipeline)
+            action, number = self.switch.ingress[0].rows.get(0, ("", 0))
+            if action == "taking" and number not in self.points:
+                self.points[number] = self._now()
+
+        rack.switch.apply = applied  # type: ignore[method-assign]
+
+    def _now(self) -> Truth:
+        truth: Truth = {}
+        for egress in self.switch.egress:
+            for cell in egress.cells.values():
+                if cell.validity:
+                    held = cell.held
+                    truth[cell.key] = (*held.sequence, held.deleted, held.value)
+        return truth
+
+    def check(self) -> State:
+        """What is saved is the state at its point; returns it."""
+        assert self.rack.disk is not None
+        state = from_bytes(self.rack.disk)
+        if state.snapshot:
+            assert {each.key: said(each) for each in state.records} == self.points[state.snapshot]
+        return state

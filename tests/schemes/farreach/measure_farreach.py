@@ -1,0 +1,136 @@
+"""How long the state machine of FarReach takes, in microseconds of one core: no I/O, no rack.
+
+`python -m tests.schemes.farreach.measure_farreach` prints a preload of 10,000 keys,
+snapshots of them with one client, and a recovery. What switch, server and client
+would answer is prepared outside of the time that is measured.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+from time import thread_time
+
+from netkv.control.base import (
+    MILLISECOND,
+    SECOND,
+    Event,
+    PacketIn,
+    Preload,
+    Save,
+    Saved,
+    SendFrame,
+    Started,
+    SwitchRestarted,
+    TableWritten,
+    Timer,
+)
+from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
+from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology, client_ip
+from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.farreach.parameters import FarReachParameters
+from netkv.schemes.farreach.record import Record, pack
+from tests.schemes.farreach.farreach_rack import key_of
+
+KEYS = 10_000
+STEP = 1_000  # of the clock, in nanoseconds, for each event
+VALUE = bytes(128)
+BITS = Bit.VALID | Bit.LATEST | Bit.DIRTY
+PIECE = 6
+
+
+class Script:
+    """Answers everything at once; counts the time spent in the control plane."""
+
+    def __init__(self, keys: int, period: int) -> None:
+        self.parameters = FarReachParameters(
+            capacity=keys, snapshot_period=period, epoch=1000 * SECOND, numbers_per_second=1 << 24
+        )
+        self.control = FarReach(Topology.of_ports([1], range(2, 130)), self.parameters)
+        self.keys = [key_of(number) for number in range(keys)]
+        self.now = SECOND
+        self.seconds = 0.0
+        self.events = 0
+        self.generations: dict[bytes, int] = {}
+        self.tell(Started())
+        self.tell(PacketIn(1, self._from_client(Message(Op.HELLO, bytes(16), 1, 1))))
+        self.tell(Preload(tuple(self.keys)))
+
+    def _from_client(self, message: Message) -> bytes:
+        return encode(message, client_ip(1), CONTROLLER_IP)
+
+    def tell(self, event: Event) -> None:
+        """Hand an event over, then everything that follows from it."""
+        events = deque([event])
+        while events:
+            self.now += STEP
+            self.events += 1
+            began = thread_time()
+            actions = self.control.handle(self.now, events.popleft())
+            self.control.deadline()
+            self.seconds += thread_time() - began
+            events.extend(answer for action in actions for answer in self._answer(action))
+            due = self.control.deadline()
+            if not events and due is not None and due < self.now + 50 * MILLISECOND:
+                self.now = max(self.now, due)
+                events.append(Timer())
+
+    def _answer(self, action: object) -> Iterator[Event]:
+        match action:
+            case SendFrame(frame):
+                message = decode(frame).message
+                if message.op in (Op.OFFER_REPLY, Op.HELLO_REPLY):
+                    return
+                yield PacketIn(1, encode(self._reply(message), SERVICE_IP, CONTROLLER_IP))
+            case Save(save):
+                yield Saved(save, True)
+            case _ if hasattr(action, "write"):
+                yield TableWritten(action.write, True)
+
+    def _reply(self, message: Message) -> Message:
+        stamp = message.stamp or Stamp()
+        carried = {"value": VALUE, "length": len(VALUE)}
+        match message.op:
+            case Op.LOAD | Op.EVICT:
+                stamp = Stamp(2, 7, stamp.generation, BITS)
+                return message.reply(stamp=stamp, place=message.place, **carried)
+            case Op.FETCH:
+                return message.reply(stamp=Stamp(0, 0), **carried)
+            case Op.COLLECT:
+                total = len(self.keys)
+                some = self.keys[stamp.number : stamp.number + PIECE]
+                value = pack(Record(key, 2, 9, 0, VALUE) for key in some)
+                told = replace(stamp, number=total)
+                return message.reply(stamp=told, value=value, length=len(value))
+            case _:
+                return message.reply(stamp=message.stamp, place=message.place)
+
+    def measure(self, event: Event) -> float:
+        """Microseconds for each key that an event and all that follows take."""
+        self.seconds = 0.0
+        self.events = 0
+        self.tell(event)
+        return self.seconds / len(self.keys) * 1e6
+
+
+def snapshot(script: Script) -> float:
+    """One snapshot, saved and released; microseconds for each entry."""
+    before = script.control.statistics().get("snapshots", 0)
+    script.now += script.parameters.snapshot_period
+    micros = script.measure(Timer())
+    assert script.control.statistics()["snapshots"] == before + 1
+    return micros
+
+
+def main() -> None:
+    """Measure and print."""
+    script = Script(KEYS, 10 * SECOND)
+    print(f"preload {script.seconds / KEYS * 1e6:.1f} us a key")
+    assert script.control.statistics()["cached"] == KEYS
+    for _ in range(5):
+        print(f"snapshot {snapshot(script):.1f} us an entry, {script.events} events")
+    print(f"recovery {script.measure(SwitchRestarted()):.1f} us a key")
+    assert script.control.statistics()["recoveries"] == 1
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,147 @@
+"""What the controller of FarReach saves: all of it comes back, or a sentence says why not."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+
+from netkv.control.base import Note, Save, Saved
+from netkv.control.messages import Bit
+from netkv.schemes.farreach.checkpoint import PAUSE, Checkpoint
+from netkv.schemes.farreach.checkpoint_format import Client, SavedError, State, from_bytes, to_bytes
+from netkv.schemes.farreach.record import (
+    MalformedRecordsError,
+    Record,
+    is_later,
+    pack,
+    unpack,
+)
+
+RECORDS = (
+    Record(b"k" * 16, 2, 0xFFFFFFFF, int(Bit.DIRTY | Bit.LATEST), b"value"),
+    Record(b"l" * 16, 0, 0, 0, b""),
+    Record(b"m" * 16, 3, 1, int(Bit.DIRTY | Bit.DELETED), b""),
+    Record(b"n" * 16, 3, 9, 0, bytes(range(128))),
+)
+STATE = State(
+    incarnation=0xFFFFFFFE,
+    recovered=7,
+    snapshot=12,
+    clients=(Client(0x0A010001), Client(0x0A010002, present=False)),
+    records=RECORDS,
+)
+
+
+def test_all_that_is_saved_comes_back() -> None:
+    assert from_bytes(to_bytes(STATE)) == STATE
+    assert from_bytes(to_bytes(State(2))) == State(2)
+
+
+def test_record_is_saved_as_a_client_tells_it() -> None:
+    assert pack(RECORDS[:1]) == (b"k" * 16 + bytes.fromhex("00000002 ffffffff 18 0005") + b"value")
+
+
+@pytest.mark.parametrize("length", range(0, len(to_bytes(STATE)), 7))
+def test_bytes_that_were_cut_are_refused(length: int) -> None:
+    with pytest.raises(SavedError):
+        from_bytes(to_bytes(STATE)[:length])
+
+
+def test_any_damage_is_noticed() -> None:
+    data = to_bytes(STATE)
+    for at in range(len(data)):
+        with pytest.raises(SavedError, match=r"\.$"):
+            from_bytes(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1 :])
+
+
+def test_sentence_says_what_is_wrong() -> None:
+    data = to_bytes(STATE)
+    for wrong, why in (
+        (b"{}", "not saved by"),
+        (data[:16] + b"\0\x63" + data[18:], "layout 99"),
+        (data + b"\0", "added to"),
+        (data[:-1] + b"?", "checksum"),
+    ):
+        with pytest.raises(SavedError, match=why):
+            from_bytes(wrong)
+
+
+def test_records_that_are_none_are_refused() -> None:
+    data = pack(RECORDS)
+    for length in range(len(data)):
+        try:
+            unpack(data[:length])
+        except MalformedRecordsError:
+            continue
+        assert data[:length] == pack(unpack(data[:length]))
+    with pytest.raises(MalformedRecordsError, match="up to 128"):
+        unpack(pack([Record(b"k" * 16, 1, 1, 0, bytes(129))]))
+
+
+def test_later_record_is_the_one_of_the_later_write() -> None:
+    def at(incarnation: int, number: int) -> Record:
+        return Record(bytes(16), incarnation, number, 0, b"")
+
+    order = [at(0, 0), at(2, 0xFFFFFFF0), at(2, 5), at(3, 1), at(0x7FFFFFFF, 9)]
+    for older, newer in pairwise(order):
+        assert is_later(newer, older)
+        assert not is_later(older, newer)
+    assert not any(is_later(each, each) for each in order)
+
+
+def saving(keeper: Checkpoint, now: int = 0) -> Save | None:
+    actions = list(keeper.pump(now))
+    assert len(actions) <= 1
+    return actions[0] if actions else None  # type: ignore[return-value]
+
+
+def test_one_save_is_under_way_and_what_follows_follows_its_own() -> None:
+    keeper = Checkpoint()
+    done: list[str] = []
+    keeper.incarnation = 2
+    keeper.save(lambda _now: done.append("life") or ())  # type: ignore[func-returns-value]
+    first = saving(keeper)
+    assert first
+    keeper.snapshot = 5
+    keeper.save(lambda _now: done.append("snapshot") or ())  # type: ignore[func-returns-value]
+    assert saving(keeper) is None
+    list(keeper.on_saved(1, Saved(first.save, True)))
+    assert done == ["life"]
+    second = saving(keeper)
+    assert second
+    assert (from_bytes(first.data).snapshot, from_bytes(second.data).snapshot) == (0, 5)
+    list(keeper.on_saved(2, Saved(first.save, True)))  # again: of no meaning
+    assert done == ["life"]
+    list(keeper.on_saved(2, Saved(second.save, True)))
+    assert done == ["life", "snapshot"]
+    assert saving(keeper) is None
+
+
+def test_save_that_fails_is_repeated_after_a_pause_and_noted_once() -> None:
+    keeper = Checkpoint()
+    done: list[int] = []
+    keeper.save(lambda _now: done.append(now) or ())  # type: ignore[func-returns-value]
+    notes: list[object] = []
+    now = 0
+    for _ in range(3):
+        save = saving(keeper, now)
+        assert save
+        notes += keeper.on_saved(now, Saved(save.save, False, "full"))
+        assert saving(keeper, now) is None
+        assert keeper.deadline() == now + PAUSE
+        now += PAUSE
+    assert notes == [Note("nothing can be saved", {"error": "full"})]
+    save = saving(keeper, now)
+    assert save
+    list(keeper.on_saved(now, Saved(save.save, True)))
+    assert done == [now]
+    assert not keeper.busy
+
+
+def test_random_bytes_are_refused_and_nothing_else_happens() -> None:
+    random = Random(1)
+    head = to_bytes(STATE)[:26]
+    for _ in range(3000):
+        data = (head if random.random() < 0.5 else b"") + random.randbytes(random.randrange(300))
+        with pytest.raises(SavedError):
+            from_bytes(data)

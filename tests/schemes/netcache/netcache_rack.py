@@ -1,0 +1,351 @@
+"""A rack in miniature for control planes: a switch and servers that keep to the protocol, and a
+network between them that loses, doubles and reorders frames, all from one seed, in virtual time.
+
+The switch asserts what a real one would suffer from silently: two live entries that share a number
+or cells, a generation given twice. The servers assert that no message number is given twice, and
+keep to `engine/roles`: windows of numbers, leases, generations compared as serial numbers.
+"""
+
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from heapq import heappop, heappush
+from random import Random
+
+from netkv.control.base import (
+    MILLISECOND,
+    SECOND,
+    Action,
+    ControlPlane,
+    DeleteEntry,
+    Event,
+    InsertEntry,
+    Nanoseconds,
+    Note,
+    PacketIn,
+    SendFrame,
+    SetDefault,
+    Started,
+    SwitchRestarted,
+    TableWritten,
+    Timer,
+)
+from netkv.control.message_numbers import is_newer
+from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.outstanding import WINDOW
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
+from netkv.schemes.netcache.digests import HotKey, encode_hot_key
+
+LOOKUP = "NetkvIngress.lookup.cache"
+LEASE = SECOND
+
+
+@dataclass
+class Network:
+    """What happens to a frame on its way; shares of 0 to 1."""
+
+    loss: float = 0.0
+    doubling: float = 0.0
+    slowest: Nanoseconds = MILLISECOND
+
+
+@dataclass
+class Entry:
+    """A live lookup entry."""
+
+    entry: int
+    index: int
+    bitmap: int
+    generation: int
+
+
+@dataclass
+class Window:
+    """What a server remembers of the controller's messages: request → message, and its answer."""
+
+    newest: int
+    known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
+
+    def is_late(self, request: int) -> bool:
+        """Whether the window has moved past `request`; moves it if it is newer."""
+        if is_newer(request, self.newest):
+            self.newest = request
+            for number in list(self.known):
+                if (request - number) % (1 << 32) >= WINDOW:
+                    del self.known[number]
+        return (self.newest - request) % (1 << 32) >= WINDOW
+
+
+@dataclass
+class FakeRack:
+    """Runs a control plane against the model. `values`: length of each key's value in bytes.
+
+    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
+    """
+
+    control: ControlPlane
+    values: dict[bytes, int]
+    seed: int = 0
+    network: Network = field(default_factory=Network)
+    steps_left: int | None = None
+
+    def __post_init__(self) -> None:
+        self.now: Nanoseconds = 0
+        self.random = Random(self.seed)
+        self.sent: list[Message] = []
+        self.notes: list[Note] = []
+        self.refuse: Callable[[Action], bool] = lambda _: False
+        self.servers_up = True
+        self.counts: dict[bytes, int] = {}  # reads in this epoch, of keys that are cached
+        self.records: dict[bytes, int] = {}  # server: key → generation
+        self.forgotten: list[tuple[bytes, int]] = []
+        self.generations: set[int] = set()
+        self.held: dict[bytes, Nanoseconds] = {}  # server: key → end of its lease
+        self.told: dict[int, int] = {}  # generation → length that the server answered to ADMIT
+        self.late = 0  # messages that a server took for late copies
+        self.windows: dict[int, Window] = {}
+        self.dead = False
+        self.steps = 0
+        self._numbers_before: int | None = None  # the newest of the controllers before this one
+        self._newest: int | None = None
+        self._life = 0
+        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
+        self._order = 0
+        self._power_on()
+
+    def _power_on(self) -> None:
+        self.entries: dict[bytes, Entry] = {}
+        self.valid: dict[int, int] = {}  # entry number → generation
+        self.other_tables: dict[str, int] = {}
+        self.defaults: dict[str, dict[str, int]] = {}
+        self.epoch = 0
+        self._life += 1
+
+    # ------------------------------------------------------------------------- driving
+
+    def start(self) -> None:
+        """Bring the switch up."""
+        self.tell(Started())
+
+    def restart_switch(self) -> None:
+        """The switch loses everything; what was on its way to its tables does not happen."""
+        self._power_on()
+        self.tell(SwitchRestarted())
+
+    def replace_controller(self, control: ControlPlane) -> None:
+        """Another controller, which knows nothing, loads the program and so empties the switch.
+
+        What servers have sent to the one before it arrives nevertheless.
+        """
+        self.control = control
+        self.dead = False
+        self.steps_left = None
+        self._numbers_before = self._newest
+        self._power_on()
+        self.tell(Started())
+
+    def tell(self, event: Event) -> None:
+        """Give the control plane an event and carry out what it wants."""
+        if self._dies():
+            return
+        for action in self.control.handle(self.now, event):
+            if self._dies():
+                return
+            self._carry_out(action)
+
+    def _dies(self) -> bool:
+        self.steps += 1
+        if self.steps_left is not None:
+            self.dead = self.dead or self.steps_left == 0
+            self.steps_left -= 1
+        return self.dead
+
+    def hot(self, key: bytes, count: int) -> None:
+        """The switch reports a hot key."""
+        self.tell(encode_hot_key(HotKey(key, count, self.epoch)))
+
+    def run(self, duration: Nanoseconds) -> None:
+        """Let time pass."""
+        end = self.now + duration
+        while True:
+            timer = None if self.dead else self.control.deadline()
+            due = self._queue[0][0] if self._queue else end + 1
+            if timer is not None and timer < due:
+                due = timer
+            if due > end:
+                break
+            self.now = max(self.now, due)
+            if self._queue and self._queue[0][0] <= self.now:
+                heappop(self._queue)[2]()
+            else:
+                self.tell(Timer())
+                later = None if self.dead else self.control.deadline()
+                assert later is None or later > self.now, "the timer must move on"
+        self.now = end
+
+    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds) -> None:
+        """Let time pass until `condition` holds; fails after `limit`."""
+        end = self.now + limit
+        while not condition():
+            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
+            self.run(MILLISECOND)
+
+    def blocked(self, key: bytes) -> bool:
+        """Whether the owner of `key` holds writes to it."""
+        return self.held.get(key, 0) > self.now
+
+    def readable(self, key: bytes) -> bool:
+        """Whether the switch would answer a read of `key`."""
+        entry = self.entries.get(key)
+        return entry is not None and self.valid.get(entry.entry) == entry.generation
+
+    # -------------------------------------------------------------------------- inside
+
+    def _at(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
+        self._order += 1
+        heappush(self._queue, (self.now + delay, self._order, what))
+
+    def _carry_out(self, action: Action) -> None:
+        match action:
+            case Note():
+                self.notes.append(action)
+            case SendFrame(frame):
+                datagram = decode(frame)
+                assert datagram.source == CONTROLLER_IP
+                self.sent.append(datagram.message)
+                self._check_number(datagram.message)
+                self._send(lambda: self._at_switch(datagram.message, datagram.destination))
+            case InsertEntry() | DeleteEntry() | SetDefault():
+                life = self._life
+                # In order, as one P4Runtime stream keeps them.
+                self._at(MILLISECOND, lambda: self._write(action, life))
+
+    def _check_number(self, message: Message) -> None:
+        if message.op is Op.OUTGROWN_REPLY:
+            return  # the server's number
+        request = message.request
+        assert request != 0
+        assert self._numbers_before is None or is_newer(request, self._numbers_before)
+        if self._newest is None or is_newer(request, self._newest):
+            self._newest = request
+
+    def _send(self, deliver: Callable[[], None]) -> None:
+        copies = 2 if self.random.random() < self.network.doubling else 1
+        for _ in range(copies):
+            if self.random.random() >= self.network.loss:
+                self._at(self.random.randrange(1, self.network.slowest), deliver)
+
+    def _write(self, action: InsertEntry | DeleteEntry | SetDefault, life: int) -> None:
+        if life != self._life:
+            return
+        if self.refuse(action):
+            self.tell(TableWritten(action.write, False, "refused by the test"))
+            return
+        match action:
+            case SetDefault(_, table, _, params):
+                self.defaults[table] = dict(params)
+            case InsertEntry(_, table, match, _, params) if table == LOOKUP:
+                self._insert(match, params)
+            case DeleteEntry(_, table, match) if table == LOOKUP:
+                key = match["key"]
+                assert isinstance(key, int)
+                del self.entries[key.to_bytes(16)]
+            case _:
+                self.other_tables[action.table] = self.other_tables.get(action.table, 0) + 1
+        self.tell(TableWritten(action.write, True))
+
+    def _insert(self, match: object, params: object) -> None:
+        assert isinstance(match, dict)
+        assert isinstance(params, dict)
+        key = match["key"].to_bytes(16)
+        new = Entry(**params)
+        assert key not in self.entries, "inserted twice"
+        assert new.generation not in self.generations
+        assert new.generation != 0
+        for other in self.entries.values():
+            assert other.entry != new.entry, "an entry number for two keys"
+            assert other.index != new.index or not other.bitmap & new.bitmap, "cells for two keys"
+        assert new.bitmap.bit_count() * 16 >= self.told[new.generation], "the value does not fit"
+        self.generations.add(new.generation)
+        self.entries[key] = new
+
+    def _at_switch(self, message: Message, destination: int) -> None:
+        if message.op is Op.EPOCH:
+            assert message.mark is not None
+            if self.epoch == 0 or 0 < (message.mark.version - self.epoch) % 0x10000 < 0x8000:
+                self.epoch = message.mark.version
+                self.counts.clear()
+            self._to_controller(message.reply(mark=message.mark))
+        elif message.op is Op.STATS:
+            entry = self.entries.get(message.key)
+            if entry is None:
+                self._to_controller(message.reply(status=Status.NOT_CACHED))
+            else:
+                mark = Mark(entry.generation, self.counts.get(message.key, 0), 0)
+                self._to_controller(message.reply(mark=mark))
+        elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
+            assert destination == SERVICE_IP
+            self._send(lambda: self._at_server(message))
+
+    def _at_server(self, message: Message) -> None:
+        owner = self.control.topology.owner(message.key).index
+        window = self.windows.setdefault(owner, Window(message.request))
+        if window.is_late(message.request):
+            self.late += 1
+            return
+        known = window.known.get(message.request)
+        if known is None:
+            known = window.known[message.request] = (message, self._serve(message))
+        assert known[0] == message, "a number for two messages"
+        self._to_controller(known[1])
+
+    def _serve(self, message: Message) -> Message:
+        assert message.mark is not None
+        key, generation = message.key, message.mark.generation
+        record = self.records.get(key)
+        length = self.values.get(key)
+        if message.op is Op.EVICTED:
+            if record == generation:
+                del self.records[key]
+            self.held.pop(key, None)
+            self.forgotten.append((key, generation))
+            return message.reply()
+        if record is not None and is_newer(record, generation):
+            return message.reply(status=Status.REJECTED, mark=Mark(record))
+        if message.op is Op.ADMIT:
+            if length is None:
+                return message.reply(status=Status.NOT_FOUND)
+            if length > 128:
+                return message.reply(status=Status.TOO_LARGE)
+            self.held[key] = self.now + LEASE
+            self.told[generation] = length
+            return message.reply(length=length)
+        assert message.op is Op.INSTALL
+        self.held.pop(key, None)
+        entry = self.entries.get(key)
+        if entry is None:
+            self.records.pop(key, None)
+            return message.reply(status=Status.NOT_CACHED)
+        # The server believes the switch: INVALIDATE has told it the generation.
+        self.records[key] = entry.generation
+        if length is None or length > entry.bitmap.bit_count() * 16:
+            return message.reply(status=Status.TOO_LARGE)
+        self.valid[entry.entry] = entry.generation
+        ours = entry.generation == generation
+        return message.reply(status=Status.OK if ours else Status.NOT_CACHED)
+
+    def outgrown(self, key: bytes) -> None:
+        """The owner of `key` reports that its value no longer fits."""
+        server = 0x0A020000
+        message = Message(Op.OUTGROWN, key, 1, 0x8000, mark=Mark(self.records.get(key, 0)))
+        frame = encode(message, source=server, destination=CONTROLLER_IP)
+        self.tell(PacketIn(CPU_PORT, frame))
+
+    def _to_controller(self, reply: Message) -> None:
+        frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
+        self._send(lambda: self.tell(PacketIn(1, frame)))
+
+
+def key_of(number: int) -> bytes:
+    """A key of 16 bytes."""
+    return zlib.crc32(number.to_bytes(4)).to_bytes(4) + number.to_bytes(12)

@@ -1,0 +1,357 @@
+"""Traps whose protection is in the control plane, and what happens without it.
+
+Every trap plays its script with the control plane as it is, where all must be well, and with each
+mutant, where it must not. A mutant takes a protection out at the seam (`handle`: events in, actions
+out), so it holds whatever the control plane looks like inside. What an old value or a lost write
+comes of is shown over the real switch and roles in `engine/roles/tests/traps`; the table of both is
+in `docs/testing.md`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from netkv.control.base import (
+    MILLISECOND,
+    SECOND,
+    Action,
+    DeleteEntry,
+    Event,
+    InsertEntry,
+    Nanoseconds,
+    PacketIn,
+    Preload,
+    SendFrame,
+    SwitchRestarted,
+    TableWritten,
+)
+from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.outstanding import Outstanding
+from netkv.control.topology import CONTROLLER_IP, Topology
+from netkv.schemes.netcache.control_plane import NetCache
+from netkv.schemes.netcache.parameters import NetCacheParameters
+from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+
+TOPOLOGY = Topology.of_ports([1], [2, 3])
+KEYS = [key_of(i) for i in range(4)]
+QUICK = Network(slowest=MILLISECOND // 100)
+LOSSY = Network(loss=0.25)
+
+Script = Callable[[type[NetCache]], str]
+"""Plays a script; returns what a user would suffer from, or nothing."""
+
+# ------------------------------------------------------------------------------- mutants
+
+
+class _Assuming(NetCache):
+    """Takes lookup writes of one kind for done when they are given out, not when they are."""
+
+    kind: type[Action]
+
+    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
+        super().__init__(topology, options)
+        self._assumed: set[int] = set()
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, TableWritten) and event.write in self._assumed:
+            return []
+        actions: list[Action] = []
+        for action in super().handle(now, event):
+            actions.append(action)
+            if isinstance(action, self.kind) and action.table == LOOKUP:
+                self._assumed.add(action.write)
+                actions += self.handle_assumed(now, action.write)
+        return actions
+
+    def handle_assumed(self, now: Nanoseconds, write: int) -> list[Action]:
+        return super().handle(now, TableWritten(write, ok=True))
+
+
+class AssumesInserted(_Assuming):
+    """INSTALL leaves before the lookup entry is in."""
+
+    kind = InsertEntry
+
+
+class AssumesDeleted(_Assuming):
+    """An entry's number and cells are free before the switch has deleted it."""
+
+    kind = DeleteEntry
+
+
+class IgnoresRefusals(NetCache):
+    """A deletion that the switch has refused counts as done."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, TableWritten):
+            event = replace(event, ok=True)
+        return super().handle(now, event)
+
+
+class RepeatsNothing(NetCache):
+    """Every message is sent once."""
+
+    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
+        super().__init__(topology, options)
+        self._sent: set[int] = set()
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        return [action for action in super().handle(now, event) if self._is_first(action)]
+
+    def _is_first(self, action: Action) -> bool:
+        if not isinstance(action, SendFrame):
+            return True
+        request = decode(action.frame).message.request
+        known = request in self._sent
+        self._sent.add(request)
+        return not known
+
+
+class KeepsGeneration(NetCache):
+    """Every insertion has the same generation."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        return [self._with_one_generation(action) for action in super().handle(now, event)]
+
+    def _with_one_generation(self, action: Action) -> Action:
+        if isinstance(action, InsertEntry) and action.table == LOOKUP:
+            return replace(action, params={**action.params, "generation": 1})
+        if isinstance(action, SendFrame):
+            message = decode(action.frame).message
+            if message.mark is not None and message.op is not Op.EPOCH:
+                mark = replace(message.mark, generation=1)
+                return SendFrame(encode(replace(message, mark=mark)))
+        return action
+
+
+class TakesAnyOutgrown(NetCache):
+    """OUTGROWN of a former entry counts for the present one."""
+
+    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
+        super().__init__(topology, options)
+        self._latest: dict[bytes, int] = {}
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, PacketIn):
+            datagram = decode(event.frame)
+            message = datagram.message
+            if message.op is Op.OUTGROWN:
+                message = replace(message, mark=Mark(self._latest.get(message.key, 0)))
+                frame = encode(message, datagram.source, datagram.destination)
+                event = replace(event, frame=frame)
+        actions = super().handle(now, event)
+        for action in actions:
+            if isinstance(action, InsertEntry) and action.table == LOOKUP:
+                key = action.match["key"]
+                assert isinstance(key, int)
+                self._latest[key.to_bytes(16)] = action.params["generation"]
+        return actions
+
+
+class IgnoresOutgrown(NetCache):
+    """OUTGROWN is not heard."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        if isinstance(event, PacketIn) and decode(event.frame).message.op is Op.OUTGROWN:
+            return []
+        return super().handle(now, event)
+
+
+class IgnoresRestarts(NetCache):
+    """A switch that has lost everything is left as it is."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
+
+
+class TellsNobody(NetCache):
+    """EVICTED is not sent."""
+
+    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+        return [
+            action
+            for action in super().handle(now, event)
+            if not isinstance(action, SendFrame) or decode(action.frame).message.op != Op.EVICTED
+        ]
+
+
+# ------------------------------------------------------------------------------- scripts
+
+
+def rack(
+    control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: int
+) -> FakeRack:
+    """A rack that is up, without cached keys."""
+    it = FakeRack(control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed)
+    it.start()
+    it.run_until(it.control.ready, SECOND)
+    it.network = network
+    return it
+
+
+def cache(it: FakeRack, key: bytes) -> None:
+    it.tell(Preload((key,)))
+    it.run(100 * MILLISECOND)
+
+
+def key_comes_in(control: type[NetCache]) -> str:
+    it = rack(control)
+    cache(it, KEYS[0])
+    return "" if it.readable(KEYS[0]) else "not served"
+
+
+def key_comes_in_over_a_bad_network(control: type[NetCache]) -> str:
+    it = rack(control, LOSSY, seed=1)
+    it.tell(Preload(tuple(KEYS)))
+    it.run(10 * SECOND)
+    return "" if all(map(it.readable, KEYS)) else "not served"
+
+
+def messages_are_doubled(control: type[NetCache]) -> str:
+    it = rack(control, Network(doubling=1.0))
+    it.tell(Preload(tuple(KEYS)))
+    it.run(SECOND)
+    return "" if all(map(it.readable, KEYS)) else "not served"
+
+
+def entry_cannot_be_deleted(control: type[NetCache]) -> str:
+    it = rack(control, capacity=1, rows=1)
+    cache(it, KEYS[0])
+    it.refuse = lambda write: isinstance(write, DeleteEntry)
+    it.outgrown(KEYS[0])
+    it.run(100 * MILLISECOND)
+    cache(it, KEYS[1])
+    return "a value under another key" if KEYS[1] in it.entries else ""
+
+
+def key_comes_in_again(control: type[NetCache]) -> str:
+    it = rack(control)
+    cache(it, KEYS[0])
+    first = it.entries[KEYS[0]].generation
+    it.outgrown(KEYS[0])
+    it.run(100 * MILLISECOND)
+    cache(it, KEYS[0])
+    return "" if it.entries[KEYS[0]].generation > first else "a former life is believed"
+
+
+def switch_restarts(control: type[NetCache]) -> str:
+    it = rack(control)
+    cache(it, KEYS[0])
+    first = it.entries[KEYS[0]].generation
+    it.restart_switch()
+    it.run(SECOND)
+    if not it.readable(KEYS[0]):
+        return "not served"
+    return "" if it.entries[KEYS[0]].generation > first else "a former life is believed"
+
+
+def late_outgrown(control: type[NetCache]) -> str:
+    it = rack(control)
+    cache(it, KEYS[0])
+    late = Message(Op.OUTGROWN, KEYS[0], 1, 0x8000, mark=Mark(it.records[KEYS[0]]))
+    it.outgrown(KEYS[0])
+    it.run(100 * MILLISECOND)
+    cache(it, KEYS[0])
+    it.tell(PacketIn(2, encode(late, 0x0A020000, CONTROLLER_IP)))
+    it.run(100 * MILLISECOND)
+    return "" if it.readable(KEYS[0]) else "not served"
+
+
+def value_outgrows_its_entry(control: type[NetCache]) -> str:
+    it = rack(control)
+    cache(it, KEYS[0])
+    it.outgrown(KEYS[0])
+    it.run(100 * MILLISECOND)
+    return "" if KEYS[0] not in it.entries else "a place is lost"
+
+
+def eviction_over_a_bad_network(control: type[NetCache]) -> str:
+    it = rack(control)
+    for key in KEYS:
+        cache(it, key)
+    it.network = LOSSY
+    for key in KEYS:
+        it.outgrown(key)
+    it.run(10 * SECOND)
+    return "all writes of the key stay slow" if it.records else ""
+
+
+# --------------------------------------------------------------------------------- traps
+
+
+BELIEVED = "a former life is believed|asserted"  # the rack asserts that too
+
+
+def suffered(script: Script, control: type[NetCache]) -> str:
+    """What a script says, or what the switch of the rack asserts."""
+    try:
+        return script(control)
+    except AssertionError as error:
+        return str(error) or "asserted"
+
+
+def check(script: Script, *mutants: tuple[type[NetCache], str]) -> None:
+    """All is well with the control plane as it is; each mutant does the harm named with it."""
+    assert script(NetCache) == ""
+    for mutant, harm in mutants:
+        assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
+
+
+def test_entry_is_filled_only_when_reads_can_find_it() -> None:
+    check(key_comes_in, (AssumesInserted, "not served"))
+
+
+def test_key_comes_in_although_messages_are_lost() -> None:
+    check(key_comes_in_over_a_bad_network, (RepeatsNothing, "not served"))
+
+
+def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    check(messages_are_doubled)
+    answered = Outstanding.answered
+    known: dict[int, Message] = {}
+
+    def answered_again(*arguments: Any) -> Message | None:
+        reply: Message = arguments[-1]
+        request = answered(*arguments) or known.get(reply.request)
+        if request is not None:
+            known[reply.request] = request
+        return request
+
+    monkeypatch.setattr(Outstanding, "answered", answered_again)  # counts every copy
+    assert suffered(messages_are_doubled, NetCache) == "inserted twice"
+
+
+def test_place_of_an_entry_that_is_still_found_is_not_given_to_another_key() -> None:
+    twice = "an entry number for two keys"
+    check(entry_cannot_be_deleted, (AssumesDeleted, twice), (IgnoresRefusals, twice))
+
+
+def test_key_that_comes_in_again_is_told_from_its_former_life() -> None:
+    check(key_comes_in_again, (KeepsGeneration, BELIEVED))
+
+
+def test_restarted_switch_serves_keys_again_told_from_their_former_life() -> None:
+    check(switch_restarts, (KeepsGeneration, BELIEVED), (IgnoresRestarts, "not served"))
+
+
+def test_late_news_of_a_former_entry_does_not_cost_the_key_its_place() -> None:
+    check(late_outgrown, (TakesAnyOutgrown, "not served"))
+
+
+def test_place_of_an_outgrown_value_is_freed() -> None:
+    check(value_outgrows_its_entry, (IgnoresOutgrown, "a place is lost"))
+
+
+def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
+    slow = "all writes of the key stay slow"
+    check(eviction_over_a_bad_network, (RepeatsNothing, slow), (TellsNobody, slow))
+
+
+def test_every_trap_is_in_the_documentation() -> None:
+    text = (Path(__file__).parents[3] / "docs/testing.md").read_text()
+    own = [name for name in globals() if name.startswith("test_") and "documentation" not in name]
+    assert [name for name in own if f"`{name}`" not in text] == []

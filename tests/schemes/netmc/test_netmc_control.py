@@ -1,0 +1,262 @@
+"""NetMC's control plane: what its writes make of the switches of a rack, and of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from netkv.control.base import (
+    Action,
+    InsertEntry,
+    MulticastGroup,
+    Note,
+    Started,
+    SwitchRestarted,
+    TableWrite,
+    TableWritten,
+)
+from netkv.control.forwarding import ForwardingOnly
+from netkv.control.network import Network, rack, racks, spine_leaf
+from netkv.control.topology import (
+    COORDINATOR_IP,
+    Topology,
+    client_ip,
+    server_ip,
+    splitter_ip,
+)
+from netkv.schemes.netmc.control_plane import LOOP_PORT, NetMc, srv_fields
+from tests.p4programs.netmc import multiget
+from tests.p4programs.netmc.multiget import Multiget
+from tests.p4programs.netmc.netmc_switch import NetMcSwitch
+
+NETWORKS = {
+    "rack": rack(clients=2, servers=5, coordinator=True),
+    "32 servers": rack(clients=1, servers=32),
+    "racks": racks(3, clients=2, servers=7, coordinator=True),
+    "mixed racks": racks(3, clients=4, servers=9, client_racks=0),
+    "spine-leaf": spine_leaf(2, 3, clients=2, servers=12, coordinator=True),
+}
+EVERY = pytest.mark.parametrize("network", NETWORKS.values(), ids=NETWORKS.keys())
+
+
+class Fabric:
+    """A network of switches. Frames go hop by hop; what arrives at hosts is kept."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.fields = srv_fields(network)
+        self.switches = {
+            plan.name: NetMcSwitch(self.fields).fill(plan.topology) for plan in network.switches
+        }
+
+    def send(self, host: str, frame: bytes) -> dict[str, list[bytes]]:
+        """What arrives where."""
+        peers = self.network.peers()
+        others = [self.network.coordinator] if self.network.coordinator else []
+        at = next(each for each in (*self.network.hosts, *others) if each.name == host)
+        under_way = [(at.switch, at.host.port, frame)]
+        arrived: dict[str, list[bytes]] = {}
+        hops = 0
+        while under_way:
+            hops += 1
+            assert hops < 100, "a loop"
+            switch, port, data = under_way.pop(0)
+            for out, left in self.switches[switch].engine.process(port, data):
+                if (switch, out) in peers:
+                    under_way.append((*peers[switch, out], left))
+                else:
+                    arrived.setdefault(self.network.switch(switch).ports[out], []).append(left)
+        return arrived
+
+
+def racks_of(network: Network) -> Iterator[tuple[int, str, list[int]]]:
+    """Number, switch and servers of each rack."""
+    for plan in network.switches:
+        if plan.topology.rack:
+            yield plan.topology.rack, plan.name, sorted(plan.topology.local or ())
+
+
+@EVERY
+def test_a_request_is_split_by_the_switch_of_its_rack_and_no_other(network: Network) -> None:
+    fabric = Fabric(network)
+    clients = [at for at in network.hosts if not at.is_server]
+    for number, switch, servers in racks_of(network):
+        groups = tuple((server, 1) for server in servers[:16])
+        whole = replace(multiget.request(groups), rack=number)
+        for client in clients:
+            before = recirculated(fabric)
+            frame = whole.frame(fabric.fields, client.host.ip, splitter_ip(number))
+            assert fabric.send(client.name, frame) == {
+                f"server-{server}": [sub.frame(fabric.fields, client.host.ip, server_ip(server))]
+                for server, sub in multiget.sub_requests(groups, whole)
+            }
+            after = recirculated(fabric)
+            assert {name for name in after if after[name] != before[name]} == (
+                {switch} if len(groups) > 1 else set()
+            )
+
+
+def recirculated(fabric: Fabric) -> dict[str, int]:
+    return {name: it.engine.statistics()["recirculated"] for name, it in fabric.switches.items()}
+
+
+@EVERY
+def test_a_server_of_another_rack_is_none_of_this_ones(network: Network) -> None:
+    fabric = Fabric(network)
+    numbers = [number for number, _, _ in racks_of(network)]
+    for number, switch, servers in racks_of(network):
+        for other in {each for _, _, found in racks_of(network) for each in found} - set(servers):
+            whole = replace(multiget.request(((other, 1),)), rack=number)
+            frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(number))
+            assert fabric.send("client-1", frame) == {}
+            assert fabric.switches[switch].drops()[8] > 0
+    for nobody in (0, max(numbers) + 1, 255):
+        whole = replace(multiget.request(((0, 1),)), rack=nobody)
+        frame = whole.frame(fabric.fields, client_ip(1), splitter_ip(nobody or 255))
+        assert fabric.send("client-1", frame) == {}
+
+
+@EVERY
+def test_racks_are_numbered_in_the_order_of_the_switches_that_have_servers(
+    network: Network,
+) -> None:
+    found = list(racks_of(network))
+    assert [number for number, _, _ in found] == list(range(1, len(found) + 1))
+    assert all(plan.topology.has_servers == bool(plan.topology.rack) for plan in network.switches)
+    for plan in network.switches:
+        assert {host.index for host in plan.topology.splitters} == (
+            {number for number, _, _ in found} - {plan.topology.rack}
+        )
+
+
+@EVERY
+def test_replies_and_single_requests_find_every_host(network: Network) -> None:
+    fabric = Fabric(network)
+    whole = replace(multiget.request(((0, 1),)), rack=0)
+    servers = [at for at in network.hosts if at.is_server]
+    others = [at for at in network.hosts if not at.is_server]
+    if network.coordinator is not None:
+        others.append(network.coordinator)
+    for server in servers:
+        for other in others:
+            for start, goal in ((server, other), (other, server)):
+                frame = whole.frame(fabric.fields, start.host.ip, goal.host.ip)
+                assert fabric.send(start.name, frame) == {goal.name: [frame]}
+
+
+def test_nocaches_switch_leads_to_the_coordinator() -> None:
+    topology = Topology.of_ports([1], [2, 3], coordinator_port=401)
+    routes = [
+        (write.match["dst"], write.params["port"])
+        for write in ForwardingOnly(topology).tables()
+        if isinstance(write, InsertEntry) and write.table == "NetkvIngress.route.ipv4"
+    ]
+    assert (COORDINATOR_IP, 401) in routes
+    without = ForwardingOnly(Topology.of_ports([1], [2, 3])).tables()
+    assert all(write.match.get("dst") != COORDINATOR_IP for write in without)  # type: ignore[union-attr]
+
+
+# ------------------------------------------------------------------------ one switch's life
+
+
+class Driver:
+    """A control plane and its switch, as a driver has them."""
+
+    def __init__(self, servers: int = 5) -> None:
+        self.topology = Topology.of_ports([1], [11 + server for server in range(servers)])
+        self.switch = NetMcSwitch(8)
+        self.control = NetMc(self.topology, 8)
+        self.notes: list[Note] = []
+        self.now = 0
+
+    def hear(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
+        """Tell the control plane; carry out so many of the writes it says (all). How many."""
+        writes = [action for action in self.control.handle(self.now, event) if self._is_one(action)]
+        for write in writes[:steps]:
+            self.switch.write([write])
+            self.answer(TableWritten(write.write, True))
+        return len(writes)
+
+    def answer(self, written: TableWritten) -> None:
+        for action in self.control.handle(self.now, written):
+            assert not self._is_one(action)
+
+    def _is_one(self, action: Action) -> bool:
+        if isinstance(action, Note):
+            self.notes.append(action)
+            return False
+        assert isinstance(action, TableWrite)
+        return True
+
+    def ask(self, groups: tuple[tuple[int, int], ...]) -> set[int]:
+        """The ports by which sub-requests leave."""
+        return {port for port, _ in self.switch.ask(multiget.request(groups))}
+
+
+ALL = tuple((server, 2) for server in range(5))
+
+
+def test_a_switch_that_has_lost_its_tables_drops_requests_until_it_has_them_again() -> None:
+    rig = Driver()
+    rig.hear(Started())
+    assert rig.control.ready()
+    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
+    rig.switch.restart()
+    assert rig.ask(ALL) == set()
+    rig.hear(SwitchRestarted())
+    assert rig.control.ready()
+    assert rig.ask(ALL) == {11, 12, 13, 14, 15}
+    assert rig.notes == [Note("tables ready"), Note("switch restarted"), Note("tables ready")]
+
+
+def test_a_request_is_split_whole_or_not_at_all_while_the_tables_fill() -> None:
+    writes = Driver().hear(Started(), steps=0)
+    for steps in range(writes + 1):
+        rig = Driver()
+        rig.hear(Started(), steps)
+        assert rig.ask(ALL) == ({11, 12, 13, 14, 15} if steps == writes else set())
+        assert rig.control.ready() is (steps == writes)
+        assert rig.switch.engine.statistics()["unknown_multicast_groups"] == 0
+
+
+def test_a_write_that_the_switch_refuses_is_noted_and_it_is_not_ready() -> None:
+    control = NetMc(Topology.of_ports([1], [2]), 8)
+    writes = [each for each in control.handle(0, Started()) if isinstance(each, TableWrite)]
+    group = next(write for write in writes if isinstance(write, MulticastGroup))
+    assert group.ports == (2, LOOP_PORT)
+    for write in writes:
+        notes = control.handle(0, TableWritten(write.write, write is not group, "no room"))
+    assert not control.ready()
+    assert control.statistics() == {"writes_refused": 1}
+    assert Note("tables ready") not in notes
+
+
+def test_a_controller_that_takes_over_makes_the_same_tables() -> None:
+    one, other = Driver(), Driver()
+    assert list(one.control.tables()) == list(other.control.tables())
+
+
+def test_racks_that_the_header_has_no_room_for_are_refused() -> None:
+    assert srv_fields(racks(3, clients=1, servers=7)) == 4
+    assert srv_fields(rack(clients=1, servers=1)) == 1
+    with pytest.raises(ValueError, match="33 servers in a rack: the netmc header has 1 to 32"):
+        srv_fields(rack(clients=1, servers=33))
+    for fields in (0, 33):
+        with pytest.raises(ValueError, match="1 to 32 SRV fields"):
+            NetMc(Topology.of_ports([1], [2]), fields)
+    with pytest.raises(ValueError, match="compiled with NETMC_SERVERS=3"):
+        NetMc(Topology.of_ports([1], [2, 3, 4]), 2)
+
+
+def test_a_request_of_one_key_does_not_come_round() -> None:
+    rig = Driver()
+    rig.hear(Started())
+    for op in (multiget.GET, multiget.PUT, multiget.DELETE, multiget.MGET):
+        whole: Multiget = multiget.request(((4, 1),), op)
+        ((port, frame),) = rig.switch.ask(whole)
+        assert port == 15
+        sub = replace(whole, keyidx=0)
+        assert frame == sub.frame(8, client_ip(1), server_ip(4))
+    assert rig.switch.engine.statistics()["recirculated"] == 0

@@ -1,0 +1,61 @@
+"""Shared code names no scheme: what differs between schemes is in their folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from netkv import schemes
+
+ROOT = Path(__file__).parents[2]
+SHARED = ("netkv/**/*.py", "servers/**/*.py", "web/*.html", "web/js/*.js")
+PENDING = (
+    # Code that still names schemes. The list may only shrink.
+    "netkv/report/",
+    "netkv/scenarios/thresholds.py",
+    # Benchmarks measure programs and pairs of schemes that they name.
+    "netkv/bench/",
+    "netkv/cli/bench.py",
+)
+
+
+def shared_files() -> Iterator[Path]:
+    """The files that belong to no scheme."""
+    own = tuple(f"netkv/schemes/{each.name}/" for each in schemes.all_schemes())
+    for pattern in SHARED:
+        for file in sorted(ROOT.glob(pattern)):
+            if not file.relative_to(ROOT).as_posix().startswith((*own, *PENDING)):
+                yield file
+
+
+def names_in(text: str) -> Iterator[tuple[int, str]]:
+    """Names and titles of schemes, as words of their own or parts of one: line and word."""
+    words = {word for each in schemes.all_schemes() for word in (each.name, each.title)}
+    pattern = re.compile(rf"(?<![a-z])({'|'.join(map(re.escape, sorted(words)))})", re.IGNORECASE)
+    for number, line in enumerate(text.splitlines(), start=1):
+        for match in pattern.finditer(line):
+            yield number, match[0]
+
+
+def test_shared_code_names_no_scheme() -> None:
+    found = [
+        f"{file.relative_to(ROOT)}:{line}: {word}"
+        for file in shared_files()
+        for line, word in names_in(file.read_text(encoding="utf-8"))
+    ]
+    assert not found, "shared code names a scheme:\n" + "\n".join(found)
+
+
+def test_the_search_finds_names_in_identifiers_and_text() -> None:
+    found = list(names_in("x = NetMcOptions()\n# as FarReach does\n_netcache = 1\nfollowing = 2"))
+    assert found == [(1, "NetMc"), (2, "FarReach"), (3, "netcache")]
+
+
+def test_files_that_are_pending_exist() -> None:
+    """A file that names no scheme any more leaves the list."""
+    for name in PENDING:
+        files = [ROOT / name] if name.endswith(".py") else list((ROOT / name).rglob("*.py"))
+        assert files, name
+        texts = [file.read_text(encoding="utf-8") for file in files]
+        assert any(list(names_in(text)) for text in texts), f"{name} names no scheme any more"

@@ -1,0 +1,122 @@
+"""Schemes are found by entry points, and one that is broken harms no other."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from netkv import schemes
+from netkv.errors import UsageError
+from netkv.schemes import registry
+from tests.schemes import foreign
+from tests.schemes.foreign import source
+
+OWN = ["nocache", "netcache", "farreach", "netmc", "climc", "coordimc"]
+
+
+class Packages:
+    """Packages with schemes, as if they were installed."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._folder = folder
+        monkeypatch.syspath_prepend(str(folder))
+
+    def install(self, package: str, text: str, scheme: str = "probing") -> None:
+        """A package whose module has this source and is declared as this scheme."""
+        foreign.install(self._folder, package, text, scheme)
+
+    def load(self) -> registry.Catalogue:
+        """What the registry finds now."""
+        return registry.load(registry.entry_points())
+
+
+@pytest.fixture
+def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packages]:
+    before = set(sys.modules)
+    yield Packages(tmp_path, monkeypatch)
+    for name in set(sys.modules) - before:
+        del sys.modules[name]
+
+
+def test_own_schemes_are_found_in_the_order_of_figures() -> None:
+    assert [each.name for each in schemes.all_schemes()] == OWN
+    assert set(registry.catalogue().packages.values()) == {"netkv"}
+    assert not registry.catalogue().problems
+
+
+def test_own_schemes_are_declared_as_those_of_others_are() -> None:
+    import tomllib
+
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    declared = project["project"]["entry-points"][registry.GROUP]
+    assert declared == {name: f"netkv.schemes.{name}:SCHEME" for name in OWN}
+
+
+def test_own_schemes_are_found_without_metadata(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "entry_points", lambda **_: metadata.EntryPoints(()))
+    assert list(registry.load(registry.entry_points()).schemes) == OWN
+
+
+def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
+    packages.install("netkv_probing", source())
+    found = packages.load()
+    assert list(found.schemes) == [*OWN, "probing"]
+    assert found.packages["probing"] == "netkv_probing"
+    assert found.schemes["probing"].has_option("probe_period")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
+        ("SCHEME = 1", "'netkv_broken:SCHEME' is no Scheme but a int"),
+        ("", "AttributeError"),
+        (source(name="other"), "its own name is 'other'"),
+        (source(option="epoch: float = 2.0", base="SwitchCache"), "in another way"),
+        (source(option="servers: int = 2"), "'lab.servers' is an option of every lab"),
+    ],
+)
+def test_a_broken_scheme_is_named_with_its_package(
+    packages: Packages, text: str, said: str
+) -> None:
+    packages.install("netkv_broken", text)
+    found = packages.load()
+    assert list(found.schemes) == OWN
+    assert found.problems["probing"].startswith(
+        "The scheme 'probing' of the package 'netkv_broken' cannot be used: "
+    )
+    assert said in found.problems["probing"]
+
+
+def test_no_package_replaces_a_scheme(packages: Packages) -> None:
+    packages.install("netkv_other", source(name="netcache"), scheme="netcache")
+    found = packages.load()
+    assert found.packages["netcache"] == "netkv"
+    assert "a scheme of that name comes from 'netkv'" in found.problems["netcache"]
+
+
+def test_a_scheme_that_does_not_load_is_refused_with_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
+    with pytest.raises(UsageError, match=r"The scheme 'lost' is broken\."):
+        schemes.get("lost")
+    with pytest.raises(UsageError, match="Did you mean 'netcache'"):
+        schemes.get("netcach")
+
+
+def test_listing_schemes_imports_no_control_plane() -> None:
+    """Nor the engine, which takes longer than all else."""
+    listing = (
+        "import sys; from netkv import schemes; schemes.all_schemes(); "
+        "print(*[name for name in sys.modules if 'control' in name or '_engine' in name])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", listing], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.split() == []

@@ -1,0 +1,111 @@
+"""What a lab says to schemes with a cache, and what they say to one that does not suit them."""
+
+from typing import Any
+
+import pytest
+
+from netkv import schemes
+from netkv.control.base import SECOND
+from netkv.control.roundtrip import Timeouts
+from netkv.control.topology import Topology
+from netkv.errors import UsageError
+from netkv.lab.hardware import TopologySpec
+from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.schemes.farreach.control_plane import FarReach
+from netkv.schemes.farreach.parameters import FarReachParameters
+from netkv.schemes.netcache.control_plane import NetCache
+
+TOPOLOGY = Topology.of_ports([1], [2, 3])
+
+
+def made(scheme: str, **lab: Any) -> NetCache | FarReach:
+    spec = RackSpec(scheme=scheme, lab=LabSpec(**lab), seed=5)
+    control = schemes.get(scheme).control_plane(spec, TOPOLOGY)
+    assert isinstance(control, NetCache | FarReach)
+    return control
+
+
+def test_farreach_takes_its_options_from_the_lab() -> None:
+    options = made(
+        "farreach",
+        cache_entries=77,
+        hot_threshold=9,
+        epoch=0.5,
+        snapshot_period=2.5,
+        sample_rate=0.25,
+        pipelines=4,
+    ).parameters
+    assert options == FarReachParameters(
+        capacity=77,
+        hot_threshold=9,
+        epoch=SECOND // 2,
+        snapshot_period=5 * SECOND // 2,
+        sample_rate=0.25,
+        pipelines=4,
+        seed=5,
+    )
+
+
+def test_what_is_not_said_is_the_papers() -> None:
+    options = made("farreach").parameters
+    assert isinstance(options, FarReachParameters)
+    assert (options.sample_rate, options.snapshot_period) == (0.5, 10 * SECOND)
+    assert made("netcache").parameters.sample_rate == 1.0
+    assert made("netcache", sample_rate=0.1).parameters.sample_rate == 0.1
+
+
+@pytest.mark.parametrize("scheme", ["netcache", "farreach"])
+def test_waits_follow_the_scale_of_the_lab(scheme: str) -> None:
+    bounds, slow = Timeouts(), made(scheme, scale=100).parameters.timeouts
+    assert made(scheme).parameters.timeouts == bounds
+    assert (slow.first, slow.longest) == (100 * bounds.first, 100 * bounds.longest)
+    assert slow.shortest == bounds.shortest, "the controller is not slower"
+
+
+def test_patience_with_clients_follows_the_scale_of_the_lab() -> None:
+    options = made("farreach", scale=100).parameters
+    assert isinstance(options, FarReachParameters)
+    assert options.collect_patience == 100 * FarReachParameters().collect_patience
+
+
+@pytest.mark.parametrize(
+    ("scheme", "lab", "complaint"),
+    [
+        ("farreach", {"cache_entries": 32_769}, "room for 32768 of 'lab.cache_entries'"),
+        ("farreach", {"cache_entries": 0}, "Schemes without a cache: nocache"),
+        ("netcache", {"cache_entries": 0}, "Schemes without a cache: nocache"),
+        ("farreach", {"topology": TopologySpec(kind="racks")}, "made for one switch"),
+        ("farreach", {"topology": TopologySpec(kind="spine-leaf")}, "must be 'rack'"),
+    ],
+)
+def test_lab_that_does_not_suit_the_scheme_is_refused(
+    scheme: str, lab: dict[str, Any], complaint: str
+) -> None:
+    with pytest.raises(UsageError, match=complaint):
+        schemes.get(scheme).check(LabSpec(**lab), WorkloadSpec())
+
+
+def test_lab_that_suits_is_not_refused() -> None:
+    load = WorkloadSpec()
+    schemes.get("farreach").check(LabSpec(cache_entries=32_768, pipelines=4), load)
+    racks = LabSpec(cache_rows=5, topology=TopologySpec(kind="racks"))
+    schemes.get("netcache").check(racks, load)
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"capacity": 0}, "1 to 32768"),
+        ({"capacity": 32_769}, "1 to 32768"),
+        ({"sample_rate": 1.5}, "within 0 and 1"),
+        ({"hot_threshold": 0}, "1 to 65535"),
+        ({"snapshot_period": -1}, "0 for no snapshots"),
+        ({"pipelines": 3}, "1, 2 or 4"),
+        ({"epoch": 0}, "at least 1 ns"),
+        ({"collect_patience": 0}, "at least 1 ns"),
+        ({"max_bulk": 0}, "at least 1"),
+    ],
+)
+def test_option_that_cannot_be_is_refused(options: dict[str, Any], complaint: str) -> None:
+    with pytest.raises(ValueError, match=complaint):
+        FarReachParameters(**options)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from netkv.schemes.coordimc.options import CoordiMcOptions
 from netkv.schemes.coordimc.metrics import METRICS
+from netkv.schemes.coordimc.options import CoordiMcOptions
 from netkv.schemes.scheme import Scheme
 
 SCHEME = Scheme(

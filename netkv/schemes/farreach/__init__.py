@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.farreach.metrics import METRICS
+from netkv.schemes.farreach.options import FarReachOptions
 from netkv.schemes.scheme import Scheme
 
 if TYPE_CHECKING:

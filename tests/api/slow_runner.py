@@ -8,14 +8,9 @@ from __future__ import annotations
 import signal
 import sys
 import time
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "runs"))
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from recorded_runs import result, samples, start
 
 from netkv.runs import Store, StoreSink
+from tests.runs.recorded_runs import result, samples, start
 
 
 def main() -> None:

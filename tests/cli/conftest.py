@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "runs")]
-
-from commands import NETKV, ROOT, Netkv, Said  # noqa: E402  # found by the line above
+from tests.cli.commands import NETKV, ROOT, Netkv, Said
 
 
 @pytest.fixture

@@ -6,10 +6,10 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from commands import Netkv
 
 from netkv.bench import rocksdb_costs
 from netkv.errors import NetkvError
+from tests.cli.commands import Netkv
 
 SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
 

@@ -6,11 +6,11 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import ROOT, Netkv
 from ruamel.yaml import YAML
 
 from netkv import schemes
 from netkv.scenarios import loader
+from tests.cli.commands import ROOT, Netkv
 
 
 def test_help_of_soak_names_every_scheme(netkv: Netkv) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import ROOT, Netkv
+
+from tests.cli.commands import ROOT, Netkv
 
 PROGRAM = """\
 #include <core.p4>

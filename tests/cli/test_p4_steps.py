@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commands import ROOT, Netkv
+from tests.cli.commands import ROOT, Netkv
 
 PROGRAM, TEST = "p4/netcache.p4", "tests/p4programs/netcache.stf"
 """A packet is followed by what it is answered with; the values in the switch came in packets."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Netkv
-from recorded_runs import record, record_comparison, start
 
 from netkv.runs import Store, StoreSink
+from tests.cli.commands import Netkv
+from tests.runs.recorded_runs import record, record_comparison, start
 
 PLOTS = [
     {"y": "throughput_ops", "x": "scheme", "title": "Throughput"},

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from commands import Netkv
+
+from tests.cli.commands import Netkv
 
 SIZES = ["--set", "sweep={workload.multiget: [2, 12]}"]
 

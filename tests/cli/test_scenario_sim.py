@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from commands import Netkv
+
+from tests.cli.commands import Netkv
 
 SHORT = ["--mode", "sim", "--set", "duration=2", "--set", "warmup=0.5"]
 

@@ -6,14 +6,14 @@ import re
 from pathlib import Path
 
 import pytest
-from commands import Netkv
-from recorded_runs import record, record_comparison, start
 
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
 from netkv.scenarios.plan import plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from tests.cli.commands import Netkv
+from tests.runs.recorded_runs import record, record_comparison, start
 
 
 def store_a_run_of(name: str, seconds: float) -> None:

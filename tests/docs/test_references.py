@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from documents import ROOT
 
 from netkv.lab.spec import Spec
 from netkv.scenarios import figures, reference
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import check, models, parse
+from tests.docs.documents import ROOT
+from tests.waiting import PATIENCE_S
 
 SCENARIOS = (ROOT / "docs/scenario-reference.md").read_text()
 
@@ -70,7 +71,7 @@ def netkv(*words: str, home: Path) -> str:
         [sys.executable, "-m", "netkv", *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
         env={**os.environ, "NETKV_HOME": str(home)},
     )

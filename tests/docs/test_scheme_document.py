@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import ROOT, blocks
 
 from netkv import schemes
 from netkv.control.messages import Message, Op
@@ -19,6 +18,7 @@ from netkv.schemes import Scheme
 from netkv.sim.rack import SECOND, SimRack
 from tests.control.fabric import Fabric
 from tests.control.fake_rack import key_of
+from tests.docs.documents import ROOT, blocks
 
 DOCUMENT = ROOT / "docs/add-a-scheme.md"
 (PROGRAM,) = blocks("p4", DOCUMENT)

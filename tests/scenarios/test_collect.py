@@ -10,7 +10,7 @@ from netkv.control.base import Recovered
 from netkv.lab.report import ClientSample, RackEvent, RackSample
 from netkv.lab.sampling import client_sample
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.results import MIB, Provenance, RunStart
+from netkv.scenarios.results import MIB, Phase, Provenance, RunStart
 
 VIOLATION = {
     "key": "00" * 16,
@@ -93,7 +93,8 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
 
 def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
     run = collector()
-    for phase, kept, most, unknown in (("warmup", 9, 9, 2), ("measure", 4, 12, 3)):
+    phases: list[tuple[Phase, int, int, int]] = [("warmup", 9, 9, 2), ("measure", 4, 12, 3)]
+    for phase, kept, most, unknown in phases:
         told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
         reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}
         seen = replace(sample({}), client=client_sample({**reply, "interval_s": 1.0}))

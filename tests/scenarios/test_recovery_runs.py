@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from netkv.scenarios import loader
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
 from netkv.schemes import registry
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
-
-from keeper import Keeper, keeper_scheme  # found by the line above
+from tests.lab.keeper import Keeper, keeper_scheme
 
 TEXT = """\
 name: recovers

@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from recorded_runs import (
+
+from netkv.report.style import of_scheme
+from netkv.runs import StoreSink
+from netkv.scenarios.results import MIB
+from tests.api.serving import Served
+from tests.runs.recorded_runs import (
     CONTROL,
     record,
     record_comparison,
@@ -17,11 +22,6 @@ from recorded_runs import (
     samples,
     start,
 )
-from serving import Served
-
-from netkv.report.style import of_scheme
-from netkv.runs import StoreSink
-from netkv.scenarios.results import MIB
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:

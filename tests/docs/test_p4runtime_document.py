@@ -18,6 +18,8 @@ from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from tests.docs.documents import ROOT, blocks
 from tests.waiting import PATIENCE_S
 
+pytestmark = pytest.mark.live
+
 DOCUMENT = ROOT / "docs/p4runtime.md"
 FINSY, SHELL = blocks("python", DOCUMENT)
 

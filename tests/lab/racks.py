@@ -39,6 +39,7 @@ async def sampled(
 
     await rack.client({"do": "phase", "name": "measure"})
     await rack.sample()
+    await asyncio.sleep(every_s)  # rates of a shorter time say little
     return await until_async(there, state, every_s)
 
 

@@ -11,6 +11,8 @@ from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
 
+pytestmark = pytest.mark.live
+
 TEXT = """\
 name: small
 schemes: [nocache, netcache]

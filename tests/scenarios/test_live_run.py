@@ -26,6 +26,8 @@ from netkv.scenarios.results import (
 from netkv.scenarios.runner import Progress, run_scenario
 from tests.waiting import PATIENCE_S, until
 
+pytestmark = pytest.mark.live
+
 TEXT = """\
 name: small
 schemes: [nocache, netcache]

@@ -45,6 +45,7 @@ async def result_of(*changes: str) -> RunResult:
     return result.runs[0]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("mode", ["live", "sim"])
 async def test_recovery_is_in_the_result_with_its_phases(mode: str, made: list[Keeper]) -> None:
     # A process takes its time to start on a busy machine.

@@ -39,6 +39,7 @@ def test_writes_of_the_same_keys_add_no_memory(scheme: str) -> None:
     assert added < 2**21 + 4 * operations, f"{added} bytes for {operations} writes"
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(700)
 def test_a_key_that_is_written_costs_some_tens_of_bytes() -> None:
     run = grown(scheme="nocache", keys=10**10, zipf=0.0, operations=200_000)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+import pytest
+
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
@@ -40,6 +42,7 @@ def test_a_slot_that_is_reused_early_is_found_and_nothing_without_it() -> None:
     assert play(found().case).violations == (), "the same case is fine with the right control plane"
 
 
+@pytest.mark.slow
 def test_a_reduced_case_shows_the_same_with_less() -> None:
     large, small = found().case, reduced().case
     violation = reduced().outcome.violation

@@ -13,7 +13,7 @@ from typing import TypeVar, overload
 
 T = TypeVar("T")
 
-PATIENCE_S = 100.0
+PATIENCE_S = 120.0
 """For a state, and for the end of a process. A test may take longer (pyproject.toml)."""
 
 

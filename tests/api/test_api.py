@@ -236,7 +236,8 @@ def test_rebound_name_cannot_read_results(served: Served) -> None:
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_run_is_started_followed_and_finished(served: Served) -> None:
+def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
     answer = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert answer.status_code == 202
     group = answer.json()["group"]
@@ -244,6 +245,7 @@ def test_run_is_started_followed_and_finished(served: Served) -> None:
     second = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert second.status_code == 409
     assert "going on" in second.json()["error"]
+    (tmp_path / "hold").unlink()
     assert wait_for(served, "idle")["error"] is None
     runs = get(f"{served.url}/api/runs", params={"group": group}).json()
     assert [run["status"] for run in runs] == ["done", "done"]

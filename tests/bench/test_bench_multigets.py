@@ -10,8 +10,6 @@ from typer.testing import CliRunner
 
 from netkv.cli.app import app
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def test_a_row_has_the_groups_of_a_request_and_what_both_schemes_cost() -> None:
     said = CliRunner().invoke(

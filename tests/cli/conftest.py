@@ -28,14 +28,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def netkv(home: Path) -> Netkv:
     """Runs the command and waits for its end."""
 
-    def run(*arguments: str, timeout: float = 200, **environment: str) -> Said:
+    def run(*arguments: str, **environment: str) -> Said:
         done = subprocess.run(
             [*NETKV, *arguments],
             cwd=ROOT,
             env={**os.environ, "NETKV_HOME": str(home), **environment},
             capture_output=True,
             text=True,
-            timeout=timeout,
             check=False,
             stdin=subprocess.DEVNULL,
         )

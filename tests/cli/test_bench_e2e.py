@@ -11,8 +11,6 @@ from tests.cli.commands import Netkv
 
 SHORT = ["bench", "e2e", "--seconds", "0.2", "--entries", "500"]
 
-pytestmark = pytest.mark.timeout(200)
-
 
 def test_document_has_echo_switch_and_stores_side_by_side(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "page.html"

@@ -13,8 +13,6 @@ from tests.cli.commands import Netkv
 
 SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
 
-pytestmark = pytest.mark.timeout(200)
-
 
 def test_document_has_reads_by_place_and_writes(netkv: Netkv) -> None:
     said = netkv(*SMALL, "--memtables", "2", "--json")

@@ -26,8 +26,6 @@ MEMORY = {
     *("bytes_per_operation", "bytes_per_key"),
 }
 
-pytestmark = pytest.mark.timeout(200)
-
 
 def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
     netkv: Netkv, tmp_path: Path

@@ -59,7 +59,6 @@ def test_runs_without_a_figure_are_told_in_sentences(netkv: Netkv, tmp_path: Pat
     assert not (tmp_path / "figure.svg").exists()
 
 
-@pytest.mark.timeout(200)
 def test_run_draws_its_figures_when_it_is_over(
     netkv: Netkv, short_scenario: Path, tmp_path: Path
 ) -> None:

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from tests.cli.commands import Netkv
-
-pytestmark = pytest.mark.timeout(240)
 
 REDIS = ["--set", "lab.backend=redis", "--set", "lab.redis.fsync=never"]
 SHARD_DIES = """\

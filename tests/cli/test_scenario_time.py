@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
 from netkv.scenarios.plan import plan
@@ -61,7 +59,6 @@ def test_list_and_show_tell_wall_time_and_its_source(netkv_here: Netkv) -> None:
     )
 
 
-@pytest.mark.timeout(200)
 def test_run_tells_what_it_will_take(netkv: Netkv, short_scenario: Path) -> None:
     said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert "1 run takes about 6 s here (estimated)." in said.err

@@ -117,6 +117,7 @@ def serving(rack: MemoryRack | None = None, **options: Any) -> Iterator[Served]:
     try:
         yield served[0]
     finally:
+        rack.answers.set()
         with contextlib.suppress(RuntimeError):  # it has ended by itself
             served[0].stop()
         served[0].join()

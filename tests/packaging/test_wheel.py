@@ -84,7 +84,6 @@ def run(installed: Path, folder: Path, *arguments: str) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.mark.timeout(600)
 def test_quickstart_runs_from_the_wheel_without_rust(installed: Path, tmp_path: Path) -> None:
     shorter = ("--set", "warmup=0.5", "--set", "duration=1", "--set", "expect=[]")
     document = run(installed, tmp_path, "scenario", "run", "quickstart", *shorter)
@@ -93,7 +92,6 @@ def test_quickstart_runs_from_the_wheel_without_rust(installed: Path, tmp_path: 
     assert all(r["acked_writes_lost"] == 0 for r in document["runs"])
 
 
-@pytest.mark.timeout(600)
 def test_benchmark_has_its_yardstick_in_the_wheel(installed: Path, tmp_path: Path) -> None:
     options = ("--path", "read-hit", "--sweep", "none", "--seconds", "0.01")
     document = run(installed, tmp_path, "p4", "bench", *options)

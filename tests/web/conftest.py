@@ -9,10 +9,11 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.api.serving import served, slow_runner, store
+from tests.waiting import PATIENCE_S
 
 __all__ = ["browser", "page", "served", "slow_runner", "store"]
 
-PATIENCE_MS = 120_000
+PATIENCE_MS = 1000 * PATIENCE_S
 """For states of a page, on a machine that other work keeps busy."""
 expect.set_options(timeout=PATIENCE_MS)
 

@@ -45,8 +45,11 @@ async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Pat
     it = Rack(spec(scheme, cache_entries=20), tmp_path)
 
     async def hits() -> bool:
+        return (await it.sample()).client.hits > 0
+
+    async def cached_again() -> bool:
         sample = await it.sample()
-        return bool(sample.cached and sample.client.hits)
+        return sample.cached > 0 and sample.client.hits > 0
 
     await it.start()
     try:
@@ -68,7 +71,7 @@ async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Pat
             assert standing(it)["state"] == "backup"
         await until_async(lambda: standing(it)["primary"], "the controller is primary again")
         assert standing(it)["election_id"] > ELECTION_ID
-        await until_async(hits, "the cache fills again")
+        await until_async(cached_again, "the cache fills again")
         await finish(it, "drain")
         verified = (await finish(it, "verify")).client_statistics
         assert verified["acked_writes_lost"] == 0

@@ -1,4 +1,4 @@
-"""What all tests share: which of them are slow, and in what order they run."""
+"""What all tests share: which of them are live."""
 
 from __future__ import annotations
 

@@ -132,6 +132,8 @@ def _phases() -> str:
         for phase in scheme.recovery_phases:
             return f", for example\n`{recovery.phase_metric(phase)}` of {scheme.title}"
     return ""
+
+
 class OptionRow(NamedTuple):
     """An option in words, as Markdown."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +17,9 @@ from netkv.api.models import RunRequest
 from netkv.api.server import HOST, bound
 from netkv.runs import Store
 from netkv.sim import speed
+from tests.waiting import until
 
-RUNNER = Path(__file__).parent / "slow_runner.py"
+RUNNER = "tests.api.slow_runner"
 
 
 @dataclass
@@ -46,8 +46,7 @@ def served(store: Store) -> Iterator[Served]:
         server = uvicorn.Server(config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
-        while not server.started:
-            time.sleep(0.01)
+        until(lambda: server.started, "the server listens")
         yield Served(f"http://{HOST}:{listener.getsockname()[1]}", store)
         server.should_exit = True
         thread.join()
@@ -59,6 +58,6 @@ def slow_runner(monkeypatch: pytest.MonkeyPatch) -> None:
 
     def command(request: RunRequest, group: str) -> list[str]:
         length = str(request.repeat or 1)
-        return [sys.executable, str(RUNNER), group, request.scenario, length, *request.schemes]
+        return [sys.executable, "-m", RUNNER, group, request.scenario, length, *request.schemes]
 
     monkeypatch.setattr(launcher, "_command", command)

@@ -1,21 +1,22 @@
 """Reports recorded runs to the store, a second of them each 50 ms; or fails at once when asked to.
 
-slow_runner.py GROUP SCENARIO [SCHEME ...]
+python -m tests.api.slow_runner GROUP SCENARIO REPEATS [SCHEME ...]
 """
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "runs"))
-sys.path.insert(0, str(Path(__file__).parents[2]))
-
-from recorded_runs import result, samples, start
-
 from netkv.runs import Store, StoreSink
+from tests.runs.recorded_runs import result, samples, start
+from tests.waiting import until
+
+HOLD = Path(os.environ["NETKV_HOME"]) / "hold"
+"""While a test keeps this file, no sample comes."""
 
 
 def main() -> None:
@@ -34,6 +35,7 @@ def main() -> None:
             measured = []
             for sample in samples(run):
                 time.sleep(0.05)
+                until(lambda: not HOLD.exists(), "the test lets it go on")
                 sink.sample(run.id, sample)
                 if sample.phase == "measure":
                     measured.append(sample)

@@ -6,57 +6,63 @@ import json
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from recorded_runs import record, record_comparison, samples, start
-from serving import Served
 
 from netkv.api.downsample import downsample
 from netkv.report.style import GREY, of_scheme
 from netkv.runs import StoreSink
+from netkv.scenarios.results import RunSample
 from netkv.schemes import all_schemes
+from tests.api.serving import Served
+from tests.runs.recorded_runs import record, record_comparison, samples, start
+from tests.waiting import PATIENCE_S, until
 
 JSON = {"content-type": "application/json"}
-SLOW = 100.0
-"""Seconds for what takes a busy machine its time: drawing, and reading all scenarios."""
+
+# A busy machine takes its time for drawing, and for reading all scenarios.
+get = partial(httpx.get, timeout=PATIENCE_S)
+post = partial(httpx.post, timeout=PATIENCE_S)
+request = partial(httpx.request, timeout=PATIENCE_S)
+stream = partial(httpx.stream, timeout=PATIENCE_S)
 
 
-def wait_for(served: Served, state: str, seconds: float = 20) -> dict[str, Any]:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        activity: dict[str, Any] = httpx.get(f"{served.url}/api/activity").json()
-        if activity["state"] == state:
-            return activity
-        time.sleep(0.05)
-    pytest.fail(f"never became {state}: {activity}")
+def wait_for(served: Served, state: str) -> dict[str, Any]:
+    """The activity, once it is in this state."""
+
+    def activity() -> dict[str, Any] | None:
+        found: dict[str, Any] = get(f"{served.url}/api/activity").json()
+        return found if found["state"] == state else None
+
+    return until(activity, f"the activity is {state}", every_s=0.05)
 
 
 def test_runs_are_listed_newest_first_and_shown_whole(served: Served) -> None:
     record_comparison(served.store)
-    runs = httpx.get(f"{served.url}/api/runs").json()
+    runs = get(f"{served.url}/api/runs").json()
     assert [run["scheme"] for run in runs] == ["netcache", "nocache"]
     assert "series" not in runs[0]
-    whole = httpx.get(f"{served.url}/api/runs/{runs[0]['id']}").json()
+    whole = get(f"{served.url}/api/runs/{runs[0]['id']}").json()
     assert whole["latency_histogram"]
     assert whole["provenance"]["program_hash"] == "hash-of-netcache"
-    assert httpx.get(f"{served.url}/api/runs", params={"group": "other"}).json() == []
+    assert get(f"{served.url}/api/runs", params={"group": "other"}).json() == []
 
 
 def test_series_of_a_long_run_is_short_enough_to_draw(served: Served) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("long", duration=3000.0))
-    series = httpx.get(f"{served.url}/api/runs/long/series").json()
+    series = get(f"{served.url}/api/runs/long/series").json()
     columns = series["columns"]
     assert 800 < len(columns["time"]) <= 1200
     assert series["interval"] == 3
     assert columns["time"][-1] == 3000
     assert sum(columns["lost_ops"]) == 3, "a loss must not fall between the points"
-    few = httpx.get(f"{served.url}/api/runs/long/series", params={"limit": 100}).json()
+    few = get(f"{served.url}/api/runs/long/series", params={"limit": 100}).json()
     assert len(few["columns"]["time"]) <= 100
 
 
@@ -65,8 +71,8 @@ def test_downsampling_keeps_the_mean_and_the_worst_latency() -> None:
     few = downsample(every, 50)
     assert len(few) <= 50
 
-    def operations(of: list[Any]) -> float:
-        return sum(sample.throughput_ops * sample.interval for sample in of)
+    def operations(of: Sequence[RunSample]) -> float:
+        return float(sum(sample.throughput_ops * sample.interval for sample in of))
 
     assert operations(few) == pytest.approx(operations(every))
     worst = max(sample.latency_us.p99 or 0 for sample in every)
@@ -77,10 +83,10 @@ def test_downsampling_keeps_the_mean_and_the_worst_latency() -> None:
 
 def test_comparison_and_verdicts(served: Served) -> None:
     ids = record_comparison(served.store)
-    rows = httpx.get(f"{served.url}/api/compare", params={"run": ids}).json()["rows"]
+    rows = get(f"{served.url}/api/compare", params={"run": ids}).json()["rows"]
     assert rows[0]["baseline"]
     assert rows[1]["ratio"]["mean"] == pytest.approx(2.6, rel=0.05)
-    verdicts = httpx.get(f"{served.url}/api/groups/gcompared/verdicts").json()
+    verdicts = get(f"{served.url}/api/groups/gcompared/verdicts").json()
     assert verdicts["thresholds"][0]["ok"]
 
 
@@ -96,7 +102,7 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
         for scheme in ("nocache", "netcache"):
             record(sink, start(f"p-{scheme}", scheme, parameters={"plots": PLOTS}))
     asked = {"run": ["p-nocache", "p-netcache"]}
-    document = httpx.get(f"{served.url}/api/plots", params=asked, timeout=SLOW).json()
+    document = get(f"{served.url}/api/plots", params=asked).json()
     assert [figure["name"] for figure in document["figures"]] == ["throughput", "losses"]
     assert [trace["y"] for trace in document["figures"][1]["data"]] == [
         [0.0] * 13 + [3.0] + [0.0] * 9
@@ -104,11 +110,11 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
     (sentence,) = document["left_out"]
     assert sentence.startswith("'Missing' cannot be drawn: ")
     for kind, media, begin in (("svg", "image/svg+xml", b"<?xml"), ("png", "image/png", b"\x89PN")):
-        answer = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked, timeout=SLOW)
+        answer = get(f"{served.url}/api/plots/losses.{kind}", params=asked)
         assert answer.headers["content-type"].startswith(media)
         assert answer.headers["content-disposition"] == f'attachment; filename="losses.{kind}"'
         assert answer.content.startswith(begin)
-        again = httpx.get(f"{served.url}/api/plots/losses.{kind}", params=asked, timeout=SLOW)
+        again = get(f"{served.url}/api/plots/losses.{kind}", params=asked)
         assert again.content == answer.content
 
 
@@ -126,7 +132,7 @@ def test_figure_that_is_not_there_is_said_in_json(
 ) -> None:
     with StoreSink(served.store) as sink:
         record(sink, start("plain"))
-    answer = httpx.get(served.url + path)
+    answer = get(served.url + path)
     assert answer.status_code == status
     assert sentence in answer.json()["error"]
 
@@ -135,29 +141,29 @@ def test_figure_that_is_not_there_is_said_in_json(
     "path", ["/api/runs/nope", "/api/runs/nope/series", "/api/nope", "/api/groups/x/verdicts"]
 )
 def test_what_is_not_there_is_said_in_json(served: Served, path: str) -> None:
-    answer = httpx.get(served.url + path)
+    answer = get(served.url + path)
     assert answer.status_code == 404
     assert answer.json()["error"].startswith("There is no")
 
 
 def test_wrong_request_is_explained(served: Served) -> None:
     url = f"{served.url}/api/activity"
-    answer = httpx.post(url, json={"scenario": "quickstart", "sed": 1})
+    answer = post(url, json={"scenario": "quickstart", "sed": 1})
     assert answer.status_code == 422
     assert "'sed'" in answer.json()["error"]
-    answer = httpx.post(url, json={"scenario": "quickstrat"})
+    answer = post(url, json={"scenario": "quickstrat"})
     assert answer.status_code == 422
     assert "Did you mean 'quickstart'?" in answer.json()["error"]
-    answer = httpx.post(url, json={"scenario": "quickstart", "set": ["workload.zipff=1"]})
+    answer = post(url, json={"scenario": "quickstart", "set": ["workload.zipff=1"]})
     assert answer.status_code == 422
     assert "zipf" in answer.json()["error"]
-    answer = httpx.post(url, content=b"{", headers=JSON)
+    answer = post(url, content=b"{", headers=JSON)
     assert answer.status_code == 422
     assert answer.json()["error"]
 
 
 def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
-    looks = httpx.get(f"{served.url}/api/looks").json()
+    looks = get(f"{served.url}/api/looks").json()
     assert list(looks["schemes"]) == [scheme.name for scheme in all_schemes()]
     for name, own in looks["schemes"].items():
         for number, look in enumerate(own):
@@ -173,18 +179,18 @@ def test_looks_of_runs_are_those_of_the_figures(served: Served) -> None:
 def test_comparison_takes_the_baseline_that_is_asked_for(served: Served) -> None:
     first, second = record_comparison(served.store)
     for query in (f"run={first}&run={second}", f"run={second}&run={first}"):
-        found = httpx.get(f"{served.url}/api/compare?{query}").json()
+        found = get(f"{served.url}/api/compare?{query}").json()
         assert found["baseline"] == "nocache"
         assert found["note"].startswith("Ratios are to nocache")
-        asked = httpx.get(f"{served.url}/api/compare?{query}&baseline={second}").json()
+        asked = get(f"{served.url}/api/compare?{query}&baseline={second}").json()
         assert {row["relative_to"] for row in asked["rows"]} == {second}
-    wrong = httpx.get(f"{served.url}/api/compare?{query}&baseline=netcash")
+    wrong = get(f"{served.url}/api/compare?{query}&baseline=netcash")
     assert wrong.status_code == 422
     assert "neither a scheme nor a run" in wrong.json()["error"]
 
 
 def test_scenarios_can_be_looked_at(served: Served) -> None:
-    scenarios = httpx.get(f"{served.url}/api/scenarios", timeout=SLOW).json()
+    scenarios = get(f"{served.url}/api/scenarios").json()
     listed = {each["name"]: each for each in scenarios}
     quickstart, skew = listed["quickstart"], listed["netcache-skew"]
     assert quickstart["runs"] == 2
@@ -192,9 +198,9 @@ def test_scenarios_can_be_looked_at(served: Served) -> None:
     assert (quickstart["wall_seconds_source"], quickstart["virtual_seconds"]) == ("estimated", None)
     assert skew["virtual_seconds"] == 16
     assert "seconds" not in skew, "nobody takes virtual time for the wall's"
-    details = httpx.get(f"{served.url}/api/scenarios/quickstart").json()
+    details = get(f"{served.url}/api/scenarios/quickstart").json()
     assert details["options"]["workload"]["zipf"] == 0.99
-    missing = httpx.get(f"{served.url}/api/scenarios/quickstrat")
+    missing = get(f"{served.url}/api/scenarios/quickstrat")
     assert missing.status_code == 404
     assert "quickstart" in missing.json()["error"]
 
@@ -214,63 +220,65 @@ def test_scenarios_can_be_looked_at(served: Served) -> None:
 def test_another_web_page_cannot_start_a_run(
     served: Served, headers: dict[str, str], status: int
 ) -> None:
-    answer = httpx.post(
+    answer = post(
         f"{served.url}/api/activity",
         content=b'{"scenario": "quickstart"}',
         headers={**JSON, **headers},
     )
     assert answer.status_code == status
     assert answer.json()["error"]
-    assert httpx.get(f"{served.url}/api/activity").json()["state"] == "idle"
+    assert get(f"{served.url}/api/activity").json()["state"] == "idle"
 
 
 def test_rebound_name_cannot_read_results(served: Served) -> None:
-    answer = httpx.get(f"{served.url}/api/runs", headers={"host": "evil.example"})
+    answer = get(f"{served.url}/api/runs", headers={"host": "evil.example"})
     assert answer.status_code == 421
 
 
 @pytest.mark.usefixtures("slow_runner")
-def test_run_is_started_followed_and_finished(served: Served) -> None:
-    answer = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+def test_run_is_started_followed_and_finished(served: Served, tmp_path: Path) -> None:
+    (tmp_path / "hold").touch()
+    answer = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert answer.status_code == 202
     group = answer.json()["group"]
     assert wait_for(served, "running")["group"] == group
-    second = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+    second = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
     assert second.status_code == 409
     assert "going on" in second.json()["error"]
+    (tmp_path / "hold").unlink()
     assert wait_for(served, "idle")["error"] is None
-    runs = httpx.get(f"{served.url}/api/runs", params={"group": group}).json()
+    runs = get(f"{served.url}/api/runs", params={"group": group}).json()
     assert [run["status"] for run in runs] == ["done", "done"]
 
 
 @pytest.mark.usefixtures("slow_runner")
 def test_run_is_stopped_and_kept_as_failed(served: Served) -> None:
-    httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart", "repeat": 100})
+    post(f"{served.url}/api/activity", json={"scenario": "quickstart", "repeat": 100})
     group = wait_for(served, "running")["group"]
-    stopped = httpx.request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    stopped = request("DELETE", f"{served.url}/api/activity", headers=JSON)
     assert stopped.status_code == 202
     wait_for(served, "idle")
-    (run,) = httpx.get(f"{served.url}/api/runs", params={"group": group}).json()
+    (run,) = get(f"{served.url}/api/runs", params={"group": group}).json()
     assert run["status"] == "failed"
     assert "Interrupted" in run["reason"]
-    again = httpx.request("DELETE", f"{served.url}/api/activity", headers=JSON)
+    again = request("DELETE", f"{served.url}/api/activity", headers=JSON)
     assert again.status_code == 409
     assert again.json()["error"] == "Nothing is running."
 
 
 @pytest.mark.usefixtures("slow_runner")
 def test_reason_of_a_run_that_got_nowhere_reaches_the_page(served: Served) -> None:
-    httpx.post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
+    post(f"{served.url}/api/activity", json={"scenario": "hot-in"})
     assert "port 9559 is in use" in wait_for(served, "idle")["error"]
 
 
 def test_run_from_another_terminal_blocks_a_second_one(served: Served) -> None:
     with StoreSink(served.store) as sink:
         sink.begin(start("elsewhere"))
-        answer = httpx.post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
+        answer = post(f"{served.url}/api/activity", json={"scenario": "quickstart"})
         assert answer.status_code == 409
         assert "started elsewhere" in answer.json()["error"]
-        activity = httpx.get(f"{served.url}/api/activity").json()
+        activity = get(f"{served.url}/api/activity").json()
         assert activity["runs"][0]["id"] == "elsewhere"
 
 
@@ -291,7 +299,7 @@ def test_stream_tells_samples_as_they_are_written_and_resumes(served: Served) ->
     with StoreSink(served.store) as sink:
         sink.begin(run)
         sink.sample(run.id, feed[0])
-        with httpx.stream("GET", f"{served.url}/api/stream", timeout=10) as response:
+        with stream("GET", f"{served.url}/api/stream") as response:
             assert response.headers["content-type"].startswith("text/event-stream")
             told = messages(response)
             first = next(told)
@@ -304,9 +312,7 @@ def test_stream_tells_samples_as_they_are_written_and_resumes(served: Served) ->
         for sample in feed[2:5]:
             sink.sample(run.id, sample)
         resumed = {"last-event-id": second["id"]}
-        with httpx.stream(
-            "GET", f"{served.url}/api/stream", headers=resumed, timeout=10
-        ) as response:
+        with stream("GET", f"{served.url}/api/stream", headers=resumed) as response:
             told = messages(response)
             assert next(told)["event"] == "activity"
             times = [json.loads(next(told)["data"])["sample"]["time"] for _ in range(3)]
@@ -314,7 +320,7 @@ def test_stream_tells_samples_as_they_are_written_and_resumes(served: Served) ->
 
 
 def test_description_of_the_api_is_served(served: Served) -> None:
-    paths = httpx.get(f"{served.url}/api/openapi.json").json()["paths"]
+    paths = get(f"{served.url}/api/openapi.json").json()["paths"]
     assert {"/api/runs", "/api/activity", "/api/stream", "/api/scenarios"} <= set(paths)
     for path, operations in paths.items():
         for operation in operations.values():
@@ -322,11 +328,18 @@ def test_description_of_the_api_is_served(served: Served) -> None:
 
 
 def test_page_is_served_with_a_policy_that_keeps_it_offline(served: Served) -> None:
-    answer = httpx.get(served.url)
+    answer = get(served.url)
     assert answer.headers["content-type"].startswith("text/html")
     assert "default-src 'self'" in answer.headers["content-security-policy"]
-    script = httpx.get(f"{served.url}/js/main.js")
+    script = get(f"{served.url}/js/main.js")
     assert "javascript" in script.headers["content-type"]
+
+
+def answers(url: str) -> bool:
+    try:
+        return get(f"{url}/api/activity").is_success
+    except httpx.ConnectError:
+        return False
 
 
 def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
@@ -340,16 +353,11 @@ def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
     with server:
         assert server.stderr is not None
         url = server.stderr.readline().split()[1]
-        for _ in range(100):
-            try:
-                httpx.get(f"{url}/api/activity")
-                break
-            except httpx.ConnectError:
-                time.sleep(0.05)
-        with httpx.stream("GET", f"{url}/api/stream", timeout=10) as response:
+        until(partial(answers, url), "the server answers")
+        with stream("GET", f"{url}/api/stream") as response:
             next(messages(response))
             server.send_signal(signal.SIGINT)
-            assert server.wait(10) == 0
+            assert server.wait(PATIENCE_S) == 0
         assert server.stderr.read() == ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commands import Netkv
+from tests.cli.commands import Netkv
 
 
 def test_document_has_redis_alone_and_through_netkv_side_by_side(netkv: Netkv) -> None:

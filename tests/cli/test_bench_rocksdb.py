@@ -6,14 +6,12 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
-from commands import Netkv
 
 from netkv.bench import rocksdb_costs
 from netkv.errors import NetkvError
+from tests.cli.commands import Netkv
 
 SMALL = ["bench", "rocksdb", "--records", "10000", "--memtable-mib", "1"]
-
-pytestmark = pytest.mark.timeout(200)
 
 
 def test_document_has_reads_by_place_and_writes(netkv: Netkv) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Netkv
 
 from netkv import schemes
 from netkv.bench import simulator
 from netkv.bench.simulated_rack import Case
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
+from tests.cli.commands import Netkv
 
 SHORT = ["bench", "sim", "--seconds", "0.1"]
 ROW = {
@@ -25,8 +25,6 @@ MEMORY = {
     *("scheme", "servers", "keys", "virtual_s", "operations", "written_keys", "memory_mb"),
     *("bytes_per_operation", "bytes_per_key"),
 }
-
-pytestmark = pytest.mark.timeout(200)
 
 
 def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
@@ -64,11 +62,11 @@ def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
 
 
 def test_caches_and_more_switches_are_measured_too() -> None:
-    small = {"scheme": "netcache", "servers": 2, "keys": 1000, "cache_entries": 50, "seconds": 0.05}
+    small = Case(scheme="netcache", servers=2, keys=1000, cache_entries=50, seconds=0.05)
     spine_leaf = TopologySpec(kind="spine-leaf", layers=2, switches=2)
     rows = [
-        simulator.Row(Case(**small)),
-        simulator.Row(Case(**small, topology=spine_leaf)),
+        simulator.Row(small),
+        simulator.Row(small.model_copy(update={"topology": spine_leaf})),
     ]
     steps: list[int] = []
     found = simulator.run(rows, lambda at, _count, _label: steps.append(at))

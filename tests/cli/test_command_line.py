@@ -11,11 +11,12 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from commands import Netkv
-from recorded_runs import record_comparison, record_recovery, start
 
 from netkv.cli import main
 from netkv.runs import Store, StoreSink
+from tests.cli.commands import Netkv
+from tests.runs.recorded_runs import record_comparison, record_recovery, start
+from tests.waiting import until
 
 ROOT = Path(__file__).parents[2]
 
@@ -320,10 +321,6 @@ def test_up_status_logs_and_down_leave_nothing_behind(netkv: Netkv, home: Path) 
     _check_times_of_logs(netkv, up.document["created"])
     pids = [node["pid"] for node in up.document["nodes"].values()]
     assert netkv("down", "trial").status == 0
-    for _ in range(50):
-        if not any(Path(f"/proc/{pid}").exists() for pid in pids):
-            break
-        time.sleep(0.1)
-    assert not any(Path(f"/proc/{pid}").exists() for pid in pids)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "no node is left")
     assert not list((home / "labs").iterdir())
     assert netkv("status").out == ""

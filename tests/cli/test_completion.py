@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TypeAlias
 
 import pytest
-from commands import NETKV, ROOT
-from recorded_runs import record_comparison
 
 from netkv import schemes
 from netkv.cli import completion, main
@@ -21,6 +19,8 @@ from netkv.runs import Store
 from netkv.scenarios import loader, paths
 from netkv.scenarios.model import Scenario
 from netkv.sim import profiles
+from tests.cli.commands import NETKV, ROOT
+from tests.runs.recorded_runs import record_comparison
 
 SCHEMES = [scheme.name for scheme in schemes.all_schemes()]
 SCENARIOS = sorted(file.stem for file in loader.shipped())

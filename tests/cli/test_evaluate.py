@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Netkv
+
+from tests.cli.commands import Netkv
 
 EVALUATION = """\
 paper: A paper of mine

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Netkv
 
+from tests.cli.commands import Netkv
 from tests.schemes import foreign
 
 

@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import NETKV, ROOT
 
 from netkv.cli import soak
 from netkv.runs import Store
 from netkv.soak.campaign import Search, Tally
+from tests.cli.commands import NETKV, ROOT
+from tests.waiting import PATIENCE_S
 
 
 def wait_for_line(process: subprocess.Popen[str], part: str) -> Iterator[str]:
@@ -38,7 +39,7 @@ def stopped(home: Path, number: signal.Signals, at: str, *arguments: str) -> tup
     ) as process:
         before = "".join(wait_for_line(process, at))
         process.send_signal(number)
-        out, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=PATIENCE_S)
     return out, before + err, process.returncode
 
 

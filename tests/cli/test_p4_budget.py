@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commands import ROOT, Netkv
 
 from netkv import resources
+from tests.cli.commands import ROOT, Netkv
 
 PROGRAM = """\
 #include <core.p4>
@@ -41,21 +41,21 @@ def program(folder: Path, *, index: str = "index", size: int = 1024, name: str =
     return str(file)
 
 
-def estimate(netkv: Netkv, *arguments: str) -> dict[str, Any]:
-    said = netkv("p4", "info", "--budget", *arguments, "--json")
+def estimate(netkv_here: Netkv, *arguments: str) -> dict[str, Any]:
+    said = netkv_here("p4", "info", "--budget", *arguments, "--json")
     assert said.status == 0, said.err
     assert said.err == ""
     document: dict[str, Any] = said.document
     return document
 
 
-def test_what_fits_is_said_to_fit(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("p4", "info", "--budget", "--strict", program(tmp_path))
+def test_what_fits_is_said_to_fit(netkv_here: Netkv, tmp_path: Path) -> None:
+    said = netkv_here("p4", "info", "--budget", "--strict", program(tmp_path))
     assert said.status == 0, said.err
     assert "warning" not in said.out
     assert "It fits" in said.err
     assert "an estimate" in said.out
-    document = estimate(netkv, program(tmp_path))
+    document = estimate(netkv_here, program(tmp_path))
     assert document["fits"]
     assert document["paper"] is None
     assert document["ingress"]["usage"]["stages"] == {"used": 1, "limit": 12, "percent": 8.33}
@@ -64,43 +64,43 @@ def test_what_fits_is_said_to_fit(netkv: Netkv, tmp_path: Path) -> None:
 
 
 def test_array_that_is_accessed_twice_is_warned_of_with_both_places(
-    netkv: Netkv, tmp_path: Path
+    netkv_here: Netkv, tmp_path: Path
 ) -> None:
     file = program(tmp_path, index="other")
-    said = netkv("p4", "info", "--budget", file)
+    said = netkv_here("p4", "info", "--budget", file)
     assert said.status == 0, "an estimate is no verdict"
     assert "warning: ingress: Register array I.cells is accessed twice in a pass" in said.out
     assert f"{file}:13:9: read" in said.out
     assert f"{file}:14:9: write" in said.out
     assert "help: " in said.out
     assert "It does not fit" in said.err
-    (warning,) = estimate(netkv, file)["ingress"]["warnings"]
+    (warning,) = estimate(netkv_here, file)["ingress"]["warnings"]
     assert (warning["kind"], warning["objects"]) == ("twice", ["I.cells"])
     assert [(at["line"], at["what"]) for at in warning["at"]] == [(13, "read"), (14, "write")]
 
 
 @pytest.mark.parametrize("wrong", [{"index": "other"}, {"size": 1_000_000}])
 def test_strict_fails_for_warnings_and_for_limits(
-    netkv: Netkv, tmp_path: Path, wrong: dict[str, Any]
+    netkv_here: Netkv, tmp_path: Path, wrong: dict[str, Any]
 ) -> None:
     file = program(tmp_path, **wrong)
-    assert netkv("p4", "info", "--budget", file).status == 0
+    assert netkv_here("p4", "info", "--budget", file).status == 0
     for more in ([], ["--json"]):
-        said = netkv("p4", "info", "--budget", "--strict", file, *more)
+        said = netkv_here("p4", "info", "--budget", "--strict", file, *more)
         assert said.status == 1
         assert "Traceback" not in said.err
     assert not said.document["fits"]
 
 
-def test_limit_that_is_exceeded_has_a_sentence(netkv: Netkv, tmp_path: Path) -> None:
-    said = netkv("p4", "info", "--budget", program(tmp_path, size=1_000_000))
+def test_limit_that_is_exceeded_has_a_sentence(netkv_here: Netkv, tmp_path: Path) -> None:
+    said = netkv_here("p4", "info", "--budget", program(tmp_path, size=1_000_000))
     assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
 
 
-def test_netmcs_switch_takes_what_its_document_says(netkv: Netkv) -> None:
+def test_netmcs_switch_takes_what_its_document_says(netkv_here: Netkv) -> None:
     """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
-        document = estimate(netkv, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
+        document = estimate(netkv_here, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
         assert document["fits"]
         ingress, egress = document["ingress"], document["egress"]
         assert ingress["usage"]["stages"]["used"] == 7
@@ -110,8 +110,8 @@ def test_netmcs_switch_takes_what_its_document_says(netkv: Netkv) -> None:
         assert ingress["usage"]["arrays"]["used"] == egress["usage"]["arrays"]["used"] == 0
 
 
-def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
-    document = estimate(netkv, "p4/netcache/netcache.p4")
+def test_paper_of_the_scheme_stands_beside_the_estimate(netkv_here: Netkv) -> None:
+    document = estimate(netkv_here, "p4/netcache/netcache.p4")
     assert document["paper"]["scheme"] == "NetCache"
     assert document["paper"]["egress"] == {
         "sram_kib": 7856,
@@ -123,7 +123,7 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
     assert document["paper"]["tables"] == {"ingress": "Table II", "egress": "Table III"}
     # 8 value arrays of 128 bits, 4 rows of the sketch, 3 of the filter, and 5 of metadata.
     assert document["ingress"]["usage"]["arrays"]["used"] == 8 * 4 + 4 + 3 + 5
-    said = netkv("p4", "info", "--budget", "p4/netcache/netcache.p4", COLUMNS="80")
+    said = netkv_here("p4", "info", "--budget", "p4/netcache/netcache.p4", COLUMNS="80")
     for shown in ("NetCache,", "Table II ", "Table III ", "7,856 (51.1%)", "section VI-F"):
         assert shown in said.out
     title, _, tables = said.out.split("Longest chain")[0].partition("\n")
@@ -131,9 +131,9 @@ def test_paper_of_the_scheme_stands_beside_the_estimate(netkv: Netkv) -> None:
     assert max(map(len, tables.splitlines())) <= 80
 
 
-def test_programs_that_ship_access_no_array_twice(netkv: Netkv) -> None:
+def test_programs_that_ship_access_no_array_twice(netkv_here: Netkv) -> None:
     for file in resources.programs().values():
-        document = estimate(netkv, str(file))
+        document = estimate(netkv_here, str(file))
         for pipeline in ("ingress", "egress"):
             assert document[pipeline]["warnings"] == [], file
 
@@ -159,16 +159,16 @@ def test_papers_figures_are_those_of_its_tables() -> None:
             assert 100 * row[name] / limits[name] == pytest.approx(percent, abs=0.06)
 
 
-def test_strict_without_budget_is_wrong_usage(netkv: Netkv) -> None:
-    said = netkv("p4", "info", "--strict", "p4/nocache/nocache.p4")
+def test_strict_without_budget_is_wrong_usage(netkv_here: Netkv) -> None:
+    said = netkv_here("p4", "info", "--strict", "p4/nocache/nocache.p4")
     assert said.status == 2
     assert "--budget" in said.err
     assert said.out == ""
 
 
-def test_program_that_does_not_compile_has_no_budget(netkv: Netkv, tmp_path: Path) -> None:
+def test_program_that_does_not_compile_has_no_budget(netkv_here: Netkv, tmp_path: Path) -> None:
     file = tmp_path / "broken.p4"
     file.write_text("control {", encoding="utf-8")
-    said = netkv("p4", "info", "--budget", str(file))
+    said = netkv_here("p4", "info", "--budget", str(file))
     assert said.status == 1
     assert "does not compile" in said.err

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import struct
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
-from commands import NETKV, ROOT, Netkv
 
 from netkv import resources
-from netkv.cli import main, p4_fuzz
+from netkv.cli import main
+from tests.cli.commands import NETKV, ROOT, Netkv
+from tests.waiting import PATIENCE_S, until
 
 TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
 REPLICATE = str(ROOT / "tests" / "golden" / "replicate.p4")
@@ -48,10 +49,10 @@ def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path
 def test_an_interrupt_ends_a_long_run_at_once() -> None:
     command = [*NETKV, "p4", "fuzz", TABLES, "--seconds", "300", "--packets", "100"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(3)
+    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) > 1, "its threads compare packets")
     assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, said
 
 
@@ -61,7 +62,7 @@ def test_an_interrupted_run_says_what_it_has_done(
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(p4_fuzz.time, "sleep", interrupt)
+    monkeypatch.setattr("netkv.cli.p4_fuzz.time.sleep", interrupt)
     assert main(["p4", "fuzz", TABLES, "--seconds", "300", "--packets", "10", "--json"]) == 130
     said = capsys.readouterr()
     assert said.out == ""

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from commands import Netkv
-from recorded_runs import record, record_comparison, start
 
 from netkv.runs import Store, StoreSink
+from tests.cli.commands import Netkv
+from tests.runs.recorded_runs import record, record_comparison, start
 
 PLOTS = [
     {"y": "throughput_ops", "x": "scheme", "title": "Throughput"},
@@ -59,7 +59,6 @@ def test_runs_without_a_figure_are_told_in_sentences(netkv: Netkv, tmp_path: Pat
     assert not (tmp_path / "figure.svg").exists()
 
 
-@pytest.mark.timeout(200)
 def test_run_draws_its_figures_when_it_is_over(
     netkv: Netkv, short_scenario: Path, tmp_path: Path
 ) -> None:

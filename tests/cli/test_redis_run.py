@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-from commands import Netkv
-
-pytestmark = pytest.mark.timeout(240)
+from tests.cli.commands import Netkv
 
 REDIS = ["--set", "lab.backend=redis", "--set", "lab.redis.fsync=never"]
 SHARD_DIES = """\
@@ -41,7 +38,8 @@ def test_quickstart_on_redis(netkv: Netkv) -> None:
 
 
 def test_a_switch_that_crashes_over_redis_loses_nothing(netkv: Netkv) -> None:
-    changes = ["workload.keys=2000", "lab.cache_entries=100", "duration=18"]
+    changes = ["workload.keys=2000", "lab.cache_entries=100", "warmup=1", "duration=8"]
+    changes += [f"events.{number}.at={at}" for number, at in enumerate((3, 3.5, 5, 5.5))]
     sets = [word for change in changes for word in ("--set", change)]
     said = netkv("scenario", "run", "switch-crash", "--scheme", "farreach", "--json", *REDIS, *sets)
     assert said.status == 0, said.err

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
+from functools import partial
 from pathlib import Path
 
 import pytest
-from commands import NETKV, ROOT, Netkv
 
 from netkv.runs import Store
+from tests.cli.commands import NETKV, ROOT, Netkv
+from tests.waiting import PATIENCE_S, until
 
 
 def test_document_of_a_run_has_the_agreed_form_and_is_stored(
@@ -59,15 +60,11 @@ def test_comparison_is_printed_and_a_missed_threshold_has_status_1(
     assert "netkv serve" in said.err
 
 
-def wait_for_samples(count: int, seconds: float = 90) -> str:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        with Store() as store:
-            for head in store.running():
-                if len(store.samples(head.id)[0]) >= count:
-                    return head.id
-        time.sleep(0.2)
-    pytest.fail("no run got that far")
+def run_with_samples(count: int) -> str | None:
+    """A run that goes on and has so many samples."""
+    with Store() as store:
+        runs = [head.id for head in store.running()]
+        return next((run for run in runs if len(store.samples(run)[0]) >= count), None)
 
 
 def nodes_of(pid: int) -> list[int]:
@@ -107,11 +104,11 @@ def test_run_that_is_interrupted_or_killed_is_kept_as_failed_and_leaves_no_proce
         text=True,
     )
     with run:
-        run_id = wait_for_samples(3)
+        run_id = until(partial(run_with_samples, 3), "a run has three samples", every_s=0.2)
         nodes = nodes_of(run.pid)
         assert nodes
         run.send_signal(number)
-        out, err = run.communicate(timeout=60)
+        out, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == status, err
     assert out == ""
     assert "Traceback" not in err
@@ -123,7 +120,4 @@ def test_run_that_is_interrupted_or_killed_is_kept_as_failed_and_leaves_no_proce
         assert f"Stored as {head.group}: 'netkv runs compare {head.group}'" in err
     assert head.status == "failed"
     assert reason in (head.reason or "")
-    deadline = time.monotonic() + 10
-    while any(Path(f"/proc/{pid}").exists() for pid in nodes) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not [pid for pid in nodes if Path(f"/proc/{pid}").exists()]
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in nodes), "no node is left")

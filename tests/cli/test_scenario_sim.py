@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from commands import Netkv
+
+from tests.cli.commands import Netkv
 
 SHORT = ["--mode", "sim", "--set", "duration=2", "--set", "warmup=0.5"]
 
 
 def test_the_same_seed_prints_the_same_document_to_the_last_byte(netkv: Netkv) -> None:
     command = ["scenario", "run", "switch-crash", *SHORT[:2], "--json"]
-    command += ["--set", "duration=16", "--set", "warmup=1"]
+    command += ["--set", "duration=5", "--set", "warmup=0.5"]
+    for number, at in enumerate((1, 1.5, 2.5, 3)):
+        command += ["--set", f"events.{number}.at={at}"]
     first, second = netkv(*command), netkv(*command)
     assert first.status == 0, first.err
     assert first.out == second.out

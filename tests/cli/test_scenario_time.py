@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-from commands import Netkv
-from recorded_runs import record, record_comparison, start
-
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
 from netkv.scenarios.plan import plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from tests.cli.commands import Netkv
+from tests.runs.recorded_runs import record, record_comparison, start
 
 
 def store_a_run_of(name: str, seconds: float) -> None:
@@ -37,10 +35,10 @@ def store_a_run_of(name: str, seconds: float) -> None:
             record(sink, run)
 
 
-def test_list_and_show_tell_wall_time_and_its_source(netkv: Netkv, home: Path) -> None:
-    assert home
+def test_list_and_show_tell_wall_time_and_its_source(netkv_here: Netkv) -> None:
     listed = {
-        each["name"]: each for each in netkv("scenario", "list", "--json").document["scenarios"]
+        each["name"]: each
+        for each in netkv_here("scenario", "list", "--json").document["scenarios"]
     }
     before = listed["netcache-skew"]
     assert before["wall_seconds_source"] == "estimated"
@@ -49,19 +47,18 @@ def test_list_and_show_tell_wall_time_and_its_source(netkv: Netkv, home: Path) -
     assert "seconds" not in before
     assert listed["quickstart"]["virtual_seconds"] is None
     store_a_run_of("quickstart", 40.0)
-    shown = netkv("scenario", "show", "quickstart", "--json").document
+    shown = netkv_here("scenario", "show", "quickstart", "--json").document
     assert (shown["wall_seconds"], shown["wall_seconds_source"]) == (80, "measured")
-    text = netkv("scenario", "list", COLUMNS="160").out
+    text = netkv_here("scenario", "list", COLUMNS="160").out
     assert re.search(r"quickstart .* 1 min 20 s +measured", text)
     assert re.search(r"netcache-skew .* s +estimated", text)
     assert "Wall time on this machine." in text
-    text = netkv("scenario", "show", "netcache-skew").out
+    text = netkv_here("scenario", "show", "netcache-skew").out
     assert re.search(
         r"# 8 runs take about .* here \(estimated\), and simulate 16 s of virtual", text
     )
 
 
-@pytest.mark.timeout(200)
 def test_run_tells_what_it_will_take(netkv: Netkv, short_scenario: Path) -> None:
     said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert "1 run takes about 6 s here (estimated)." in said.err
@@ -69,20 +66,22 @@ def test_run_tells_what_it_will_take(netkv: Netkv, short_scenario: Path) -> None
     assert re.search(r"1 run takes about \d+ s here \(measured\)\.", said.err)
 
 
-def test_baseline_of_a_comparison_is_named_and_can_be_asked_for(netkv: Netkv, home: Path) -> None:
+def test_baseline_of_a_comparison_is_named_and_can_be_asked_for(
+    netkv_here: Netkv, home: Path
+) -> None:
     assert home
     with Store() as store:
         first, second = record_comparison(store)
     for order in ((first, second), (second, first)):
-        found = netkv("runs", "compare", *order, "--json").document
+        found = netkv_here("runs", "compare", *order, "--json").document
         assert found["baseline"] == "nocache"
-    text = netkv("runs", "compare", second, first).out
+    text = netkv_here("runs", "compare", second, first).out
     assert "Ratios are to nocache" in text
     assert "to nocache" in text.splitlines()[2]
     for asked in ("netcache", second, second[:-3]):
-        found = netkv("runs", "compare", first, second, "--baseline", asked, "--json").document
+        found = netkv_here("runs", "compare", first, second, "--baseline", asked, "--json").document
         assert found["baseline"] == "netcache"
-    said = netkv("runs", "compare", first, second, "--baseline", "netcash")
+    said = netkv_here("runs", "compare", first, second, "--baseline", "netcash")
     assert said.status == 2
     assert "--baseline netcash:" in said.err
     assert "Schemes of these runs: nocache, netcache." in said.err

@@ -6,11 +6,11 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from commands import Netkv, Said
 
 from netkv import schemes
 from netkv.cli import main
 from netkv.schemes import registry
+from tests.cli.commands import Netkv, Said
 
 NAMES = [each.name for each in schemes.all_schemes()]
 

@@ -6,16 +6,13 @@ import os
 import re
 import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
-from commands import NETKV, ROOT, Netkv
 
-sys.path.insert(0, str(ROOT / "tests" / "soak"))
-
-from planted import program_that_serves_deleted_values  # found by the line above
+from tests.cli.commands import NETKV, Netkv
+from tests.soak.planted import program_that_serves_deleted_values
+from tests.waiting import PATIENCE_S, until
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
@@ -135,17 +132,16 @@ def children(process: int) -> list[int]:
 
 def players(process: int) -> list[int]:
     """The processes that play cases, once there are any and they have begun."""
-    for _ in range(600):
-        found = [
+
+    def begun() -> list[int]:
+        return [
             child
             for child in children(process)
             if "spawn_main" in Path(f"/proc/{child}/cmdline").read_text()
             and "_engine.abi3" in Path(f"/proc/{child}/maps").read_text()
         ]
-        if found:
-            return found
-        time.sleep(0.05)
-    raise AssertionError("no process plays anything")
+
+    return until(begun, "a process plays cases", every_s=0.05)
 
 
 def searching(home: Path, *arguments: str) -> subprocess.Popen[str]:
@@ -169,7 +165,7 @@ def test_an_interrupt_ends_a_search_at_once_and_leaves_nothing_running(home: Pat
     process = searching(home, "--seeds", "100000")
     running = players(process.pid)
     process.send_signal(signal.SIGINT)
-    out, said = process.communicate(timeout=30)
+    out, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     assert out == ""
@@ -182,19 +178,15 @@ def test_players_end_when_the_search_is_killed(home: Path) -> None:
     process = searching(home, "--seeds", "100000")
     running = players(process.pid)
     process.kill()
-    process.communicate(timeout=30)
-    for _ in range(600):
-        if not any(is_running(player) for player in running):
-            return
-        time.sleep(0.05)
-    raise AssertionError("a player has outlived its search")
+    process.communicate(timeout=PATIENCE_S)
+    until(lambda: not any(map(is_running, running)), "no player outlives its search")
 
 
 def test_a_case_that_takes_its_process_down_is_a_crash(home: Path, tmp_path: Path) -> None:
     file = tmp_path / "case.json"
     process = searching(home, "--seeds", "100000", "--jobs", "1", "--out", str(file), "--json")
     os.kill(players(process.pid)[0], signal.SIGKILL)
-    out, said = process.communicate(timeout=120)
+    out, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, said
     assert '"kind": "crash"' in out
     assert "SIGKILL" in out

@@ -1,6 +1,6 @@
 """A program that is a guest: writes a key of its own, reads one of another, says so; lives on.
 
-python guest_program.py OWN OTHER
+python -m tests.client.guest_program OWN OTHER
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ import asyncio
 import sys
 
 from netkv.client import AsyncClient
+from tests.waiting import PATIENCE_S, until_async
 
 
 async def main(own: str, other: str) -> None:
-    async with await AsyncClient.connect(timeout=10) as rack:
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         await rack.put(own, f"by {own}")
-        for _ in range(500):
-            if await rack.get(other) == f"by {other}".encode():
-                break
-            await asyncio.sleep(0.02)
-        else:
-            sys.exit(f"{own} does not find {other}")
+
+        async def written() -> bool:
+            return await rack.get(other) == f"by {other}".encode()
+
+        await until_async(written, f"{own} reads what {other} writes")
         print(f"{own} has read {other}", flush=True)
         await asyncio.to_thread(sys.stdin.read)
 

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -23,10 +23,19 @@ from netkv.client import (
 )
 from netkv.control.topology import owner_index
 from netkv.lab import daemon, state
+from tests.waiting import PATIENCE_S, until_async
 
-KINDS = ["k", "k" * 15, "sixteen bytes ke", "k" * 17, b"\0\xff", "netkv:mine", "ключ"]
+KINDS: list[bytes | str] = [
+    "k",
+    "k" * 15,
+    "sixteen bytes ke",
+    "k" * 17,
+    b"\0\xff",
+    "netkv:mine",
+    "ключ",
+]
 SCHEMES = ["nocache", "netcache", "farreach"]
-PROGRAM = Path(__file__).parent / "guest_program.py"
+PROGRAM = ("-m", "tests.client.guest_program")
 
 BringUp = Callable[..., None]
 
@@ -41,20 +50,12 @@ def owned_by(server: int, servers: int, among: int = 1000) -> str:
     )
 
 
-async def eventually(what: Callable[[], Awaitable[bool]], seconds: float = 15) -> None:
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
-    while not await what():
-        assert loop.time() < end, "it does not happen"
-        await asyncio.sleep(0.05)
-
-
 @pytest.mark.parametrize("scheme", SCHEMES)
 async def test_what_is_written_is_read_back_whatever_its_key_and_length(
     scheme: str, bring_up: BringUp
 ) -> None:
     bring_up(scheme)
-    async with await AsyncClient.connect(timeout=10) as rack:
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         assert (rack.scheme, rack.lab) == (scheme, "lab")
         for key in KINDS:
             assert await rack.get(key) is None
@@ -75,7 +76,7 @@ async def test_cached_values_of_any_length_are_those_that_were_written(
 ) -> None:
     bring_up(scheme, preload=False)
     lengths = [0, 1, 15, 16, 17, 127, 128, 129, 1024, 0, 64, 0]
-    async with await AsyncClient.connect(timeout=10) as rack:
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         for cached, length in enumerate([0, 1, 128], start=1):
             key = f"{length} bytes when it comes into the cache"[:15]
             expected = b"*" * length
@@ -88,13 +89,13 @@ async def test_cached_values_of_any_length_are_those_that_were_written(
                 sample = await asyncio.to_thread(daemon.request, "lab", {"do": "sample"})
                 return bool(sample["cached"] == cached)
 
-            await eventually(is_cached)
+            await until_async(is_cached, "the key is cached")
             for number, other in enumerate(lengths):
                 value = bytes([number]) * other
                 await rack.put(key, value)
                 assert set(await rack.multiget([key] * 20)) == {value}, f"{other} bytes"
             await rack.put(key, expected)
-            await eventually(is_cached)
+            await until_async(is_cached, "the key is cached")
         await rack.delete("0 bytes when it")
         for _ in range(50):
             assert await rack.get("0 bytes when it") is None
@@ -102,7 +103,7 @@ async def test_cached_values_of_any_length_are_those_that_were_written(
 
 async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up: BringUp) -> None:
     bring_up("netcache")
-    async with await AsyncClient.connect(timeout=10) as rack:
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         keys = [f"key {number}" for number in range(1000)]
         await asyncio.gather(*(rack.put(key, key) for key in keys))
         values = await asyncio.gather(*(rack.get(key) for key in keys))
@@ -123,24 +124,25 @@ async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
     bring_up: BringUp,
 ) -> None:
     bring_up("farreach", snapshot_period=0)
-    async with await AsyncClient.connect(timeout=20) as rack:
+    async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         await rack.put("hot", b"first")
 
         async def only_the_switch_has_it() -> bool:
             await rack.put("hot", b"only in the switch")
             return rack.statistics()["preserved"] > 0
 
-        await eventually(only_the_switch_has_it)
+        await until_async(only_the_switch_has_it, "only the switch has the value")
         await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "switch"})
+        sent = rack.statistics()["sent"]
         reading = asyncio.create_task(rack.get("hot"))
-        await asyncio.sleep(0.2)
+        await until_async(lambda: rack.statistics()["sent"] > sent, "the read is sent")
         await asyncio.to_thread(daemon.request, "lab", {"do": "start", "node": "switch"})
         assert await reading == b"only in the switch"
 
         async def given_back() -> bool:
             return rack.statistics()["preserved"] == 0
 
-        await eventually(given_back)
+        await until_async(given_back, "the server has the value")
         assert await rack.get("hot") == b"only in the switch"
 
 
@@ -171,7 +173,7 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
     bring_up(scheme, guests=2)
     programs = [
         await asyncio.create_subprocess_exec(
-            *(sys.executable, str(PROGRAM), own, other),
+            *(sys.executable, *PROGRAM, own, other),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
         )
@@ -187,7 +189,7 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
             await AsyncClient.connect()
         os.kill(programs[0].pid, signal.SIGKILL)
         await programs[0].wait()
-        async with await AsyncClient.connect(timeout=10) as rack:
+        async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
             assert await rack.multiget(["one", "two"]) == [b"by one", b"by two"]
             await rack.put("one", "by another")
             assert await rack.get("one") == b"by another"
@@ -204,7 +206,8 @@ async def test_guests_at_every_pipeline_of_a_switch_see_what_the_others_write(
     bring_up("farreach", pipelines=4, guests=8)
     async with contextlib.AsyncExitStack() as stack:
         guests = [
-            await stack.enter_async_context(await AsyncClient.connect(timeout=20)) for _ in range(8)
+            await stack.enter_async_context(await AsyncClient.connect(timeout=PATIENCE_S))
+            for _ in range(8)
         ]
         for number, writer in enumerate(guests):
             value = f"of {number}".encode()
@@ -237,7 +240,7 @@ async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
     await asyncio.to_thread(daemon.request, "lab", {"do": "kill", "node": "servers-0"})
     rack = await AsyncClient.connect()
     waiting = asyncio.create_task(rack.get("key"))
-    await asyncio.sleep(0.05)
+    await until_async(lambda: bool(rack._waiting), "the read is under way")
     await rack.close()
     await rack.close()
     for asked in (waiting, rack.get("key")):

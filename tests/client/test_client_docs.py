@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / "docs/client.md").read_text()
@@ -31,7 +32,7 @@ def test_the_example_prints_what_it_says(scheme: str, bring_up: Callable[..., No
         [sys.executable, "-c", block("python")],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         env=os.environ,
         check=False,
     )
@@ -47,7 +48,7 @@ def test_readmes_example_prints_what_it_says(bring_up: Callable[..., None]) -> N
         [sys.executable, "-c", program],
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         env=os.environ,
         check=False,
     )

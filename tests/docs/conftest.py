@@ -1,8 +1,5 @@
-"""What the documents say is held against the code."""
+"""Fixtures that the tests of documents share with others."""
 
-from __future__ import annotations
+from tests.p4rt.shell import shell_python
 
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
+__all__ = ["shell_python"]

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import ROOT, blocks
 
 from netkv._engine import ServerNode
+from tests.docs.documents import ROOT, blocks
+from tests.waiting import PATIENCE_S
 
 DOCUMENT = ROOT / "docs/write-a-backend.md"
 (PROGRAM,) = blocks("python", DOCUMENT)
@@ -30,7 +31,7 @@ def test_example_prints_what_the_document_says(tmp_path: Path) -> None:
         [sys.executable, "-c", PROGRAM.text, str(tmp_path / "records.db")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     (output,) = blocks("text", DOCUMENT)

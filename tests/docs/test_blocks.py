@@ -6,20 +6,19 @@ import ast
 from pathlib import Path
 
 import pytest
-from documents import Block, blocks
 from ruamel.yaml import YAML
 
 from netkv.scenarios import loader
+from tests.docs.documents import Block, blocks
 
 
 @pytest.mark.parametrize("block", blocks("python"), ids=str)
 def test_python_block_is_a_program(block: Block) -> None:
     """It compiles, so `async with` stands in a function, and it imports what it uses of netkv."""
-    tree = compile(block.text, str(block), "exec", ast.PyCF_ONLY_AST)
-    compile(tree, str(block), "exec")
+    compile(block.text, str(block), "exec")
     imported = {
         alias.asname or alias.name.partition(".")[0]
-        for node in ast.walk(tree)
+        for node in ast.walk(ast.parse(block.text))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for alias in node.names
     }

@@ -9,10 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from documents import ROOT, blocks
 from ruamel.yaml import YAML
 
 from netkv.scenarios import loader
+from tests.docs.documents import ROOT, blocks
 
 DOCUMENT = ROOT / "docs/a-scenario-explained.md"
 (FILE,) = blocks("yaml", DOCUMENT)
@@ -31,7 +31,6 @@ def test_explained_scenario_runs_and_meets_its_expectations(tmp_path: Path) -> N
         ],
         capture_output=True,
         text=True,
-        timeout=200,
         check=False,
         env={**os.environ, "NETKV_HOME": str(tmp_path / "home")},
     )

@@ -9,14 +9,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from documents import ROOT, blocks
 
 from netkv.control.base import InsertEntry
-from netkv.control.forwarding import ROUTE, ForwardingOnly
+from netkv.control.forwarding import ROUTE, ForwardingTables
 from netkv.control.topology import Topology
 from netkv.lab import daemon, state
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
-from tests.p4rt.test_shell import shell_python  # noqa: F401 (a fixture)
+from tests.docs.documents import ROOT, blocks
+from tests.waiting import PATIENCE_S
+
+pytestmark = pytest.mark.live
 
 DOCUMENT = ROOT / "docs/p4runtime.md"
 FINSY, SHELL = blocks("python", DOCUMENT)
@@ -59,7 +61,7 @@ def run(python: Path | str, program: str, address: str) -> list[str]:
         [str(python), "-c", program, address],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -74,7 +76,7 @@ def test_finsy_example_reads_a_lab_and_may_not_write(address: str) -> None:
     assert all(" leaves at port " in route for route in routes)
 
 
-def test_shell_example_reads_the_same_routes(address: str, shell_python: Path) -> None:  # noqa: F811
+def test_shell_example_reads_the_same_routes(address: str, shell_python: Path) -> None:
     routes = [line.split() for line in run(sys.executable, FINSY.text, address)[:-2]]
     rows = [line.split() for line in run(shell_python, SHELL.text, address)]
     found = sorted((int(dst, 16), int(port, 16)) for dst, port in rows)
@@ -96,6 +98,6 @@ def test_statements_about_numbers_are_those_of_the_code() -> None:
     assert f"up to {DETAILS_LIMIT:,} bytes" in text
     assert Arbitration(1).device_id == P4RuntimeClient("127.0.0.1:1").device_id == 1
     assert "CPU port (510)" in text
-    (write, *_) = ForwardingOnly(Topology.of_ports([1], [2])).routes()
+    (write, *_) = ForwardingTables(Topology.of_ports([1], [2])).routes()
     assert isinstance(write, InsertEntry)
     assert write.table == ROUTE == "NetkvIngress.route.ipv4"

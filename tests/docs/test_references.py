@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from documents import ROOT
 
 from netkv.options import Spec
 from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.paths import check, models, parse
 from netkv.scenarios.plot import drawable
+from tests.docs.documents import ROOT
+from tests.waiting import PATIENCE_S
 
 SCENARIOS = (ROOT / "docs/scenario-reference.md").read_text()
 
@@ -71,7 +72,7 @@ def netkv(*words: str, home: Path) -> str:
         [sys.executable, "-m", "netkv", *words],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
         env={**os.environ, "NETKV_HOME": str(home)},
     )

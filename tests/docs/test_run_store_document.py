@@ -10,14 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from documents import ROOT, blocks
 
 from netkv.runs import Store, export, reference
 from netkv.runs.store import default_url
-
-sys.path.insert(0, str(ROOT / "tests/runs"))
-
-from recorded_runs import record_comparison  # found by the line above
+from tests.docs.documents import ROOT, blocks
+from tests.runs.recorded_runs import record_comparison
+from tests.waiting import PATIENCE_S
 
 DOCUMENT = ROOT / "docs/run-store.md"
 
@@ -48,7 +46,7 @@ def test_program_of_the_document_reads_the_store(home: Path) -> None:
         [sys.executable, "-W", "error", "-c", program.text],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         env={**os.environ, "NETKV_HOME": str(home)},
         check=False,
     )

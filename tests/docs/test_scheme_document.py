@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from documents import ROOT, blocks
 
 from netkv import schemes
 from netkv.control.forwarding import ForwardingOnly
@@ -18,6 +17,7 @@ from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.schemes import Scheme
 from netkv.sim.rack import SECOND, SimRack
 from tests.control.fabric import Fabric
+from tests.docs.documents import ROOT, blocks
 from tests.schemes.netcache.netcache_rack import key_of
 
 DOCUMENT = ROOT / "docs/add-a-scheme.md"

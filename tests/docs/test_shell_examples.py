@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 import typer.main
-from documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
 
 from netkv.cli import lab
 from netkv.cli.app import app
 from netkv.scenarios import loader
+from tests.docs.documents import DOCUMENTS, ROOT, Block, blocks, commands, inline, scenario
 
 NETKV: Any = typer.main.get_command(app)
 SHELL = blocks("sh")

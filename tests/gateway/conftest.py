@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from serving_redis import Served, serving  # found by the line above
+from tests.gateway.serving_redis import Served, serving
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Sequence
 
 from netkv.client import NotConnected, OperationTimeout, OutcomeUnknown, Rejected
@@ -28,6 +29,9 @@ class MemoryRack:
         self.delay = 0.0
         self.delays: dict[bytes, float] = {}
         """Of single keys, instead of `delay`."""
+        self.answers = threading.Event()
+        """What reaches the rack waits until it is set, as it is at the start."""
+        self.answers.set()
         self.lost: set[bytes] = set()
         """Keys of a server that does not answer."""
         self.most = 1024
@@ -65,6 +69,8 @@ class MemoryRack:
         self.most_under_way = max(self.most_under_way, self.under_way)
         try:
             await asyncio.sleep(max(self.delays.get(key, self.delay) for key in keys))
+            while not self.answers.is_set():  # noqa: ASYNC110 (another thread sets it)
+                await asyncio.sleep(0.005)
         finally:
             self.under_way -= 1
         missing = [key for key in keys if key in self.lost]

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import hiredis
-from memory_rack import MemoryRack
 
 from netkv.errors import NetkvError
 from netkv.gateway.server import Gateway, bound
-
-TIMEOUT = 10.0
+from tests.gateway.memory_rack import MemoryRack
+from tests.waiting import PATIENCE_S
 
 
 @dataclass
@@ -35,14 +34,14 @@ class Served:
         return self.gateway.about.port
 
     def connect(self) -> Plain:
-        return Plain(socket.create_connection(("127.0.0.1", self.port), TIMEOUT))
+        return Plain(socket.create_connection(("127.0.0.1", self.port), PATIENCE_S))
 
     def stop(self) -> None:
         self.loop.call_soon_threadsafe(self.gateway.stop)
 
     def join(self) -> None:
         """Waits until it has ended."""
-        self.thread.join(TIMEOUT)
+        self.thread.join(PATIENCE_S)
         assert not self.thread.is_alive()
 
 
@@ -68,6 +67,12 @@ class Plain:
     def ask(self, *words: bytes | str) -> object:
         self.send(request(*words))
         return self.reply()
+
+    def array(self, *words: bytes | str) -> list[Any]:
+        """The reply to a request, which has to be an array."""
+        reply = self.ask(*words)
+        assert isinstance(reply, list)
+        return reply
 
     def rest(self) -> bytes:
         """Everything until the gateway closes."""
@@ -108,10 +113,11 @@ def serving(rack: MemoryRack | None = None, **options: Any) -> Iterator[Served]:
 
     thread = threading.Thread(target=asyncio.run, args=(serve(),))
     thread.start()
-    assert ready.wait(TIMEOUT)
+    assert ready.wait(PATIENCE_S)
     try:
         yield served[0]
     finally:
+        rack.answers.set()
         with contextlib.suppress(RuntimeError):  # it has ended by itself
             served[0].stop()
         served[0].join()

@@ -7,9 +7,10 @@ import subprocess
 import pytest
 import redis
 import redis.asyncio
-from serving_redis import Served
 
 from netkv.bench import stores
+from tests.gateway.serving_redis import Served
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("protocol", [2, 3])
@@ -53,7 +54,10 @@ async def test_redis_py_of_asyncio(served: Served, protocol: int) -> None:
         await client.set("a", "ä")
         assert await client.get("a") == "ä"
         async with client.pipeline(transaction=False) as pipeline:
-            replies = await pipeline.get("a").delete("a").get("a").execute()
+            pipeline.get("a")
+            pipeline.delete("a")
+            pipeline.get("a")
+            replies = await pipeline.execute()
         assert replies == ["ä", 1, None]
 
 
@@ -65,7 +69,7 @@ def test_redis_cli(served: Served, version: str) -> None:
         input=asked,
         capture_output=True,
         text=True,
-        timeout=30,
+        timeout=PATIENCE_S,
         check=True,
     )
     assert [line for line in done.stdout.splitlines() if line] == [
@@ -89,7 +93,7 @@ def test_redis_benchmark(served: Served, pipeline: int) -> None:
         ],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     header, *rows = done.stdout.splitlines()

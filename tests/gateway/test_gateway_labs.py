@@ -8,7 +8,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from netkv import schemes
 from netkv.client import keys
 from netkv.lab import daemon, state
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from tests.waiting import PATIENCE_S, until
 
 GATEWAY = [sys.executable, "-m", "netkv", "gateway", "--port", "0", "--json"]
 SERVERS = 4
@@ -61,7 +61,7 @@ class Running:
 
     def ended(self) -> tuple[int, str]:
         """Waits for its end: exit status, and what it said."""
-        status = self.process.wait(20)
+        status = self.process.wait(PATIENCE_S)
         assert self.process.stderr is not None
         return status, self.process.stderr.read()
 
@@ -116,7 +116,7 @@ def test_redis_clients_use_a_rack(scheme: str, bring_up: BringUp) -> None:
             ],
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE_S,
             check=True,
         )
         assert '"SET"' in done.stdout
@@ -157,9 +157,10 @@ def test_killed_server_is_an_error_for_its_keys_only(scheme: str, bring_up: Brin
         with pytest.raises(redis.ResponseError, match=lost):
             client.set(lost, "2")
         _supervisor({"do": "start", "node": "servers-1"})
-        deadline = time.monotonic() + 20
-        while any(isinstance(reply, Exception) for reply in _read_all(client, names).values()):
-            assert time.monotonic() < deadline
+        until(
+            lambda: not any(isinstance(it, Exception) for it in _read_all(client, names).values()),
+            "every key can be read again",
+        )
         client.set(lost, "3")
         assert client.get(lost) == b"3"
 
@@ -217,7 +218,7 @@ def test_address_that_others_reach_needs_consent(bring_up: BringUp) -> None:
 
 def _fails(*options: str) -> tuple[int, str]:
     done = subprocess.run(
-        [*GATEWAY, *options], capture_output=True, text=True, timeout=60, check=False
+        [*GATEWAY, *options], capture_output=True, text=True, timeout=PATIENCE_S, check=False
     )
     assert done.stdout == ""
     return done.returncode, done.stderr
@@ -240,7 +241,6 @@ def test_documented_loop_over_schemes_runs(home: Path, tmp_path: Path) -> None:
         ["bash", "-e", "-c", script],
         capture_output=True,
         text=True,
-        timeout=200,
         check=False,
         cwd=tmp_path,
         env=environment,
@@ -259,7 +259,7 @@ def test_benchmark_beside_a_redis_server(bring_up: BringUp) -> None:
         [*GATEWAY[:3], "bench", "gateway", "--seconds", "0.3", "--entries", "100", "--json"],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=PATIENCE_S,
         check=True,
     )
     document = json.loads(done.stdout)

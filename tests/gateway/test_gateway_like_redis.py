@@ -7,9 +7,10 @@ import socket
 from collections.abc import Iterator
 
 import pytest
-from serving_redis import TIMEOUT, Served, request, serving
 
 from netkv.bench import stores
+from tests.gateway.serving_redis import Served, request, serving
+from tests.waiting import PATIENCE_S
 
 # fmt: off
 SCRIPTS: dict[str, bytes] = {
@@ -193,7 +194,7 @@ def test_version_3_begins_behind_hello(gateway: Served) -> None:
 
 def _said(port: int, data: bytes) -> bytes:
     """Everything that a server answers to these bytes and the end of the connection."""
-    with socket.create_connection(("127.0.0.1", port), TIMEOUT) as connection:
+    with socket.create_connection(("127.0.0.1", port), PATIENCE_S) as connection:
         marker = b"*2\r\n$4\r\nECHO\r\n$9\r\nthe-end-\xff\r\n"
         connection.sendall(data + marker)
         found = b""

@@ -7,9 +7,9 @@ import re
 import tracemalloc
 
 import pytest
-from serving_redis import request
 
 from netkv.gateway.requests import MAX_REQUEST, MAX_WORD, ProtocolError, Requests
+from tests.gateway.serving_redis import request
 
 PIPELINE = (
     request("SET", "a", b"line\r\n*1\r\n$4\r\nPING\r\n")

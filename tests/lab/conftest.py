@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from leftovers import processes_of
 
 from netkv.lab import state
+from tests.lab.leftovers import processes_of
+from tests.waiting import until
 
 
 @pytest.fixture(autouse=True)
@@ -18,4 +19,4 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv("NETKV_HOME", str(place))
     yield place
     assert state.names() == []
-    assert processes_of(place) == []
+    until(lambda: not processes_of(place), "no process of the test runs")

@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 import os
-import time
 from pathlib import Path
 
 
-def processes_of(place: Path, patience: float = 3.0) -> list[int]:
-    """Pids of the nodes and supervisors that belong to a state directory and do not go away."""
-    deadline = time.monotonic() + patience
-    while (found := _look(place)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return found
-
-
-def _look(place: Path) -> list[int]:
+def processes_of(place: Path) -> list[int]:
+    """Pids of the nodes and supervisors that belong to a state directory."""
     wanted = f"NETKV_HOME={place}".encode()
     found = []
     for entry in Path("/proc").iterdir():

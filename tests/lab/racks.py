@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Callable
 
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackSample
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from tests.waiting import until_async
 
 
 def spec(scheme: str = "netcache", **lab: object) -> RackSpec:
@@ -28,18 +28,45 @@ async def load(rack: Rack, seconds: float) -> RackSample:
     return await rack.sample()
 
 
+async def sampled(
+    rack: Rack, state: str, condition: Callable[[RackSample], object], every_s: float = 0.2
+) -> RackSample:
+    """Runs load and samples it until a sample has what is waited for; returns that sample."""
+
+    async def there() -> RackSample | None:
+        sample = await rack.sample()
+        return sample if condition(sample) else None
+
+    await rack.client({"do": "phase", "name": "measure"})
+    await rack.sample()
+    await asyncio.sleep(every_s)  # rates of a shorter time say little
+    return await until_async(there, state, every_s)
+
+
+async def serves(rack: Rack) -> RackSample:
+    """Runs load until requests complete, and every server has served some."""
+    completes = "every server serves requests"
+    return await sampled(rack, completes, lambda it: it.client.completed > 0 < min(it.server_load))
+
+
+async def written(rack: Rack, count: int) -> None:
+    """Runs load until so many writes are done."""
+    total = 0
+
+    def enough(sample: RackSample) -> bool:
+        nonlocal total
+        total += sample.client.writes
+        return total >= count
+
+    await sampled(rack, f"{count} writes are done", enough)
+
+
 async def finish(rack: Rack, phase: str) -> RackSample:
     """Enters `drain` or `verify` and waits for its end."""
     await rack.client({"do": "phase", "name": phase})
-    deadline = time.monotonic() + 20
-    while (sample := await rack.sample()).phase != "idle":
-        assert time.monotonic() < deadline, f"'{phase}' does not end"
-        await asyncio.sleep(0.05)
-    return sample
 
+    async def ended() -> RackSample | None:
+        sample = await rack.sample()
+        return sample if sample.phase == "idle" else None
 
-async def until(condition: Callable[[], bool], what: str, patience: float = 10) -> None:
-    deadline = time.monotonic() + patience
-    while not condition():
-        assert time.monotonic() < deadline, what
-        await asyncio.sleep(0.02)
+    return await until_async(ended, f"'{phase}' ends")

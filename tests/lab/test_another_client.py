@@ -15,14 +15,15 @@ from typing import Any
 
 import finsy
 import pytest
-from racks import finish, spec, until
 
 from netkv.errors import NetkvError
-from netkv.lab import daemon, rack
+from netkv.lab import cabling, daemon
 from netkv.lab.cabling import Cabling
 from netkv.lab.rack import Rack
 from netkv.scenarios import loader
 from netkv.scenarios.runner import Progress, run_scenario
+from tests.lab.racks import finish, spec
+from tests.waiting import until_async
 
 ELECTION_ID = 10
 
@@ -42,29 +43,35 @@ def standing(of: Rack) -> dict[str, Any]:
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
 async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Path) -> None:
     it = Rack(spec(scheme, cache_entries=20), tmp_path)
+
+    async def hits() -> bool:
+        return (await it.sample()).client.hits > 0
+
+    async def cached_again() -> bool:
+        sample = await it.sample()
+        return sample.cached > 0 and sample.client.hits > 0
+
     await it.start()
     try:
         first = standing(it)
         assert first["primary"]
         await it.client({"do": "phase", "name": "measure"})
         async with another_client(first["p4runtime"]) as other:
-            await until(lambda: standing(it)["state"] == "backup", "the controller yields")
+            await until_async(lambda: standing(it)["state"] == "backup", "the controller yields")
             assert other.is_primary
             assert standing(it)["other_election_id"] == ELECTION_ID
             assert not standing(it)["primary"]
-            tables = [entity async for entity in other.read(finsy.P4TableEntry())]
+            # finsy declares its generator as a coroutine.
+            read = other.read(finsy.P4TableEntry())
+            tables = [entity async for entity in read]  # type: ignore[attr-defined]
             assert tables, "the other finds the tables as they were"
             await it.sample()
-            await asyncio.sleep(0.5)
-            meanwhile = await it.sample()
-            assert meanwhile.client.completed > 0
-            assert meanwhile.client.hits > 0, "the cache is in the switch, not in its controller"
-        await until(lambda: standing(it)["primary"], "the controller is primary again")
+            # The cache is in the switch, not in its controller.
+            await until_async(hits, "the switch answers reads meanwhile")
+            assert standing(it)["state"] == "backup"
+        await until_async(lambda: standing(it)["primary"], "the controller is primary again")
         assert standing(it)["election_id"] > ELECTION_ID
-        deadline = asyncio.get_running_loop().time() + 20
-        while not (sample := await it.sample()).cached or not sample.client.hits:
-            assert asyncio.get_running_loop().time() < deadline, "the cache fills again"
-            await asyncio.sleep(0.1)
+        await until_async(cached_again, "the cache fills again")
         await finish(it, "drain")
         verified = (await finish(it, "verify")).client_statistics
         assert verified["acked_writes_lost"] == 0
@@ -87,8 +94,8 @@ async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path
         assert it.standing() is None
         async with another_client(address):
             await it.start_node("controller")
-            await until(lambda: standing(it)["state"] == "backup", "the controller waits")
-        await until(lambda: standing(it)["primary"], "the controller takes over")
+            await until_async(lambda: standing(it)["state"] == "backup", "the controller waits")
+        await until_async(lambda: standing(it)["primary"], "the controller takes over")
         assert it.failed is None
     finally:
         await it.stop()
@@ -117,11 +124,12 @@ def shown() -> tuple[dict[str, Any], str]:
 
 async def shown_in(state: str) -> tuple[dict[str, Any], str]:
     """The same when the controller is in this state."""
-    for _ in range(100):
+
+    async def there() -> tuple[dict[str, Any], str] | None:
         document, text = await asyncio.to_thread(shown)
-        if document["controller"]["state"] == state:
-            return document, text
-    raise AssertionError(f"the controller never is '{state}': {document}")
+        return (document, text) if document["controller"]["state"] == state else None
+
+    return await until_async(there, f"the controller is '{state}'")
 
 
 async def test_status_shows_the_controller_and_who_is_primary(home: Path) -> None:
@@ -180,13 +188,13 @@ async def test_run_tells_of_another_client_and_does_not_fail(
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
     intruder = Intruder()
-    plug = rack.cabling.plug
+    plug = cabling.plug
 
     def remember(*arguments: Any) -> Cabling:
         intruder.cabling = plug(*arguments)
         return intruder.cabling
 
-    monkeypatch.setattr(rack.cabling, "plug", remember)
+    monkeypatch.setattr(cabling, "plug", remember)
     text = """\
 name: taken-over
 schemes: [netcache]

@@ -40,8 +40,8 @@ async def test_reports_wait_behind_answers_and_take_none_of_their_room(
     for event in (hot(1), offer, hot(2), hot(3), offer, answer, answer, answer):
         events.put(event)
     written = [base.TableWritten(number, ok=True) for number in range(5)]
-    for event in written:
-        events.put(event)
+    for answered in written:
+        events.put(answered)
     assert await heard(events) == [answer, answer, *written, hot(1), offer, hot(2)]
     assert dropped == {"reports_dropped": 2, "events_dropped": 1}
     events.put(answer)

@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import pytest
 from finsy.proto import p4r
-from racks import until
 
 from netkv.control import base
 from netkv.errors import NetkvError
@@ -23,6 +22,7 @@ from netkv.lab.spec import LabSpec, RackSpec
 from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code, RpcError
 from netkv.schemes import Scheme
+from tests.waiting import PATIENCE_S, until_async
 
 
 class Names:
@@ -55,6 +55,8 @@ class Switch:
         self.log: list[str] = []
         self.clients: list[Client] = []
         self.down = False
+        self.refused = 0
+        """Connections, while it was down."""
         self.highest = 0
         """Election id."""
         self.taken = False
@@ -69,6 +71,12 @@ class Switch:
     def break_streams(self) -> None:
         for client in self.clients:
             client.inbox.put_nowait(None)
+
+    async def go_down(self) -> None:
+        """Breaks the streams, and waits until the controller has tried to come back."""
+        self.down, before = True, self.refused
+        self.break_streams()
+        await until_async(lambda: self.refused > before, "the controller tries to come back")
 
 
 class Client:
@@ -85,10 +93,11 @@ class Client:
 
     async def connect(self, timeout_s: float, on_backup: Callable[[NotPrimaryError], None]) -> None:
         if self.switch.down:
+            self.switch.refused += 1
             raise ControllerError(Code.UNAVAILABLE, "nobody listens")
         if self.switch.taken:
             on_backup(NotPrimaryError(Code.ALREADY_EXISTS, "another is", self.switch.highest))
-            await until(lambda: not self.switch.taken, "the other leaves")
+            await until_async(lambda: not self.switch.taken, "the other leaves")
         on_backup(NotPrimaryError(Code.NOT_FOUND, "nobody is", self.switch.highest))
         self.election_id = self.switch.highest = self.switch.highest + 1
 
@@ -155,6 +164,13 @@ class Script(base.ControlPlane):
             return self.first
         return self.then(event)
 
+    async def restarted(self) -> None:
+        """Waits for the second life of the switch, and for the actions that it begins with."""
+        there = base.SwitchRestarted()
+        await until_async(lambda: there in self.heard, "the restart of the switch is heard")
+        await settle()
+        assert self.heard.count(there) == 1
+
 
 @pytest.fixture
 def switch(monkeypatch: pytest.MonkeyPatch) -> Switch:
@@ -207,12 +223,18 @@ class Running:
 
     async def __aenter__(self) -> Running:
         await self.controller.start()
-        await self.controller.ready(5)
-        await asyncio.sleep(0.05)
+        await self.controller.ready(PATIENCE_S)
+        await settle()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.controller.stop()
+
+
+async def settle() -> None:
+    """Lets everything happen that needs neither a timer nor a thread."""
+    for _ in range(200):
+        await asyncio.sleep(0)
 
 
 def insert(write: int, table: str) -> base.InsertEntry:
@@ -267,7 +289,7 @@ async def test_events_reach_the_control_plane(
     async with Running(script, tmp_path, keys) as running:
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
         script.due = 0
-        await asyncio.sleep(0.05)
+        await until_async(lambda: base.Timer() in script.heard, "the timer is heard")
         assert script.heard[:2] == [base.Started(), base.Preload(tuple(keys))]
         assert expected in script.heard
         assert base.Timer() in script.heard
@@ -280,14 +302,11 @@ async def test_broken_stream_loads_the_program_again_and_says_restarted(
 ) -> None:
     script.first = [insert(1, "a")]
     async with Running(script, tmp_path, [b"k" * 16]) as running:
-        switch.down = True
-        switch.break_streams()
-        await asyncio.sleep(0.2)
+        await switch.go_down()
         assert base.SwitchRestarted() not in script.heard, "the switch is not back yet"
         switch.down = False
-        await asyncio.sleep(0.3)
+        await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
-        assert script.heard.count(base.SwitchRestarted()) == 1
         assert script.heard.count(base.Started()) == 1
         assert running.controller.statistics()["lives"] == 2
         assert running.failures == []
@@ -305,15 +324,16 @@ async def test_controller_yields_to_another_client_and_comes_back(
         script.then = lambda event: [insert(2, "late")] if isinstance(event, base.PacketIn) else []
         switch.take_over(noticed=noticed)
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
-        await until(lambda: candidate.to_json()["state"] == "backup", "the controller yields")
-        await until(lambda: candidate.to_json()["other_election_id"] == 11, "it hears of the other")
-        await asyncio.sleep(0.1)
+        await until_async(lambda: candidate.to_json()["state"] == "backup", "the controller yields")
+        await until_async(
+            lambda: candidate.to_json()["other_election_id"] == 11, "it hears of the other"
+        )
+        await settle()
         assert switch.log == ["load program", "write a"], "it writes nothing"
         refused = [it for it in script.heard if isinstance(it, base.TableWritten) and not it.ok]
         assert not refused, "a write of a life that ended is not answered"
         switch.taken = False
-        await until(lambda: script.heard.count(base.SwitchRestarted()) == 1, "a life begins")
-        await until(lambda: len(switch.log) == 4, "the switch is set up")
+        await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
         standing = candidate.to_json()
         assert (standing["state"], standing["election_id"]) == ("primary", 12)
@@ -327,13 +347,11 @@ async def test_restart_is_heard_before_a_timer_that_is_due(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     async with Running(script, tmp_path):
-        switch.down = True
-        switch.break_streams()
-        await asyncio.sleep(0.2)
+        await switch.go_down()
         script.heard.clear()
         script.due = 0
         switch.down = False
-        await asyncio.sleep(0.3)
+        await until_async(lambda: base.Timer() in script.heard, "the timer is heard")
         assert script.heard == [base.SwitchRestarted(), base.Timer()]
 
 
@@ -344,7 +362,7 @@ async def test_writes_of_a_life_that_ended_are_never_answered(
     async with Running(script, tmp_path):
         script.first = []
         switch.break_streams()
-        await asyncio.sleep(0.2)
+        await script.restarted()
         assert not [event for event in script.heard if isinstance(event, base.TableWritten)]
         assert "send old" not in switch.log
 
@@ -358,9 +376,9 @@ async def test_fault_of_a_control_plane_is_told_not_swallowed(
     script.then = fail
     running = Running(script, tmp_path)
     await running.controller.start()
-    await running.controller.ready(5)
+    await running.controller.ready(PATIENCE_S)
     switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"frame"))
-    await asyncio.sleep(0.1)
+    await until_async(lambda: bool(running.failures), "the failure is told")
     assert "of the test" in running.failures[0]
     with pytest.raises(ZeroDivisionError):
         await running.controller.stop()
@@ -378,9 +396,9 @@ async def cut_then_timer(switch: Switch, script: Script, running: Running) -> No
 
     script.then = cut
     switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"cut"))
-    await asyncio.sleep(0.1)
+    await until_async(lambda: script.heard[-1] == base.Timer(), "the timer is heard")
+    await settle()
     script.then = then
-    assert script.heard[-1] == base.Timer()
 
 
 async def test_cut_channel_stalls_table_writes_and_their_answers_until_it_is_healed(
@@ -391,7 +409,7 @@ async def test_cut_channel_stalls_table_writes_and_their_answers_until_it_is_hea
         await cut_then_timer(switch, script, running)
         assert switch.log == ["load program"]
         running.channel.heal()
-        await asyncio.sleep(0.1)
+        await settle()
         assert switch.log == ["load program", "write a"]
         assert script.heard[-1] == base.TableWritten(5, ok=True)
 
@@ -405,10 +423,10 @@ async def test_cut_channel_loses_packets_both_ways_and_none_comes_late(
     async with Running(script, tmp_path) as running:
         await cut_then_timer(switch, script, running)
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"lost"))
-        await asyncio.sleep(0.1)
+        await settle()
         running.channel.heal()
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"heard"))
-        await asyncio.sleep(0.1)
+        await settle()
         packets = [event.frame for event in script.heard if isinstance(event, base.PacketIn)]
         assert packets == [b"cut", b"heard"]
         assert switch.log == ["load program", "write a"]
@@ -422,12 +440,11 @@ async def test_switch_that_restarts_while_the_channel_is_cut_is_set_up_after(
     async with Running(script, tmp_path) as running:
         running.channel.cut()
         switch.break_streams()
-        await asyncio.sleep(0.2)
+        await settle()
         assert base.SwitchRestarted() not in script.heard
         running.channel.heal()
-        await asyncio.sleep(0.2)
+        await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
-        assert script.heard.count(base.SwitchRestarted()) == 1
 
 
 def saves(script: Script) -> list[base.Saved]:
@@ -444,7 +461,7 @@ async def test_a_save_waits_for_what_was_said_before_it_and_nothing_waits_for_a_
         base.Save(2, b"two"),
     ]
     async with Running(script, tmp_path) as running:
-        await until(lambda: bool(saves(script)), "the save is not answered")
+        await until_async(lambda: bool(saves(script)), "the save is answered")
         assert switch.log == ["load program", "send x", "write hang"]
         assert saves(script) == [base.Saved(1, ok=True)]
         assert running.saved.read_bytes() == b"one"
@@ -456,14 +473,13 @@ async def test_a_save_is_answered_in_the_next_life_of_the_switch_if_one_ended_be
     script.first = [insert(1, "hang"), base.Save(7, b"kept")]
     async with Running(script, tmp_path) as running:
         script.first = []
-        switch.down = True
-        switch.break_streams()
-        await until(running.saved.exists, "what was said before the break is not saved")
-        await asyncio.sleep(0.1)
+        await switch.go_down()
+        await until_async(running.saved.exists, "what was said before the break is saved")
+        await settle()
         assert running.saved.read_bytes() == b"kept"
         assert saves(script) == []
         switch.down = False
-        await until(lambda: bool(saves(script)), "the save is not answered")
+        await until_async(lambda: bool(saves(script)), "the save is answered")
         assert script.heard[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
 
 
@@ -476,7 +492,7 @@ async def test_a_save_that_fails_is_answered_with_its_reason_and_the_controller_
         running.saved.mkdir()
         (running.saved / "in-the-way").touch()
         switch.clients[0].inbox.put_nowait(p4r.PacketIn(payload=b"now"))
-        await until(lambda: bool(saves(script)), "the save is not answered")
+        await until_async(lambda: bool(saves(script)), "the save is answered")
         (answer,) = saves(script)
         assert not answer.ok
         assert "could not be saved" in answer.error
@@ -489,7 +505,7 @@ async def test_a_controller_that_cannot_read_what_was_saved_does_not_begin_witho
     running = Running(script, tmp_path)
     running.saved.mkdir()
     await running.controller.start()
-    await until(lambda: bool(running.failures), "the failure is not told")
+    await until_async(lambda: bool(running.failures), "the failure is told")
     assert "cannot be read" in running.failures[0]
     assert switch.log == []
     with pytest.raises(NetkvError, match="cannot be read"):
@@ -502,13 +518,16 @@ async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_
     script.first = [base.Save(1, b"first")]
     async with Running(script, tmp_path):
         assert script.heard[0] == base.Started(None)
-        await until(lambda: bool(saves(script)), "the save is not answered")
-    go_on = threading.Event()
+        await until_async(lambda: bool(saves(script)), "the save is answered")
+    go_on, ended = threading.Event(), threading.Event()
     real = SaveFile.write
 
     def slow(self: SaveFile, data: bytes) -> bool:
-        assert go_on.wait(10)
-        return real(self, data)
+        try:
+            assert go_on.wait(PATIENCE_S)
+            return real(self, data)
+        finally:
+            ended.set()
 
     with monkeypatch.context() as patched:
         patched.setattr(SaveFile, "write", slow)
@@ -517,7 +536,7 @@ async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_
         async with Running(killed, tmp_path):
             assert killed.heard[0] == base.Started(b"first")
         go_on.set()
-        await asyncio.sleep(0.1)
+        assert await asyncio.to_thread(ended.wait, PATIENCE_S)
     following = Script()
     async with Running(following, tmp_path):
         assert following.heard[0] == base.Started(b"first")
@@ -549,6 +568,6 @@ async def test_what_a_controller_had_no_room_for_is_counted_over_all_lives(
         assert switch.log == ["load program", "write a", "send 0", "send 1"]
         assert running.controller.dropped() == {"frames_dropped": 3}
         switch.break_streams()
-        await until(lambda: script.heard.count(base.SwitchRestarted()) == 1, "no second life")
+        await script.restarted()
         dropped = running.controller.dropped()
         assert dropped["events_dropped"] == 3, "what the client of the first life had no room for"

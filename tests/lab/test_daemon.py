@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import signal
-import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,6 +15,7 @@ from netkv.lab import daemon, state
 from netkv.lab.hardware import RedisSpec
 from netkv.lab.ports import free_ports
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from tests.waiting import until
 
 SPEC = RackSpec(
     scheme="netcache",
@@ -24,11 +25,11 @@ SPEC = RackSpec(
 
 
 def wait_for_state(name: str, wanted: str) -> daemon.LabStatus:
-    deadline = time.monotonic() + 5
-    while (found := daemon.status(name)).state != wanted and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert found.state == wanted
-    return found
+    def found() -> daemon.LabStatus | None:
+        status = daemon.status(name)
+        return status if status.state == wanted else None
+
+    return until(found, f"the lab is {wanted}")
 
 
 def test_up_twice_is_no_error_and_says_so() -> None:
@@ -77,11 +78,8 @@ def test_killed_supervisor_leaves_nothing_that_the_next_command_does_not_clean(
     assert lab is not None
     assert lab.supervisor is not None
     os.kill(lab.supervisor.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 3
     nodes = [node["pid"] for node in status.nodes.values()]
-    while any(state.identity(pid) for pid in nodes) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert [pid for pid in nodes if state.identity(pid)] == [], "nodes outlived their supervisor"
+    until(lambda: not any(map(state.identity, nodes)), "the nodes end with their supervisor")
     assert daemon.status("lab").state == "dead"
     if then == "up":
         assert not daemon.up("lab", SPEC).already
@@ -105,14 +103,17 @@ def test_death_of_a_node_is_told_and_it_can_be_started_again(node: str) -> None:
         daemon.down("lab")
 
 
+def loaded() -> dict[str, Any] | None:
+    """A sample in which every server has served something."""
+    sample = daemon.request("lab", {"do": "sample"})
+    return sample if sample["client"]["completed"] and all(sample["server_load"]) else None
+
+
 def test_load_can_be_sent_through_a_lab() -> None:
     try:
         daemon.up("lab", SPEC)
         daemon.request("lab", {"do": "client", "command": {"do": "phase", "name": "measure"}})
-        daemon.request("lab", {"do": "sample"})
-        time.sleep(1)
-        sample = daemon.request("lab", {"do": "sample"})
-        assert sample["client"]["completed"] > 100
+        sample = until(loaded, "every server serves requests")
         assert len(sample["server_load"]) == 4
     finally:
         daemon.down("lab")

@@ -10,12 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
-from racks import spec, until
 
 from netkv import schemes
 from netkv.lab import cabling, guests
 from netkv.lab.rack import Rack
 from netkv.lab.spec import LabSpec, RackSpec
+from tests.lab.racks import spec
+from tests.waiting import until_async
 
 GUEST = """
 import json, sys
@@ -72,12 +73,16 @@ async def test_leave_is_taken_for_a_guest_that_died_and_for_no_other(
             assert await program.stdout.readline() == b"there\n"
         controller = rack._controller
         assert controller is not None
-        await until(lambda: set(controller.clients_present()) == {1, 2, 3}, "they say HELLO")
+
+        def present() -> set[int]:
+            return set(controller.clients_present())
+
+        await until_async(lambda: present() == {1, 2, 3}, "they say HELLO")
         programs[0].send_signal(signal.SIGKILL)
         await programs[0].wait()
-        await until(lambda: set(controller.clients_present()) == {1, 3}, "leave is taken for it")
+        await until_async(lambda: present() == {1, 3}, "leave is taken for it")
         await programs[1].communicate(b"")
-        await until(lambda: set(controller.clients_present()) == {1}, "that one says BYE itself")
+        await until_async(lambda: present() == {1}, "that one says BYE itself")
     finally:
         for program in programs:
             if program.returncode is None:

@@ -7,10 +7,10 @@ import signal
 from pathlib import Path
 
 import pytest
-from racks import until
 
 from netkv.lab import process
 from netkv.lab.process import NodeError, NodeProcess
+from tests.waiting import until_async
 
 
 async def test_commands_to_a_node_that_hangs_are_limited(
@@ -29,4 +29,4 @@ async def test_commands_to_a_node_that_hangs_are_limited(
             await node.command("sample", timeout=0.01)
     finally:
         await node.kill()
-    await until(lambda: not node.running, "it was killed")
+    await until_async(lambda: not node.running, "it was killed")

@@ -8,9 +8,9 @@ import signal
 import socket
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
-from racks import finish, load, spec, until
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import cabling
@@ -18,6 +18,8 @@ from netkv.lab.cabling import Cabling
 from netkv.lab.process import NodeError
 from netkv.lab.rack import Rack
 from netkv.lab.spec import RackSpec
+from tests.lab.racks import finish, load, sampled, serves, spec
+from tests.waiting import PATIENCE_S, until_async
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
@@ -33,16 +35,17 @@ async def test_every_server_works_and_no_write_is_lost(
         await rack.client({"do": "phase", "name": "measure"})
         served = [0.0] * 4
         hits = writes = 0
-        deadline = time.monotonic() + 60
-        # A loaded machine's disk may need a second for one durable write.
-        while not all(served) or writes < 20 or (hits == 0) == (scheme == "netcache"):
-            assert time.monotonic() < deadline, f"served {served}, {writes} writes, {hits} hits"
-            await asyncio.sleep(0.2)
+
+        async def enough() -> bool:
+            nonlocal served, hits, writes
             sample = await rack.sample()
             served = [a + b for a, b in zip(served, sample.server_load, strict=True)]
             hits += sample.client.hits
             writes += sample.client.writes
             assert sample.client.stale_reads == 0
+            return all(served) and writes >= 20 and (hits > 0 or scheme == "nocache")
+
+        await until_async(enough, "every server works, keys are written, the cache hits")
         if scheme == "nocache":
             assert hits == 0
         await finish(rack, "drain")
@@ -58,9 +61,7 @@ async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
     await rack.start()
     try:
         assert rack.nodes == ("switch", "servers-0", "client")
-        sample = await load(rack, 0.5)
-        assert sample.client.completed > 50
-        assert sample.server_load[0] > 0
+        await serves(rack)
     finally:
         await rack.stop()
 
@@ -69,14 +70,11 @@ async def test_a_switch_of_several_pipelines_serves_and_is_set_up_again(tmp_path
     rack = Rack(spec("nocache", pipelines=4), tmp_path / "rack")
     await rack.start()
     try:
-        assert all(load > 0 for load in (await load(rack, 0.5)).server_load)
+        await serves(rack)
         await rack.kill("switch")
         await rack.start_node("switch")
         # The program of each pipeline becomes machine code again, then come the tables.
-        deadline = time.monotonic() + 10
-        while (sample := await load(rack, 0.5)).client.completed <= 50:
-            assert time.monotonic() < deadline, "the switch does not serve again"
-        assert sample.client.stale_reads == 0
+        assert (await serves(rack)).client.stale_reads == 0
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["acked_writes_lost"] == 0
@@ -97,13 +95,10 @@ async def test_switch_that_starts_again_is_installed_again_and_caches_again(
     try:
         await load(rack, 0.3)
         await rack.kill("switch")
-        await asyncio.sleep(0.2)
         await rack.start_node("switch")
         # Hot keys come and go all the time: a few of the 50 entries may be changing hands.
-        await until(lambda: len(rack.cached_keys()) >= 40, "the cache was not filled again", 20)
-        sample = await load(rack, 1.0)
-        assert sample.client.completed > 200
-        assert sample.client.hits > 0
+        await until_async(lambda: len(rack.cached_keys()) >= 40, "the cache is filled again")
+        await sampled(rack, "the switch answers reads", lambda it: it.client.hits)
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["acked_writes_lost"] == 0
@@ -120,7 +115,7 @@ async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: 
         node = rack._nodes["servers-1"]
         assert node.identity is not None
         os.kill(node.identity.pid, signal.SIGKILL)
-        await until(lambda: rack.failed is not None, "nobody noticed", 2)
+        await until_async(lambda: rack.failed is not None, "its death is noticed")
         assert rack.failed is not None
         assert rack.failed.node == "servers-1"
         assert rack.running == {
@@ -132,7 +127,7 @@ async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: 
         sample = await rack.sample()
         assert len(sample.server_load) == 4
         await rack.start_node("servers-1")
-        assert (await load(rack, 0.5)).client.completed > 50
+        await serves(rack)
     finally:
         await rack.stop()
 
@@ -159,7 +154,7 @@ async def test_busy_port_makes_the_rack_choose_others(
     held: list[socket.socket] = []
     plug = cabling.plug
 
-    def plug_with_a_thief(wanted: RackSpec, *more: int) -> Cabling:
+    def plug_with_a_thief(wanted: RackSpec, *more: Any) -> Cabling:
         chosen = plug(wanted, *more)
         if not plugged:
             host, _, port = chosen.servers[1].peer.rpartition(":")
@@ -174,7 +169,7 @@ async def test_busy_port_makes_the_rack_choose_others(
         await rack.start()
         assert len(plugged) == 2
         assert any("other addresses" in event.text for event in rack.events)
-        assert (await load(rack, 0.3)).client.completed > 0
+        await serves(rack)
     finally:
         await rack.stop()
         held[0].close()
@@ -183,7 +178,7 @@ async def test_busy_port_makes_the_rack_choose_others(
 async def test_start_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
     rack = Rack(spec(), tmp_path / "rack")
     task = asyncio.create_task(rack.start())
-    await until(lambda: "switch" in rack._nodes, "the switch was never started")
+    await until_async(lambda: "switch" in rack._nodes, "the switch is started")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -217,7 +212,7 @@ async def test_interruption_is_never_lost_however_it_meets_a_reply(tmp_path: Pat
             # The reply is there, and the task that waits for it has not run since.
             time.sleep(0.005)  # noqa: ASYNC251
             task.cancel()
-            done, _ = await asyncio.wait({task}, timeout=1)
+            done, _ = await asyncio.wait({task}, timeout=PATIENCE_S)
             assert done, "the interruption was lost"
             assert task.cancelled()
     finally:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from keeper import Keeper, keeper_scheme
-from racks import finish, load, spec, until
 
 from netkv.errors import UsageError
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackEvent
 from netkv.schemes import registry
+from tests.lab.keeper import Keeper, keeper_scheme
+from tests.lab.racks import finish, load, spec
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
         assert made[0].statistics()["writes_refused"] == 0, "entry modified, clone session made"
         await rack.kill("switch")
         await rack.start_node("switch")
-        await until(lambda: bool(recovered(rack)), "the switch is not as before")
+        await until_async(lambda: bool(recovered(rack)), "the switch has recovered")
         (event,) = recovered(rack)
         assert event.node == "switch"
         assert event.recovered is not None
@@ -43,7 +44,7 @@ async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
         with pytest.raises(UsageError, match="live controller cannot be killed after 3"):
             rack.kill_controller_after(3)
         await rack.start_node("controller")
-        await until(lambda: len(made) == 2 and made[1].ready(), "no new controller")
+        await until_async(lambda: len(made) == 2 and made[1].ready(), "a new controller is ready")
         assert made[1].found == b"2"
         await load(rack, 0.3)
         await finish(rack, "drain")

@@ -3,11 +3,9 @@ keys with it and no others."""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import signal
 import subprocess
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
@@ -15,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from leftovers import processes_of
-from racks import finish, load, spec, until
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import daemon, doctor, redis_server, state
@@ -24,6 +20,9 @@ from netkv.lab.ports import free_ports
 from netkv.lab.process import NodeError
 from netkv.lab.rack import Rack
 from netkv.lab.spec import RackSpec
+from tests.lab.leftovers import processes_of
+from tests.lab.racks import finish, load, sampled, serves, spec, written
+from tests.waiting import until, until_async
 
 QUICK = {"fsync": "never", "timeout": 1.0}
 
@@ -60,6 +59,15 @@ async def failures(rack: Rack, seconds: float) -> dict[int, int]:
     }
 
 
+async def no_failures(rack: Rack) -> None:
+    """Waits for a second of load in which no call of a store fails."""
+
+    async def none() -> bool:
+        return not any((await failures(rack, 1.0)).values())
+
+    await until_async(none, "no call of a store fails")
+
+
 @pytest.mark.parametrize("scheme", ["nocache", "netcache", "farreach"])
 async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_with_it(
     tmp_path: Path, scheme: str
@@ -68,21 +76,25 @@ async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_wit
         assert rack.nodes[-4:] == ("redis-0", "redis-1", "redis-2", "redis-3")
         assert not any((await failures(rack, 1.0)).values())
         os.kill(pid_of(rack, "redis-2"), signal.SIGKILL)
-        await until(lambda: rack.failed is not None, "nobody has noticed")
+        await until_async(lambda: rack.failed is not None, "it is noticed")
         assert rack.failed is not None
         assert rack.failed.node == "redis-2"
         assert "killed by signal 9" in rack.failed.text
         assert not rack.running["redis-2"]
-        down = await failures(rack, 2.0)
-        assert down[2] > 0
+        down: dict[int, int] = {}
+
+        async def calls_fail() -> bool:
+            down.update(await failures(rack, 0.5))
+            return down[2] > 0
+
+        await until_async(calls_fail, "calls of the dead shard fail")
         assert not any(down[server] for server in (0, 1, 3))
         assert rack.running["servers-0"]
-        sample = await load(rack, 1.0)
-        assert all(sample.server_load[server] > 0 for server in (0, 1, 3)), "they go on"
+        others = (0, 1, 3)
+        await sampled(rack, "they go on", lambda it: all(it.server_load[n] for n in others))
         await rack.start_node("redis-2")
-        await load(rack, 1.5)
-        assert not any((await failures(rack, 1.0)).values())
-        assert (await load(rack, 1.0)).server_load[2] > 0
+        await no_failures(rack)
+        await serves(rack)
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["verified"] > 0
@@ -99,7 +111,7 @@ async def test_no_acknowledged_write_is_lost_however_often_shards_and_servers_ar
             await rack.kill(name)
             await load(rack, 0.2)
             await rack.start_node(name)
-        assert (await load(rack, 1.0)).client.writes > 0
+        await written(rack, 1)
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["acked_writes_lost"] == 0
@@ -111,12 +123,11 @@ async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on
     async with redis_rack(tmp_path) as rack:
         os.kill(pid_of(rack, "redis-0"), signal.SIGSTOP)
         await rack.client({"do": "phase", "name": "measure"})
-        await until(lambda: "has not answered" in rack.events[-1].text, "nobody has noticed", 20)
+        await until_async(lambda: "has not answered" in rack.events[-1].text, "it is noticed")
         assert rack.events[-1].node == "redis-0"
         os.kill(pid_of(rack, "redis-0"), signal.SIGCONT)
-        await until(lambda: "answers again" in rack.events[-1].text, "nobody has noticed", 20)
-        await load(rack, 1.5)
-        assert not any((await failures(rack, 1.0)).values())
+        await until_async(lambda: "answers again" in rack.events[-1].text, "it is noticed")
+        await no_failures(rack)
 
 
 async def test_a_shard_that_comes_back_empty_ends_its_servers_with_a_sentence(
@@ -129,7 +140,7 @@ async def test_a_shard_that_comes_back_empty_ends_its_servers_with_a_sentence(
             file.rmdir() if file.is_dir() else file.unlink()
         await rack.start_node("redis-0")
         await rack.client({"do": "phase", "name": "measure"})
-        await until(lambda: rack.failed is not None, "nobody has noticed", 20)
+        await until_async(lambda: rack.failed is not None, "it is noticed")
         assert rack.failed is not None
         assert rack.failed.node == "servers-0"
         assert "has come back without all its records" in rack.failed.text
@@ -155,7 +166,7 @@ def test_a_lab_shows_its_shards_and_takes_them_down() -> None:
         assert (Path(f"/proc/{shard}/comm")).read_text() == "redis-server\n"
         assert "redis-0" in daemon.logs("lab")
         os.kill(shard, signal.SIGKILL)
-        asyncio.run(until(lambda: daemon.status("lab").state == "failed", "it looks well"))
+        until(lambda: daemon.status("lab").state == "failed", "the lab has failed")
         status = daemon.status("lab")
         assert "'redis-0' was killed by signal 9" in status.text
         assert not status.nodes["redis-0"]["running"]
@@ -171,7 +182,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(home: Path) -> None:
     assert lab is not None
     assert lab.supervisor is not None
     os.kill(lab.supervisor.pid, signal.SIGKILL)
-    assert processes_of(home) == []
+    until(lambda: not processes_of(home), "no process is left")
     daemon.down("lab")
 
 
@@ -195,6 +206,15 @@ def test_the_doctor_tells_the_version_of_the_server() -> None:
     assert "hiredis" in found.text
 
 
+async def started(rack: Rack) -> bool:
+    """Starts the rack, unless its redis-server does not listen yet."""
+    try:
+        await rack.start()
+    except NetkvError:
+        return False
+    return True
+
+
 async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     other = subprocess.Popen(  # noqa: ASYNC220
@@ -206,17 +226,10 @@ async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_pat
         for _ in range(2):
             made = spec("nocache", backend="redis", redis=address)
             rack = Rack(made, tmp_path / "rack")
-            deadline = time.monotonic() + 20
-            while True:
-                try:
-                    await rack.start()
-                    break
-                except NetkvError:  # it may not listen yet
-                    assert time.monotonic() < deadline
-                    await asyncio.sleep(0.1)
+            await until_async(partial(started, rack), "the rack starts")
             assert rack.nodes[-1] == "client"
             try:
-                assert (await load(rack, 0.5)).client.writes > 0
+                await written(rack, 1)
                 await finish(rack, "drain")
                 verified = await finish(rack, "verify")
                 assert verified.client_statistics["acked_writes_lost"] == 0
@@ -225,7 +238,7 @@ async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_pat
                 await intruder.start()
                 await intruder.stop()
                 await rack.client({"do": "phase", "name": "measure"})
-                await until(partial(has_failed, rack), "nobody has noticed", 20)
+                await until_async(partial(has_failed, rack), "it is noticed")
                 assert rack.failed is not None
                 assert "Somebody else writes" in rack.failed.text
             finally:

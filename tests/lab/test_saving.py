@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from racks import until
 
 from netkv.control import base
 from netkv.errors import NetkvError
 from netkv.lab.saving import MAX_SAVES, SaveFile, Saver
+from tests.waiting import PATIENCE_S, until_async
 
 
 @contextmanager
@@ -62,7 +62,7 @@ def test_a_save_under_way_when_its_controller_ends_never_takes_the_place_of_a_la
     def slow(descriptor: int) -> None:
         if threading.current_thread() is thread:
             writing.set()
-            assert go_on.wait(10)
+            assert go_on.wait(PATIENCE_S)
         real(descriptor)
 
     monkeypatch.setattr(os, "fsync", slow)
@@ -70,11 +70,11 @@ def test_a_save_under_way_when_its_controller_ends_never_takes_the_place_of_a_la
     done: list[bool] = []
     thread = threading.Thread(target=lambda: done.append(dead.write(b"of the dead")))
     thread.start()
-    assert writing.wait(10)
+    assert writing.wait(PATIENCE_S)
     dead.close()
     SaveFile(path).write(b"of the next")
     go_on.set()
-    thread.join(10)
+    thread.join(PATIENCE_S)
     assert done == [False]
     assert path.read_bytes() == b"of the next"
     assert os.listdir(tmp_path) == ["saved"]
@@ -96,7 +96,7 @@ async def test_saves_that_wait_are_limited_and_each_is_answered(tmp_path: Path) 
         (MAX_SAVES + 1, False),
     ]
     running = asyncio.create_task(saver.run())
-    await until(lambda: len(answers) == MAX_SAVES + 2, "not all saves are answered")
+    await until_async(lambda: len(answers) == MAX_SAVES + 2, "all saves are answered")
     running.cancel()
     await asyncio.gather(running, return_exceptions=True)
     assert [answer.save for answer in answers[2:]] == list(range(MAX_SAVES))

@@ -13,11 +13,12 @@ import pytest
 
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import state
+from tests.waiting import PATIENCE_S
 
 
 @pytest.fixture
 def sleeper() -> Iterator[subprocess.Popen[bytes]]:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     yield process
     process.kill()
     process.wait()
@@ -52,7 +53,7 @@ def test_sweep_ends_the_nodes_of_a_dead_lab_and_removes_it(
     lab.nodes = {"switch": identity_of(sleeper)}
     lab.save()
     assert state.sweep() == ["dead"]
-    assert sleeper.wait(5) < 0
+    assert sleeper.wait(PATIENCE_S) < 0
     assert state.names() == []
 
 
@@ -77,7 +78,7 @@ def test_damaged_lab_file_does_not_stop_the_next_up(home: Path, text: str) -> No
 
 
 def test_zombie_counts_as_dead() -> None:
-    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     known = identity_of(process)
     process.kill()
     os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)

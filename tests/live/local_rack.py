@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4
+from tests.waiting import until
 
 if TYPE_CHECKING:
     from netkv._engine import Match, StorageBackend
@@ -237,18 +238,18 @@ class LocalRack:
                 mark=(generation, 0, bitmap),
             )
             self._request += 1
-        deadline = time.monotonic() + 20
-        while waiting:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"{len(waiting)} of {len(keys)} keys were not installed")
+
+        def all_installed() -> bool:
             for frame in list(waiting.values())[:64]:
                 self.node.packet_out(b"\x00\x00" + frame)
-            pause = time.monotonic() + 0.2
-            while waiting and (left := pause - time.monotonic()) > 0:
-                for packet_in in self.node.wait(left)[0]:
+            while waiting and (arrived := self.node.wait(0.2)[0]):
+                for packet_in in arrived:
                     kv = packet_in[2 + 42 :]
                     if kv[1] == INSTALL_REPLY and kv[3] == 0:
                         waiting.pop(struct.unpack("!I", kv[8:12])[0], None)
+            return not waiting
+
+        until(all_installed, "all keys are installed")
 
     def do(self, **command: Any) -> dict[str, Any]:
         reply: dict[str, Any] = json.loads(self.client.command(json.dumps(command)))
@@ -261,17 +262,30 @@ class LocalRack:
         time.sleep(seconds)
         return self.client.sample()
 
-    def finish(self, phase: str, timeout_s: float = 30) -> dict[str, Any]:
+    def run_until(self, **least: int) -> dict[str, Any]:
+        """Measure until each of these counts is reached; returns the sum of the samples."""
+        total: dict[str, Any] = {}
+
+        def reached() -> bool:
+            for name, value in self.client.sample().items():
+                counted = isinstance(value, int | float)
+                total[name] = total.get(name, 0) + value if counted else value
+            return all(total[name] >= count for name, count in least.items())
+
+        self.do(do="phase", name="measure")
+        self.client.sample()
+        until(reached, f"the counts are {least}")
+        return total
+
+    def finish(self, phase: str) -> dict[str, Any]:
         """Begin "drain" or "verify" and wait until it is done; returns its last sample."""
         self.do(do="phase", name=phase)
-        deadline = time.monotonic() + timeout_s
-        while True:
-            sample = self.client.sample()
-            if sample["phase"] == "idle":
-                return sample
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"'{phase}' is not done: {sample}")
-            time.sleep(0.05)
+
+        def ended() -> dict[str, Any] | None:
+            sample: dict[str, Any] = self.client.sample()
+            return sample if sample["phase"] == "idle" else None
+
+        return until(ended, f"'{phase}' ends")
 
 
 @contextmanager

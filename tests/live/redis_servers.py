@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import time
 from pathlib import Path
+
+import redis
 
 from netkv.lab.redis_server import Fsync, command_line
 from netkv.servers.redis_places import Own
+from tests.waiting import until
 
 
 class OwnServer:
@@ -27,7 +29,17 @@ class OwnServer:
                 command_line(self._fsync), cwd=self.place.directory, stdout=log, stderr=log
             )
         if wait:
-            until_it_answers(self.place)
+            until(self.answers, "the redis-server answers")
+
+    def answers(self) -> bool:
+        try:
+            connection = self.place.connect(2.0)
+            connection.send_packed_command(connection.pack_commands([("PING",)]))
+            assert connection.read_response() == b"PONG"
+            connection.disconnect()
+        except (OSError, redis.RedisError):
+            return False
+        return True
 
     def signal(self, number: signal.Signals) -> None:
         assert self._process is not None
@@ -37,17 +49,3 @@ class OwnServer:
         assert self._process is not None
         self._process.kill()
         self._process.wait()
-
-
-def until_it_answers(place: Own, patience: float = 20) -> None:
-    deadline = time.monotonic() + patience
-    while True:
-        try:
-            connection = place.connect(2.0)
-            connection.send_command("PING")
-            assert connection.read_response() == b"PONG"
-            connection.disconnect()
-            return
-        except Exception:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)

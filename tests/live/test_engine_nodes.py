@@ -11,7 +11,9 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from tests.live.local_rack import (
     kv_frame,
     local_rack,
 )
+from tests.waiting import PATIENCE_S, until
 
 SCHEMES: list[SchemeName] = ["nocache", "netcache"]
 
@@ -51,8 +54,7 @@ def test_reads_writes_and_deletes_are_answered_right_and_nothing_is_lost(
     with local_rack(scheme, keys=2000, workload=workload) as rack:
         if scheme == "netcache":
             rack.cache(rack.hottest(50))
-        sample = rack.run(2.0)
-        assert sample["completed"] > 1000
+        sample = rack.run_until(completed=1000)
         assert sample["writes"] > 0.15 * sample["completed"]
         assert_consistent(sample)
         assert_consistent(rack.finish("drain"))
@@ -66,13 +68,15 @@ def test_a_cache_takes_reads_off_the_servers() -> None:
     with local_rack("netcache", keys=10_000) as rack:
         rack.cache(rack.hottest(500))
         before = rack.server.statistics()["servers"]
-        sample = rack.run(1.0)
+        sample = rack.run_until(reads=10_000)
         after = rack.server.statistics()["servers"]
         served = sum(after[i]["reads"] - before[i]["reads"] for i in after)
         ratio = sample["hits"] / sample["reads"]
         # Zipf 0.99: the 500 hottest of 10,000 keys get about 69% of the requests.
         assert 0.64 < ratio < 0.74
-        assert served == pytest.approx(sample["reads"] - sample["hits"], rel=0.1)
+        # Apart from the 64 requests under way, at the begin and at the end.
+        missed = sample["reads"] - sample["hits"]
+        assert missed - 64 <= served <= missed + 64 + sample["retries"]
         assert_consistent(sample)
 
 
@@ -82,7 +86,7 @@ def test_a_shift_of_popularity_empties_the_cache_of_hits() -> None:
         hot = rack.hottest(1)
         rack.do(do="shift", kind="hot-out", keys=200, top=10_000)
         assert rack.hottest(1) != hot
-        sample = rack.run(0.5)
+        sample = rack.run_until(reads=1000)
         assert sample["hits"] < 0.05 * sample["reads"]
 
 
@@ -92,40 +96,55 @@ def test_shifts_by_the_clock_happen_while_measuring_only() -> None:
         first = rack.hottest(1)
         rack.run(0.3, "warmup")
         assert rack.hottest(1) == first
-        rack.run(0.3, "measure")
-        assert rack.hottest(1) != first
+        rack.do(do="phase", name="measure")
+        until(lambda: rack.hottest(1) != first, "another key is the hottest")
 
 
-def _sleeps() -> int:
-    """How often threads of this process went to sleep. Other load does not change it."""
-    total = 0
-    for status in Path("/proc/self/task").glob("*/status"):
+def _threads() -> dict[str, tuple[int, float]]:
+    """How often each thread of this process went to sleep, and its seconds on a core."""
+    threads = {}
+    for task in Path("/proc/self/task").iterdir():
         with suppress(OSError):  # a thread that has just ended
-            found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status.read_text(), re.M)
-            total += int(found[1]) if found else 0
-    return total
+            status = (task / "status").read_text()
+            found = re.search(r"^voluntary_ctxt_switches:\s*(\d+)", status, re.MULTILINE)
+            assert found is not None
+            on_core_ns = int((task / "schedstat").read_text().split()[0])
+            threads[task.name] = int(found[1]), on_core_ns / 1e9
+    return threads
+
+
+def _check_rate(rack: LocalRack, rate: int) -> None:
+    """The load generator reaches the rate, and does not exceed it.
+
+    Other work on the machine delays requests; the generator then catches up.
+    """
+    total = rack.run_until(completed=2 * rate)
+    while total["completed"] / total["interval_s"] < 0.9 * rate:
+        more = rack.run(0.5)
+        total = {name: total[name] + more[name] for name in ("completed", "interval_s")}
+        assert total["interval_s"] < PATIENCE_S
+    assert total["completed"] / total["interval_s"] < 1.2 * rate
 
 
 def test_open_loop_keeps_its_rate_and_sleeps_between_requests() -> None:
     workload = {"arrivals": {"rate": 2000}}
     with local_rack("nocache", workload=workload) as rack:
-        rack.run(0.3, "warmup")
-        sample = rack.run(2.0)
-        assert sample["completed"] / sample["interval_s"] == pytest.approx(2000, rel=0.1)
+        _check_rate(rack, 2000)
         rack.do(do="rate", value=500)
-        before = _sleeps()
-        sample = rack.run(2.0)
-        assert sample["completed"] / sample["interval_s"] == pytest.approx(500, rel=0.2)
-        # A thread that polls without a pause never sleeps of its own will.
-        assert _sleeps() - before > sample["completed"]
+        before = _threads()
+        _check_rate(rack, 500)
+        for thread, (sleeps, seconds) in _threads().items():
+            slept, worked = sleeps - before[thread][0], seconds - before[thread][1]
+            # One that polls without a pause takes what it gets of a core, and never sleeps.
+            assert slept >= 10 * worked - 1
 
 
 def test_an_idle_rack_sleeps() -> None:
     with local_rack("nocache"):
-        before = _sleeps()
+        before = sum(sleeps for sleeps, _ in _threads().values())
         time.sleep(1.0)
         # Nothing arrives, so no thread has a reason to wake up more than a few times.
-        assert _sleeps() - before < 100
+        assert sum(sleeps for sleeps, _ in _threads().values()) - before < 100
 
 
 def test_a_server_of_limited_rate_serves_that_much_and_drops_the_rest() -> None:
@@ -149,8 +168,10 @@ def test_samples_hold_a_histogram_that_python_can_merge() -> None:
     with local_rack("nocache") as rack:
         merged = HdrHistogram(1, 120_000_000_000, 3)
         completed = 0
+        sample: dict[str, Any] = {}
         for _ in range(3):
-            sample = rack.run(0.2)
+            while not (sample := rack.run(0.2))["completed"]:
+                pass
             completed += sample["completed"]
             merged.add(HdrHistogram.decode(sample["latency"]))
         assert merged.get_total_count() == completed
@@ -160,16 +181,11 @@ def test_samples_hold_a_histogram_that_python_can_merge() -> None:
 
 def test_requests_lost_while_the_switch_is_paused_are_retried_or_counted() -> None:
     with local_rack("nocache", deadline_s=0.4) as rack:
-        rack.run(0.2)
+        rack.run_until(completed=1)
         rack.node.pause()
-        lost = rack.run(1.5)
-        assert lost["lost"] > 0
-        assert lost["retries"] > 0
+        rack.run_until(lost=1, retries=1)
         rack.node.resume()
-        rack.run(0.5)
-        again = rack.run(0.5)
-        assert again["completed"] > 100
-        assert_consistent(again)
+        assert_consistent(rack.run_until(completed=100))
 
 
 # What can go wrong
@@ -219,8 +235,7 @@ def test_garbage_into_every_port_is_counted_and_harms_nobody() -> None:
     rack.server.start()
     rack.client.start()
     try:
-        sample = rack.run(0.5)
-        assert sample["completed"] > 100
+        sample = rack.run_until(completed=100)
         assert sample["malformed"] == 0
     finally:
         rack.stop()
@@ -240,9 +255,7 @@ def _garbage(rng: random.Random, real: list[bytes]) -> bytes:
 
 def _settle(rack: LocalRack, sent: int) -> None:
     """Wait until the switch has seen so many frames; else some drown in a socket's buffer."""
-    deadline = time.monotonic() + 10
-    while rack.node.statistics()["received"] < sent and time.monotonic() < deadline:
-        time.sleep(0.001)
+    until(lambda: rack.node.statistics()["received"] >= sent, "all frames came", every_s=0.001)
 
 
 def test_garbage_at_servers_and_clients_is_counted() -> None:
@@ -264,23 +277,39 @@ def test_garbage_at_servers_and_clients_is_counted() -> None:
         )
         for number in range(0x40)
     ]
-    for own, peer in ((rack.udp[0], client), (rack.udp[2], server)):
+    found = 0
+
+    def client_found_enough() -> bool:
+        nonlocal found
+        found += rack.client.sample()["malformed"]
+        return bool(found > 1000)
+
+    def servers_found_enough() -> bool:
+        statistics = rack.server.statistics()
+        return bool(statistics["received"] > 5000 and statistics["malformed"] > 1000)
+
+    for own, peer, enough in (
+        (rack.udp[0], client, client_found_enough),
+        (rack.udp[2], server, servers_found_enough),
+    ):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as attacker:
             attacker.bind(("127.0.0.1", own))
             attacker.connect(("127.0.0.1", peer))
-            for number in range(10_000):
-                attacker.send(_garbage(rng, real))
-                if number % 200 == 199:
-                    time.sleep(0.005)
-    time.sleep(0.3)
-    servers = rack.server.statistics()
-    sample = rack.client.sample()
+            # A busy node loses frames that its socket has no room for: it gets others.
+            until(partial(_more, attacker, rng, real, enough), "enough garbage is found")
+    servers, sample = rack.server.statistics(), rack.client.sample()
     rack.stop()
     assert servers["failed"] is None
-    assert servers["received"] > 5000
-    assert servers["malformed"] > 1000
     assert sample["failed"] is None
-    assert sample["malformed"] > 1000
+
+
+def _more(
+    attacker: socket.socket, rng: random.Random, real: list[bytes], enough: Callable[[], bool]
+) -> bool:
+    """Sends some garbage, and asks whether it was enough."""
+    for _ in range(200):
+        attacker.send(_garbage(rng, real))
+    return enough()
 
 
 def test_a_busy_port_is_named_in_the_error() -> None:
@@ -348,9 +377,9 @@ def test_a_back_end_that_fails_stops_the_server_and_no_write_is_acknowledged() -
             return [None] * len(batch)
 
     with local_rack("nocache", store=Broken(), workload={"writes": 1.0}, keys=100) as rack:
-        sample = rack.run(0.5)
-        assert sample["completed"] == 0
-        failed = rack.server.statistics()["failed"]
+        rack.do(do="phase", name="measure")
+        failed = until(lambda: rack.server.statistics()["failed"], "the server stops")
+        assert rack.client.sample()["completed"] == 0
         assert "disk full" in failed
         assert failed.startswith("The server node has stopped")
 
@@ -433,13 +462,11 @@ def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> No
     process = serve()
     try:
         rack.cache(rack.hottest(20))
-        sample = rack.run(1.0)
-        assert sample["writes"] > 100
+        rack.run_until(writes=100)
         os.kill(process.pid, signal.SIGKILL)
         process.communicate()
         process = serve()
-        time.sleep(1.0)
-        assert_consistent(rack.run(1.0))
+        assert_consistent(rack.run_until(completed=1000))
         assert_consistent(rack.finish("drain"))
         verified = rack.finish("verify")
         assert verified["verified"] > 100

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,6 +27,7 @@ from netkv.control.messages import (
 from netkv.control.topology import CONTROLLER_IP, client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
 from tests.live.local_rack import free_ports
+from tests.waiting import PATIENCE_S, until
 
 KEY = bytes(range(16))
 MARK = b"netkv:data-set:1"
@@ -55,7 +55,7 @@ class Server:
         self.node: ServerNode
         self._socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._socket.bind(("127.0.0.1", here))
-        self._socket.settimeout(5)
+        self._socket.settimeout(PATIENCE_S)
         self._server = ("127.0.0.1", there)
         self._request = 0
 
@@ -186,9 +186,6 @@ def test_a_damaged_record_stops_the_server_with_a_sentence(server: Server) -> No
     database.close()
     with server.running():
         server.send(Op.GET)
-        deadline = time.monotonic() + 5
-        while (failure := server.node.failure()) is None:
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        failure = until(server.node.failure, "the server stops")
     assert f"key {KEY.hex()} is damaged" in failure
     assert "empty directory" in failure

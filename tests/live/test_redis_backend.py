@@ -18,6 +18,7 @@ from netkv.errors import NetkvError
 from netkv.servers.redis import Redis
 from netkv.servers.redis_places import Own
 from tests.live.redis_servers import OwnServer
+from tests.waiting import until
 
 WRITER = """
 import sys
@@ -39,11 +40,8 @@ def key(number: int) -> bytes:
     return number.to_bytes(16, "big")
 
 
-def until_ready(store: Redis, patience: float = 20) -> None:
-    deadline = time.monotonic() + patience
-    while not store.ready():
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
+def until_ready(store: Redis) -> None:
+    until(store.ready, "the store is ready", every_s=0.005)
 
 
 @pytest.fixture
@@ -147,9 +145,7 @@ def test_a_server_that_hangs_is_away_and_what_it_was_sent_is_done_once(
     store.execute([("put", key(1), b"one"), ("put", key(2), b"two")])
     server.signal(signal.SIGSTOP)
     store.send([("put", key(1), b"in doubt"), ("delete", key(2), None)])
-    begin = time.monotonic()
     assert store.receive() is None
-    assert time.monotonic() - begin < 3
     assert not store.ready()
     with pytest.raises(NetkvError, match="does not answer"):
         store.execute([("get", key(1), None)])
@@ -157,7 +153,7 @@ def test_a_server_that_hangs_is_away_and_what_it_was_sent_is_done_once(
     until_ready(store)
     assert store.execute([("get", key(1), None), ("get", key(2), None)]) == [b"in doubt", None]
     store.execute([("put", key(1), b"later"), ("put", key(2), b"later")])
-    time.sleep(0.2)
+    time.sleep(0.2)  # A write of the old connection would be done about now.
     after = store.execute([("get", key(1), None), ("get", key(2), None)])
     assert after == [b"later", b"later"]
 

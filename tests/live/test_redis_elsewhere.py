@@ -6,9 +6,10 @@ import contextlib
 import shutil
 import socket
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 import redis
@@ -19,6 +20,7 @@ from netkv.lab.hardware import RedisSpec
 from netkv.lab.ports import free_ports
 from netkv.servers.redis import Redis
 from netkv.servers.redis_places import Place, place, shared, tag
+from tests.waiting import PATIENCE_S, until
 
 NODES = 3
 SLOTS = 16384
@@ -32,14 +34,16 @@ def launch(directory: Path, port: int, *options: str) -> subprocess.Popen[bytes]
         [program, "--port", str(port), "--bind", "127.0.0.1", "--save", "", *options],
         cwd=directory, stdout=subprocess.DEVNULL,
     )  # fmt: skip
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            socket.create_connection(("127.0.0.1", port), 1).close()
-            return process
-        except OSError:
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+    until(partial(listens, port), "the redis-server listens")
+    return process
+
+
+def listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), PATIENCE_S).close()
+    except OSError:
+        return False
+    return True
 
 
 @pytest.fixture(scope="module")
@@ -69,24 +73,27 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[str]]:
         yield [f"127.0.0.1:{port}" for port in ports]
 
 
+def said(client: redis.Redis, *words: bytes | str | int) -> Any:
+    """The answer to a command. redis-py does not say of what type it is."""
+    return client.execute_command(*words)  # type: ignore[no-untyped-call]
+
+
 def _join(ports: Sequence[int]) -> None:
     clients = [redis.Redis(port=port) for port in ports]
     for index, client in enumerate(clients):
         first, last = index * SLOTS // NODES, (index + 1) * SLOTS // NODES - 1
-        client.execute_command("CLUSTER", "SET-CONFIG-EPOCH", index + 1)
-        client.execute_command("CLUSTER", "ADDSLOTSRANGE", first, last)
+        said(client, "CLUSTER", "SET-CONFIG-EPOCH", index + 1)
+        said(client, "CLUSTER", "ADDSLOTSRANGE", first, last)
         if index:
-            client.execute_command("CLUSTER", "MEET", "127.0.0.1", ports[0])
-    deadline = time.monotonic() + 30
+            said(client, "CLUSTER", "MEET", "127.0.0.1", ports[0])
     for client in clients:
-        # All know all: their maps of slots have all parts.
-        while b"cluster_state:ok" not in client.execute_command("CLUSTER", "INFO") or (
-            len(client.execute_command("CLUSTER", "SLOTS")) != NODES
-        ):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-    for client in clients:
+        until(partial(_knows_all, client), "a node knows which node has which slots")
         client.close()
+
+
+def _knows_all(client: redis.Redis) -> bool:
+    ok = b"cluster_state:ok" in said(client, "CLUSTER", "INFO")
+    return ok and len(said(client, "CLUSTER", "SLOTS")) == NODES
 
 
 def write_and_read(places: Sequence[Place]) -> None:
@@ -131,27 +138,22 @@ def test_a_shard_follows_its_slot_to_another_node_of_the_cluster(cluster: list[s
     store.execute([("put", b"k" * 16, b"before")])
     slot = key_slot(where.prefix)
     clients = [redis.Redis(port=int(address.rpartition(":")[2])) for address in cluster]
-    ids = [client.execute_command("CLUSTER", "MYID").decode() for client in clients]
-    owner = next(
-        i for i, it in enumerate(clients) if it.execute_command("CLUSTER", "COUNTKEYSINSLOT", slot)
-    )
+    ids = [said(client, "CLUSTER", "MYID").decode() for client in clients]
+    owner = next(i for i, it in enumerate(clients) if said(it, "CLUSTER", "COUNTKEYSINSLOT", slot))
     to = (owner + 1) % NODES
-    clients[to].execute_command("CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
-    clients[owner].execute_command("CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
-    keys = clients[owner].execute_command("CLUSTER", "GETKEYSINSLOT", slot, 100)
+    said(clients[to], "CLUSTER", "SETSLOT", slot, "IMPORTING", ids[owner])
+    said(clients[owner], "CLUSTER", "SETSLOT", slot, "MIGRATING", ids[to])
+    keys = said(clients[owner], "CLUSTER", "GETKEYSINSLOT", slot, 100)
     port = int(cluster[to].rpartition(":")[2])
-    clients[owner].execute_command("MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
+    said(clients[owner], "MIGRATE", "127.0.0.1", port, "", 0, 5000, "KEYS", *keys)
     for index in (to, owner, (owner + 2) % NODES):
-        clients[index].execute_command("CLUSTER", "SETSLOT", slot, "NODE", ids[to])
+        said(clients[index], "CLUSTER", "SETSLOT", slot, "NODE", ids[to])
     store.send([("put", b"k" * 16, b"after"), ("put", b"l" * 16, b"too")])
     if store.receive() is None:  # told where the slot is now
-        deadline = time.monotonic() + 20
-        while not store.ready():
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        until(store.ready, "the store is ready")
     found = store.execute([("get", b"k" * 16, None), ("get", b"l" * 16, None)])
     assert found == [b"after", b"too"]
-    assert clients[to].execute_command("CLUSTER", "COUNTKEYSINSLOT", slot) == 3
+    assert said(clients[to], "CLUSTER", "COUNTKEYSINSLOT", slot) == 3
     store.close()
     for client in clients:
         client.close()

@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from netkv.control.topology import key_hash
 from netkv.servers.redis import Redis
 from tests.live.local_rack import client_ip, free_ports, kv_frame, server_ip
 from tests.live.redis_servers import OwnServer
+from tests.waiting import until
 
 GET, PUT = 0x00, 0x02
 OK, NOT_FOUND, REJECTED = 0, 1, 6
@@ -81,7 +83,7 @@ class Node:
 
     def receive(self, patience: float) -> dict[tuple[int, int], tuple[int, bytes]]:
         """Status and value by client and number: what has come, or comes first."""
-        replies = {}
+        replies: dict[tuple[int, int], tuple[int, bytes]] = {}
         self._socket.settimeout(patience)
         while True:
             try:
@@ -99,13 +101,16 @@ class Node:
     ) -> list[tuple[int, bytes]]:
         """Send requests, again and again as clients do, until all are answered."""
         replies: dict[tuple[int, int], tuple[int, bytes]] = {}
-        deadline = time.monotonic() + 30
-        while left := [it for it in requests if it[1:3] not in replies]:
-            assert time.monotonic() < deadline, f"{len(left)} requests got no answer"
+
+        def all_answered() -> bool:
+            left = [it for it in requests if it[1:3] not in replies]
             for request in left:
                 self.send(*request)
-            while came := self.receive(0.2):
-                replies |= came
+            while left and (came := self.receive(0.2)):
+                replies.update(came)
+            return not left
+
+        until(all_answered, "all requests are answered", every_s=0)
         return [replies[it[1:3]] for it in requests]
 
     def get(self, keys: Sequence[bytes]) -> list[tuple[int, bytes]]:
@@ -168,12 +173,14 @@ def test_calls_of_a_shard_that_is_away_fail_and_the_others_do_not(node: Node) ->
     assert node.node.failure() is None
     assert node.node.statistics()["servers"]["1"]["failures"] == 0
     node.shards[0].start()
-    deadline = time.monotonic() + 20
-    while node.get(away[:1])[0][0] != OK:
-        assert time.monotonic() < deadline
+    until(lambda: node.get(away[:1])[0][0] == OK, "the shard is served again")
     assert node.get(away) == [(OK, b"before")] * 20, "what was refused was not done"
     assert {status for status, _ in node.put(away, b"after")} == {OK}
     assert node.get(away) == [(OK, b"after")] * 20
+
+
+def is_served(node: Node, key: bytes) -> bool:
+    return node.get([key])[0][0] != REJECTED
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -208,9 +215,7 @@ def test_writes_under_way_at_kill_9_have_one_effect_and_none_is_lost(
         node.shards[0].start()
         if restarts:
             node.start()
-        deadline = time.monotonic() + 20
-        while node.get(keys[:1])[0][0] == REJECTED:
-            assert time.monotonic() < deadline
+        until(partial(is_served, node, keys[0]), "the shard is served again")
         before = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
         for name, (status, value) in before.items():
             if name in acknowledged:

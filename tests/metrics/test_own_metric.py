@@ -7,9 +7,7 @@ import csv
 import io
 import json
 import sqlite3
-import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -30,10 +28,7 @@ from netkv.scenarios import loader, reference
 from netkv.scenarios.results import ScenarioResult
 from netkv.scenarios.runner import run_scenario
 from netkv.schemes import registry
-
-sys.path[:0] = [str(Path(__file__).parents[1] / part) for part in ("api", "runs")]
-
-from serving import served, store  # noqa: E402  # found by the line above
+from tests.api.serving import served, store
 
 __all__ = ["served", "store"]
 pytestmark = pytest.mark.usefixtures("made_up")
@@ -90,7 +85,7 @@ def made_up(monkeypatch: pytest.MonkeyPatch) -> None:
     scheme = replace(
         schemes.get("nocache"), name="made-up", title="Made up", metrics=(PUTS, PUT_SHARE, LEVEL)
     )
-    monkeypatch.setitem(registry._SCHEMES, scheme.name, scheme)
+    monkeypatch.setitem(registry.catalogue().schemes, scheme.name, scheme)
 
 
 @pytest.fixture
@@ -203,7 +198,7 @@ def test_run_that_was_cut_short_has_what_its_samples_tell(
 def test_two_metrics_of_one_name_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     again = replace(PUTS, label="Others")
     scheme = replace(schemes.get("made-up"), name="second", metrics=(again,))
-    monkeypatch.setitem(registry._SCHEMES, scheme.name, scheme)
+    monkeypatch.setitem(registry.catalogue().schemes, scheme.name, scheme)
     with pytest.raises(NetkvError, match='two metrics \'puts_seen\': "Writes seen" and "Others"'):
         metrics.all_metrics()
 

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from netkv.control import messages, netmc, topology
+from netkv.control import messages, topology
 from netkv.control.messages import Bit, Op, Status
+from netkv.schemes.netmc import control_plane as netmc
 from tests.p4programs.netmc import multiget
 
 ROOT = Path(__file__).parents[2]

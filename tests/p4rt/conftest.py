@@ -15,6 +15,10 @@ from netkv.p4rt import p4info
 from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Names
 from netkv.p4rt.server import P4RuntimeServer
+from tests.p4rt.shell import shell_python
+from tests.waiting import PATIENCE_S
+
+__all__ = ["shell_python"]
 
 PROGRAM = Path(__file__).parent / "everything.p4"
 CPU_PORT = 510
@@ -86,14 +90,14 @@ class Rack:
         self.hosts[port - 1].sendto(frame, self.ports[port - 1])
 
     def receive(self, port: int) -> bytes:
-        """The next frame that leaves at switch port 1 or 2, within a second."""
+        """The next frame that leaves at switch port 1 or 2."""
         return self.hosts[port - 1].recv(2048)
 
 
 def _free_socket() -> socket.socket:
     host = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     host.bind(("127.0.0.1", 0))
-    host.settimeout(1.0)
+    host.settimeout(PATIENCE_S)
     return host
 
 

@@ -12,8 +12,7 @@ from finsy.proto import p4r
 from netkv import _engine
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.errors import Code
-
-from .conftest import probe, result_of
+from tests.p4rt.conftest import probe, result_of
 
 
 @pytest.fixture(params=[1, 4], ids=["1-pipeline", "4-pipelines"])

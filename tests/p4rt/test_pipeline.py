@@ -15,8 +15,7 @@ from netkv.p4rt import p4info
 from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Call, Lpm, Names, insert
 from netkv.p4rt.server import P4RuntimeServer
-
-from .conftest import PROGRAM, probe
+from tests.p4rt.conftest import PROGRAM, probe
 
 Set = p4r.SetForwardingPipelineConfigRequest
 Get = p4r.GetForwardingPipelineConfigRequest

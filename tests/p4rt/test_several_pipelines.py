@@ -10,8 +10,7 @@ from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.entities import Call, Names, delete, insert, modify
 from netkv.p4rt.errors import Code, RpcError
 from netkv.p4rt.replicas import in_each_pipeline
-
-from .conftest import probe, result_of
+from tests.p4rt.conftest import probe, result_of
 
 
 @pytest.fixture

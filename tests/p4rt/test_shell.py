@@ -7,42 +7,14 @@ its own under the cache directory; creating that takes seconds once, and package
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import finsy
-import pytest
 
 from netkv import _engine
 from netkv.p4rt.server import P4RuntimeServer
-
-from .conftest import probe, result_of
-
-REQUIREMENT = "p4runtime-shell==0.0.6"
-
-
-@pytest.fixture(scope="session")
-def shell_python() -> Path:
-    """The interpreter of the shell's environment; created when it is not in the cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    environment = cache / "netkv" / REQUIREMENT.replace("==", "-")
-    python = environment / "bin" / "python"
-    complete = environment / "complete"
-    if complete.exists() and python.exists():
-        return python
-    uv = shutil.which("uv") or shutil.which("uv", path=str(Path(sys.executable).parent))
-    assert uv, "p4runtime-shell needs an environment of its own: uv is not on PATH (use make test)"
-    for command in (
-        [uv, "venv", "--quiet", "--clear", "--python", "3.11", str(environment)],
-        [uv, "pip", "install", "--quiet", "--python", str(python), REQUIREMENT],
-    ):
-        result = subprocess.run(command, capture_output=True, text=True, check=False)
-        assert result.returncode == 0, result.stderr
-    complete.touch()
-    return python
+from tests.p4rt.conftest import probe, result_of
+from tests.waiting import PATIENCE_S
 
 
 async def test_an_operator_configures_the_switch_with_p4runtime_shell(
@@ -60,7 +32,7 @@ async def test_an_operator_configures_the_switch_with_p4runtime_shell(
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        output, errors = await asyncio.wait_for(shell.communicate(), 60)
+        output, errors = await asyncio.wait_for(shell.communicate(), PATIENCE_S)
     except TimeoutError:
         shell.kill()
         await shell.wait()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import queue
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeVar
 
 import finsy as fy
 import pytest
@@ -21,8 +21,10 @@ from netkv.p4rt.errors import Code, RpcError
 from netkv.p4rt.mailbox import RESERVE, Mailbox
 from netkv.p4rt.server import P4RuntimeServer
 from netkv.p4rt.stream import OUTBOX_LIMIT, REPORTS_LIMIT
+from tests.p4rt.conftest import Rack, probe
+from tests.waiting import PATIENCE_S, until_async
 
-from .conftest import Rack, probe
+T = TypeVar("T")
 
 PACKET_IN = bytes([0x00, 0x80 | 0x05, 0x12, 0x34])  # ingress_port 1, _pad 5, reason 0x1234
 
@@ -68,16 +70,8 @@ async def primary(cpu_server: P4RuntimeServer) -> AsyncIterator[P4RuntimeClient]
         yield client
 
 
-async def soon(awaitable: Any) -> Any:
-    return await asyncio.wait_for(awaitable, 2)
-
-
-async def eventually(condition: Callable[[], bool]) -> None:
-    for _ in range(200):
-        if condition():
-            return
-        await asyncio.sleep(0.01)
-    pytest.fail("this did not happen within two seconds")
+async def soon(awaitable: Awaitable[T]) -> T:
+    return await asyncio.wait_for(awaitable, PATIENCE_S)
 
 
 async def test_a_packet_in_carries_its_header_as_metadata(
@@ -97,7 +91,7 @@ async def test_a_packet_out_becomes_a_frame_with_its_header(
     primary: P4RuntimeClient, cpu: CpuPort
 ) -> None:
     await primary.packet_out(primary.names.packet_out(b"payload", {"egress_port": 511}))
-    await eventually(lambda: bool(cpu.sent))
+    await until_async(lambda: bool(cpu.sent), "the frame is sent")
     assert cpu.sent == [b"\xff\x80payload"]
 
 
@@ -107,7 +101,7 @@ async def test_a_wrong_packet_out_is_answered_and_the_stream_lives_on(
     bad = p4r.PacketMetadata(metadata_id=1, value=b"\2\0")
     await primary.packet_out(p4r.PacketOut(payload=b"x", metadata=[bad]))
     await primary.packet_out(p4r.PacketOut(payload=b"x"))
-    await eventually(lambda: primary.refused == 2)
+    await until_async(lambda: primary.refused == 2, "both are refused")
     assert "metadata egress_port is 9 bits wide, and 0x200 does not fit" in caplog.text
     assert "metadata egress_port (1) is missing" in caplog.text
     assert cpu.sent == []
@@ -148,13 +142,15 @@ async def test_finsy_takes_over_when_the_primary_goes_away(
         async with fy.Switch(
             "first", cpu_server.address, finsy_options(initial_election_id=20)
         ) as first:
-            await eventually(lambda: first.is_primary and not second.is_primary)
+            await until_async(
+                lambda: first.is_primary and not second.is_primary, "the first is primary"
+            )
             with pytest.raises(fy.P4ClientError, match="only the primary controller"):
                 await second.insert([fy.P4DigestEntry("hot_t")])
-        await eventually(lambda: second.is_primary)
+        await until_async(lambda: second.is_primary, "the second is primary")
         packets = second.read_packets()
         arriving = asyncio.ensure_future(anext(packets))
-        await asyncio.sleep(0.05)
+        await asyncio.sleep(0)  # it waits now
         cpu.waiting.put(([PACKET_IN + b"x"], []))
         assert (await soon(arriving)).payload == b"x"
 
@@ -227,7 +223,9 @@ async def test_digests_come_only_when_configured_and_stop_until_acknowledged(
     digest = primary.names.schema.digests.named("hot_t").id
     hot = (digest, [b"\x0a\0\0\1", b"\7"])
     cpu.waiting.put(([], [hot]))
-    await eventually(lambda: cpu_server.statistics().get("digests_dropped") == 1)
+    await until_async(
+        lambda: cpu_server.statistics().get("digests_dropped") == 1, "the digest is dropped"
+    )
     config = primary.names.digest("hot_t", ack_timeout_ns=60_000_000_000)
     await primary.write([insert(config)])
     cpu.waiting.put(([], [hot]))
@@ -239,7 +237,9 @@ async def test_digests_come_only_when_configured_and_stop_until_acknowledged(
     assert primary.names.digest_members(second) == [{"ip": 1, "tag": 2}]
     assert second.list_id == first.list_id + 1
     await primary.acknowledge(first)
-    await asyncio.sleep(0.2)
+    await primary.packet_out(p4r.PacketOut(payload=b"x"))
+    # What was sent before it has arrived too.
+    await until_async(lambda: primary.refused == 1, "the wrong packet is refused")
     cpu.waiting.put(([], [hot]))
     assert primary.names.digest_members(await soon(anext(digests))) == [
         {"ip": 0x0A000001, "tag": 7}
@@ -264,7 +264,7 @@ async def test_a_stopped_server_ends_iterators_with_a_reason(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer
 ) -> None:
     waiting = asyncio.ensure_future(anext(primary.packets()))
-    await asyncio.sleep(0.05)
+    await asyncio.sleep(0)  # it waits now
     await cpu_server.stop()
     with pytest.raises(ControllerError, match="shutting down") as caught:
         await soon(waiting)
@@ -279,12 +279,8 @@ async def test_nobody_listening_is_told_within_the_timeout() -> None:
         await P4RuntimeClient("127.0.0.1:9").connect(0.3)
 
 
-async def test_ten_thousand_entries_are_written_in_about_a_second(
-    primary: P4RuntimeClient,
-) -> None:
+async def test_ten_thousand_entries_are_written_at_once(primary: P4RuntimeClient) -> None:
     names: Names = primary.names
-    loop = asyncio.get_running_loop()
-    start = loop.time()
     updates = [
         insert(
             names.table_entry(
@@ -296,8 +292,6 @@ async def test_ten_thousand_entries_are_written_in_about_a_second(
         for ip in range(10_000)
     ]
     await primary.write(updates)
-    # Generous: test machines are slow and shared. Quadratic behaviour would take minutes.
-    assert loop.time() - start < 10
     found = [each async for each in primary.read(names.table_entries("exact_table"))]
     assert len(found) == 10_000
     with pytest.raises(ControllerError, match="10000 of 10000 updates failed") as caught:

@@ -11,8 +11,7 @@ from netkv.control import base
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.p4rt.updates import update
 from netkv.sim.tables import Tables
-
-from .conftest import probe, result_of
+from tests.p4rt.conftest import probe, result_of
 
 TABLE, SET = "MyIngress.exact_table", "MyIngress.set_result"
 MATCH = {"h.probe.ip": 5, "h.probe.tag": 2}

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parents[1] / "runs")]
-
-from netkv.runs import Store  # noqa: E402  # like the imports of the other conftests
+from netkv.runs import Store
 
 
 @pytest.fixture

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from recorded_runs import record, start
-
 from netkv.runs import RunRecord, Store, StoreSink
+from tests.runs.recorded_runs import record, start
 
 
 def sweep(

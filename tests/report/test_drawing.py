@@ -83,7 +83,7 @@ def test_same_figure_gives_the_same_bytes_for_every_user(tmp_path: Path) -> None
     settings = tmp_path / "matplotlibrc"
     settings.write_text("font.size: 20\nsvg.fonttype: none\naxes.grid: True\n", encoding="utf-8")
     script = (
-        "import hashlib, sys; sys.path[:0] = ['tests/report']; import test_drawing as t; "
+        "import hashlib; import tests.report.test_drawing as t; "
         "print([hashlib.sha256(t.drawing.draw(t.ALL, k)).hexdigest() for k in ('svg', 'png')])"
     )
     said = subprocess.run(

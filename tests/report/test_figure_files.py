@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_drawing import LINES, STACKED
 
 from netkv.errors import NetkvError, UsageError
 from netkv.report.files import destination, write
+from tests.report.test_drawing import LINES, STACKED
 
 
 def test_directory_gets_both_files_of_each_figure(tmp_path: Path) -> None:

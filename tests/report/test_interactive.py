@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from test_drawing import ALL, LINES, OVER_TIME, SIDEWAYS, STACKED
 
 from netkv.report import layout
 from netkv.report.figure import Axis, Figure
 from netkv.report.interactive import plotly
+from tests.report.test_drawing import ALL, LINES, OVER_TIME, SIDEWAYS, STACKED
 
 
 def parts(figure: Figure) -> tuple[list[dict[str, Any]], dict[str, Any]]:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from recorded_runs import CONTROL, record, record_comparison, record_recovery, recovery, start
-from sweeps import sweep
 
 from netkv.metrics.common import MIB
 from netkv.report import plots, style
@@ -14,6 +12,15 @@ from netkv.report.figure import Figure, Series
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import Recovery, RunEvent
+from tests.report.sweeps import sweep
+from tests.runs.recorded_runs import (
+    CONTROL,
+    record,
+    record_comparison,
+    record_recovery,
+    recovery,
+    start,
+)
 
 
 def plot(**options: Any) -> Plot:
@@ -127,11 +134,11 @@ def test_load_is_sorted_so_that_schemes_can_be_compared(store: Store) -> None:
 def test_latency_has_bars_for_percentiles_and_a_distribution(store: Store) -> None:
     records = store.records(record_comparison(store))
     bars = plots.draw(plot(y="latency_us"), records)
+    p99 = records[0].latency_us.p99
+    assert p99 is not None
     assert bars.x.categories == ("p50", "p95", "p99", "p99.9")
     assert bars.y.unit == "ms", "4,000 µs are easier to read as 4 ms"
-    assert named(bars, "NoCache").y == pytest.approx(
-        (0.7, 1.5, records[0].latency_us.p99 / 1000, 4)
-    )
+    assert named(bars, "NoCache").y == pytest.approx((0.7, 1.5, p99 / 1000, 4))
     curve = plots.draw(plot(y="latency_us", kind="distribution"), records)
     assert curve.x.log
     assert named(curve, "NetCache").y[-1] == 1
@@ -240,9 +247,9 @@ def test_phases_of_recoveries_are_stacked_and_the_interval_is_that_of_the_whole(
     store: Store,
 ) -> None:
     with StoreSink(store) as sink:
-        for repeat, collect in enumerate((1.0, 3.0)):
+        for repeat, seconds in enumerate((1.0, 3.0)):
             run = start(f"r{repeat}", "netcache", repeat=repeat, seed=repeat)
-            record_recovery(sink, run, collect=collect, restore=0.5)
+            record_recovery(sink, run, collect=seconds, restore=0.5)
         record(sink, start("other", "nocache"))
     records = store.records(["r0", "r1", "other"])
     figure = plots.draw(plot(y="recovery_time"), records)
@@ -255,7 +262,7 @@ def test_phases_of_recoveries_are_stacked_and_the_interval_is_that_of_the_whole(
     assert restore.y == (0.5,)
     assert restore.base == (2,)
     assert collect.spread == (None,)
-    assert restore.spread == (pytest.approx(12.706, rel=0.001),)
+    assert restore.spread == pytest.approx((12.706,), rel=0.001)
     assert figure.y.title == "Recovery (s)"
     assert "Recovery" in [each.title for each in plots.of_scenario(records).figures]
     with pytest.raises(plots.NothingToPlotError, match="'recovery_time'"):
@@ -289,7 +296,7 @@ def test_control_plane_is_drawn_in_mib_over_time_and_as_a_mean(store: Store) -> 
     over_time = plots.draw(plot(y="control_plane_mib_per_s", x="time"), records)
     assert named(over_time, "NetCache").y[4] == pytest.approx(CONTROL / MIB)
     bars = plots.draw(plot(y="control_plane_mib_per_s"), records)
-    assert bars.series[1].y == (pytest.approx(CONTROL / MIB),)
+    assert bars.series[1].y == pytest.approx((CONTROL / MIB,))
     assert bars.y.title == "Control plane (MiB/s)"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from recorded_runs import record, record_no_recovery, record_recovery, recovery, start
 from rich.console import Console
 from rich.table import Table
 
@@ -12,6 +11,7 @@ from netkv.runs import Store, StoreSink
 from netkv.runs.compare import compare
 from netkv.scenarios.plot import Plot
 from netkv.scenarios.results import RunEvent
+from tests.runs.recorded_runs import record, record_no_recovery, record_recovery, recovery, start
 
 
 def text_of(table: Table | None) -> str:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from recorded_runs import result, samples, start
 from rich.console import Console
 
 from netkv.report import metrics, tables
 from netkv.runs import Store, StoreSink
 from netkv.runs.records import RunRecord
+from tests.runs.recorded_runs import result, samples, start
 
 
 def recorded(store: Store, run_id: str, **counts: int) -> RunRecord:

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_runs import record, start
 
 from netkv.errors import UsageError
 from netkv.runs import RunRecord, Store, StoreSink
 from netkv.runs.compare import Comparison, compare
+from tests.runs.recorded_runs import record, start
 
 SCHEMES = ["netcache", "nocache"]
 """NetCache is first in this scenario, and does 2.6 times as much."""
@@ -51,7 +51,9 @@ def points(*values: float) -> list[dict[str, Any]]:
 
 def ratios(compared: Comparison) -> dict[tuple[str, Any], float | None]:
     return {
-        (row.scheme, row.params.get("workload.zipf")): row.ratio and round(row.ratio.mean, 1)
+        (row.scheme, row.params.get("workload.zipf")): round(row.ratio.mean, 1)
+        if row.ratio
+        else None
         for row in compared.rows
     }
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from recorded_runs import CONTROL, histogram, record, record_comparison, record_recovery, start
 
 from netkv.errors import NetkvError
 from netkv.metrics.common import MIB
@@ -17,6 +16,14 @@ from netkv.runs import Store, StoreSink, histograms
 from netkv.runs.compare import compare, ratio
 from netkv.runs.export import to_csv, to_json
 from netkv.scenarios.results import Interval
+from tests.runs.recorded_runs import (
+    CONTROL,
+    histogram,
+    record,
+    record_comparison,
+    record_recovery,
+    start,
+)
 
 
 @pytest.fixture
@@ -129,6 +136,7 @@ def test_csv_export_has_a_line_per_second_and_a_column_per_server(store: Store) 
 def test_histograms_of_repeats_merge() -> None:
     one, two = histogram(500, 1), histogram(1500, 2)
     merged = histograms.merge([one, "", two])
+    assert merged is not None
     assert merged.get_total_count() == 6000
     latency = histograms.latency(merged)
     assert latency.p50 is not None

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from recorded_runs import record, start
 
 from netkv.runs import Store, StoreSink, walltime
 from netkv.runs.walltime import History, Takes
@@ -19,6 +18,7 @@ from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
 from netkv.sim import speed
+from tests.runs.recorded_runs import record, start
 
 SPEED = 200_000.0
 

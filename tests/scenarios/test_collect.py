@@ -11,7 +11,7 @@ from netkv.lab.report import ClientSample, RackEvent, RackSample
 from netkv.lab.sampling import client_sample
 from netkv.metrics.common import MIB
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.results import Provenance, RunStart
+from netkv.scenarios.results import Phase, Provenance, RunStart
 
 VIOLATION = {
     "key": "00" * 16,
@@ -94,7 +94,8 @@ def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> N
 
 def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
     run = collector("farreach")
-    for phase, kept, most, unknown in (("warmup", 9, 9, 2), ("measure", 4, 12, 3)):
+    phases: list[tuple[Phase, int, int, int]] = [("warmup", 9, 9, 2), ("measure", 4, 12, 3)]
+    for phase, kept, most, unknown in phases:
         told = {"preserved": kept, "preserved_bytes": 100 * kept, "preserved_peak": most}
         reply = {**told, "preserved_peak_bytes": 100 * most, "unknown": unknown, "ignored": 1}
         seen = replace(sample({}), client=client_sample({**reply, "interval_s": 1.0}))

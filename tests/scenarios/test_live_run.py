@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -25,6 +24,9 @@ from netkv.scenarios.results import (
     Threshold,
 )
 from netkv.scenarios.runner import Progress, run_scenario
+from tests.waiting import PATIENCE_S, until
+
+pytestmark = pytest.mark.live
 
 TEXT = """\
 name: small
@@ -98,7 +100,7 @@ def kill_in_measured_part(name: str) -> object:
 
 
 async def test_result_has_the_figures_of_both_schemes() -> None:
-    text = TEXT + "expect:\n  - netcache.throughput_ops >= 1.5 * nocache.throughput_ops\n"
+    text = TEXT + "expect:\n  - netcache.hit_ratio >= nocache.hit_ratio + 0.3\n"
     sink = Sink()
     result = await run_scenario(small(text=text), sink=sink)
     assert result.ok, result.thresholds
@@ -176,8 +178,10 @@ async def test_switch_that_goes_and_comes_costs_no_acknowledged_write() -> None:
     assert run.status == "done", run.reason
     assert run.acked_writes_lost == 0
     assert run.stale_reads == 0
-    assert run.series["throughput_ops"][-1] > 0
-    assert run.series["hit_ratio"][-1] > 0.2, "the cache is filled again"
+    again = [at for at, time in enumerate(run.series["time"]) if time > 2]
+    assert any(run.series["throughput_ops"][at] for at in again)
+    ratios = [run.series["hit_ratio"][at] or 0 for at in again]
+    assert max(ratios) > 0.2, "the cache is filled again"
 
 
 async def test_rate_and_shift_events_change_the_load() -> None:
@@ -205,7 +209,7 @@ async def test_interrupted_run_is_kept_as_failed_and_leaves_nothing() -> None:
             reached.set()
 
     task = asyncio.create_task(run_scenario(small(), sink=sink, on_progress=on_progress))
-    await asyncio.wait_for(reached.wait(), 60)
+    await asyncio.wait_for(reached.wait(), PATIENCE_S)
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -244,10 +248,7 @@ def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
         assert None not in pids
         runner.kill()
         runner.wait()
-    deadline = time.monotonic() + 3
-    while any(state.identity(pid) for pid in pids if pid) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert [pid for pid in pids if pid and state.identity(pid)] == []
+    until(lambda: not any(state.identity(pid) for pid in pids if pid), "no node is left")
     assert len(state.sweep()) == 1
     assert state.names() == []
 

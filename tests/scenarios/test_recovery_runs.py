@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,10 +11,7 @@ from netkv.scenarios import loader
 from netkv.scenarios.results import RunResult
 from netkv.scenarios.runner import run_scenario
 from netkv.schemes import registry
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "lab"))
-
-from keeper import Keeper, keeper_scheme  # found by the line above
+from tests.lab.keeper import Keeper, keeper_scheme
 
 TEXT = """\
 name: recovers
@@ -49,6 +45,7 @@ async def result_of(*changes: str) -> RunResult:
     return result.runs[0]
 
 
+@pytest.mark.live
 @pytest.mark.parametrize("mode", ["live", "sim"])
 async def test_recovery_is_in_the_result_with_its_phases(mode: str, made: list[Keeper]) -> None:
     # A process takes its time to start on a busy machine.

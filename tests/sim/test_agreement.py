@@ -22,7 +22,7 @@ HIT_RATIO = 0.015
 SERVER_SHARE = 0.03
 """Of all requests to servers."""
 
-pytestmark = pytest.mark.timeout(120)
+pytestmark = pytest.mark.live
 
 
 async def quickstart(*changes: str) -> dict[str, RunResult]:

@@ -19,10 +19,21 @@ SCHEMES = ["netmc", "climc", "coordimc"]
 
 def make(scheme: str, *, profile: Profile | None = None, **options: Any) -> SimRack:
     """A small rack that is up and idle."""
-    workload = {"keys": 500, "writes": 0.2, "deletes": 0.05, "multiget": 6, "value_size": 64}
+    workload: dict[str, Any] = {
+        "keys": 500,
+        "writes": 0.2,
+        "deletes": 0.05,
+        "multiget": 6,
+        "value_size": 64,
+    }
     workload |= options.pop("workload", {})
     arrivals = ClosedLoop(outstanding=options.pop("outstanding", 16))
-    lab = {"servers": 5, "clients": 2, "profile": "netmc-testbed", "executor": "interpreter"}
+    lab: dict[str, Any] = {
+        "servers": 5,
+        "clients": 2,
+        "profile": "netmc-testbed",
+        "executor": "interpreter",
+    }
     spec = RackSpec(
         scheme=scheme,
         retry=0.005,

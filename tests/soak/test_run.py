@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from planted import Crashes, ForgetsRestarts, scheme_with
-
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case
 from netkv.soak.plan import draw
 from netkv.soak.run import Hooks, Outcome, play
+from tests.soak.planted import Crashes, ForgetsRestarts, scheme_with
 
 
 def history(case: Case) -> tuple[list[str], Outcome]:

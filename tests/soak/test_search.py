@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from planted import InThisProcess, ReusesSlotsEarly, scheme_with
+import pytest
 
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
@@ -13,6 +13,7 @@ from netkv.soak.plan import USUAL_KINDS
 from netkv.soak.reduce import reduce
 from netkv.soak.run import play
 from netkv.soak.text import case_lines, violation_lines
+from tests.soak.planted import InThisProcess, ReusesSlotsEarly, scheme_with
 
 PLANTED = scheme_with(ReusesSlotsEarly)
 
@@ -41,10 +42,12 @@ def test_a_slot_that_is_reused_early_is_found_and_nothing_without_it() -> None:
     assert play(found().case).violations == (), "the same case is fine with the right control plane"
 
 
+@pytest.mark.slow
 def test_a_reduced_case_shows_the_same_with_less() -> None:
     large, small = found().case, reduced().case
-    assert reduced().outcome.violation is not None
-    assert reduced().outcome.violation.kind == "phantom-value"
+    violation = reduced().outcome.violation
+    assert violation is not None
+    assert violation.kind == "phantom-value"
     assert len(small.faults) <= min(2, len(large.faults))
     assert small.duration < large.duration
     assert reduced().outcome.operations < found().outcome.operations

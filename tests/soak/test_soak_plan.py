@@ -67,7 +67,7 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
         seen["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
         seen["deletes"] += load.deletes > 0
         seen["shift"] += load.shift is not None
-        seen["more keys than entries"] += load.keys > lab.cache_entries
+        seen["more keys than entries"] += load.keys > lab.cache_entries  # type: ignore[attr-defined]
         seen["in guard"] += case.idle < 1
         for fault in case.faults:
             link = fault.begin.link

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import shutil
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-TESTS = Path(__file__).parents[1]
-sys.path[:0] = [str(TESTS / "api"), str(TESTS / "runs")]
-
-from serving import served, slow_runner, store  # noqa: E402  # found by the line above
+from tests.api.serving import served, slow_runner, store
+from tests.waiting import PATIENCE_S
 
 __all__ = ["browser", "page", "served", "slow_runner", "store"]
 
-PATIENCE_MS = 120_000
+PATIENCE_MS = 1000 * PATIENCE_S
 """For states of a page, on a machine that other work keeps busy."""
 expect.set_options(timeout=PATIENCE_MS)
 

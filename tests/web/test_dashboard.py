@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
-from recorded_runs import (
+
+from netkv.metrics.common import MIB
+from netkv.report.style import of_scheme
+from netkv.runs import StoreSink
+from tests.api.serving import Served
+from tests.runs.recorded_runs import (
     CONTROL,
     record,
     record_comparison,
@@ -17,11 +22,6 @@ from recorded_runs import (
     samples,
     start,
 )
-from serving import Served
-
-from netkv.metrics.common import MIB
-from netkv.report.style import of_scheme
-from netkv.runs import StoreSink
 
 
 def traces(page: Page, chart: str) -> list[dict[str, Any]]:
@@ -443,7 +443,6 @@ def test_ratios_are_to_the_first_scheme_whichever_run_is_ticked_first(
     assert "2.6" in found["netcache"]
 
 
-@pytest.mark.timeout(300)
 def test_real_rack_is_run_from_the_page(served: Served, page: Page) -> None:
     page.goto(served.url)
     page.get_by_text("Options").click()
@@ -452,12 +451,11 @@ def test_real_rack_is_run_from_the_page(served: Served, page: Page) -> None:
     )
     page.locator("#start").click()
     page.wait_for_function(
-        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length >= 2",
-        timeout=90_000,
+        "() => (document.getElementById('throughput').data ?? [])[0]?.y.length >= 2"
     )
     expect(page.locator("#activity")).to_contain_text("Running quickstart")
-    expect(page.locator("#comparison tbody tr")).to_have_count(2, timeout=120_000)
-    expect(page.locator("#activity")).to_contain_text("Nothing is running.", timeout=60_000)
+    expect(page.locator("#comparison tbody tr")).to_have_count(2)
+    expect(page.locator("#activity")).to_contain_text("Nothing is running.")
     wait_for_traces(page, "throughput", 2)
     netcache = next(head for head in served.store.heads() if head.scheme == "netcache")
     assert netcache.status == "done"

@@ -278,18 +278,18 @@ def refused(stf: WriteBackStf) -> None:
         stf.ask(replace(message, stamp=None, mark=Mark(1)))
     served = reply(key, FULL, Stamp(LIFE, 9, generation))
     frames.append((SERVER_PORTS[0], encode(served, SERVERS[0], CLIENT_1)))
-    for port, frame in frames:
-        for length in range(70, len(frame), 5):
-            stf.packet(port, frame[:length])
-        stf.packet(port, frame[:-1])
+    for port, whole in frames:
+        for length in range(70, len(whole), 5):
+            stf.packet(port, whole[:length])
+        stf.packet(port, whole[:-1])
     stf.say("a datagram that ends before its stamp or value does, although the frame goes on")
-    for port, frame in frames:
+    for port, whole in frames:
         head = 2 if port == CPU_PORT else 0
-        udp = int.from_bytes(frame[head + 38 : head + 40])
+        udp = int.from_bytes(whole[head + 38 : head + 40])
         for shorter in (udp - 1, udp - 16, 36 + 12, 36):
-            cut = changed(frame[head:], 39, shorter, False)
-            cut = changed(cut, 17, shorter + 20, True)
-            stf.packet(port, frame[:head] + cut)
+            ends = changed(whole[head:], 39, shorter, False)
+            ends = changed(ends, 17, shorter + 20, True)
+            stf.packet(port, whole[:head] + ends)
     stf.say("none of that has done anything")
     stf.tells(Op.LOAD, key, 510, Stamp(LIFE, 3, generation, Bit.VALID), b"safe")
     stf.say("an answer has no UDP checksum, whatever the request had")

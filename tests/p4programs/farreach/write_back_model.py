@@ -6,6 +6,7 @@ each frame. A frame goes in as a message, what leaves comes out as messages.
 
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status
 
@@ -128,7 +129,7 @@ class Switch:
     def _original(self, message: Message, entry: Entry, snapshot: int) -> Message:
         stamp = replace(entry.sequence(), generation=entry.generation, bits=entry.bits())
         place = Place(self.lookup[message.key][0], snapshot)
-        value = {"value": entry.value, "length": len(entry.value)}
+        value: dict[str, Any] = {"value": entry.value, "length": len(entry.value)}
         original = replace(message, op=Op.ORIGINAL, stamp=stamp, place=place, **value)
         return replace(original, status=Status.OK, cache_hit=False)
 
@@ -140,7 +141,7 @@ class Switch:
         onward = replace(message, stamp=replace(message.stamp, generation=0, bits=Bit(0)))
         if not entry or entry.validity not in SERVED:
             return [(SERVER, onward)]
-        value = {"value": entry.value, "length": len(entry.value)}
+        value: dict[str, Any] = {"value": entry.value, "length": len(entry.value)}
         if entry.latest:
             stamp = replace(entry.sequence(), bits=Bit.DIRTY if entry.dirty else Bit(0))
             status = Status.NOT_FOUND if entry.deleted else Status.OK

@@ -173,10 +173,10 @@ def redirected(stf: WriteBackStf) -> None:
         9,
     )
     stf.say("writes that the server gets, and replies that are not of a cached key")
-    other = owned_by(0, 511)
+    uncached = owned_by(0, 511)
     for value in (b"v", None, b"L" * 1000):
-        message = write(other, value, stf.fresh(), 1, Stamp(LIFE))
+        message = write(uncached, value, stf.fresh(), 1, Stamp(LIFE))
         stf.came(port, message)
-        stf.reaches(replace(message, stamp=Stamp(LIFE, stf.numbered(other))))
-    stf.replied(reply(other, b"r", Stamp(LIFE, 4, generation)), port)
+        stf.reaches(replace(message, stamp=Stamp(LIFE, stf.numbered(uncached))))
+    stf.replied(reply(uncached, b"r", Stamp(LIFE, 4, generation)), port)
     stf.replied(replace(reply(key, b"r", Stamp()), stamp=None), port)

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from netkv.control.messages import Message, Op, encode
 from netkv.control.topology import (
@@ -44,7 +45,7 @@ SINGLE = ((3, 1),)
 FIGURES = ((1, 2), (2, 1), (3, 1))
 """Keys A and D are server 1's, B is 2's and C is 3's (figures 5 to 7)."""
 
-MALFORMED = {
+MALFORMED: dict[str, dict[str, Any]] = {
     "NUMKEY 0": {"numkey": 0},
     "NUMKEY 17": {"numkey": 17},
     "NUMKEY 255": {"numkey": 255},
@@ -94,16 +95,20 @@ def requests(stf: SplittingStf) -> None:
     stf.say("one key, at each server, of either client")
     for server in range(8):
         for client in (1, 2):
-            groups = ((server, 1),)
-            stf.splits(groups, multiget.request(groups), client)
+            stf.splits(((server, 1),), multiget.request([(server, 1)]), client)
     stf.say("16 keys at one server; 16 keys at 8 servers; a server twice")
-    for groups in (((5, 16),), tuple((s, 2) for s in range(8)), ((4, 3), (2, 1), (4, 5))):
+    several: list[tuple[tuple[int, int], ...]] = [
+        ((5, 16),),
+        tuple((s, 2) for s in range(8)),
+        ((4, 3), (2, 1), (4, 5)),
+    ]
+    for groups in several:
         stf.splits(groups, multiget.request(groups))
     stf.say("two groups of every size")
     for size in range(1, 16):
         for other in {1, 16 - size}:
-            groups = ((6, size), (7, other))
-            stf.splits(groups, multiget.request(groups))
+            pair = ((6, size), (7, other))
+            stf.splits(pair, multiget.request(pair))
     stf.say("read, write and delete of one key take the same way")
     one = multiget.keys(1, size=64)
     for op, payload in (
@@ -114,9 +119,9 @@ def requests(stf: SplittingStf) -> None:
     ):
         stf.splits(SINGLE, multiget.request(SINGLE, op, payload))
     stf.say("as large as an IPv4 packet gets: 1500 bytes")
-    groups = ((0, 4), (1, 4), (2, 8))
+    three = ((0, 4), (1, 4), (2, 8))
     room = 1500 - 20 - 8 - 12 - stf.fields
-    stf.splits(groups, multiget.request(groups, payload=multiget.keys(16, 64).ljust(room, b"x")))
+    stf.splits(three, multiget.request(three, payload=multiget.keys(16, 64).ljust(room, b"x")))
     stf.say("nothing behind the header: the keys are the server's business")
     stf.splits(FIGURES, multiget.request(FIGURES, payload=b""))
 
@@ -145,8 +150,12 @@ def not_for_this_switch(stf: SplittingStf) -> None:
     stf.routed(1, replace(whole, rack=0).frame(stf.fields, CLIENT_1, COORDINATOR_IP), 10)
     stf.routed(10, replace(whole, rack=0).frame(stf.fields, COORDINATOR_IP, server_ip(0)), 11)
     stf.say("to this switch, but not for it: no route")
-    for change in ({"rack": 0}, {"rack": 2}, {"clo": 1}, {"clo": 2}, {"op": 0x81}, {"op": 5}):
-        stf.ask_for(replace(whole, **change))
+    stf.ask_for(replace(whole, rack=0))
+    stf.ask_for(replace(whole, rack=2))
+    for clo in (1, 2):
+        stf.ask_for(replace(whole, clo=clo))
+    for op in (0x81, 5):
+        stf.ask_for(replace(whole, op=op))
 
 
 def not_splittable(stf: SplittingStf) -> None:

@@ -81,8 +81,8 @@ def dropped(stf: Stf) -> None:
     """Frames that must not come out anywhere."""
     frame = encode(stf.request(GET), CLIENT_1, SERVICE_IP)
     stf.say("cut short at every length")
-    value = Message(Op.PUT, KEY, 1, 1, length=20, value=b"x" * 20)
-    put = encode(stf.request(value), CLIENT_1, SERVICE_IP)
+    message = Message(Op.PUT, KEY, 1, 1, length=20, value=b"x" * 20)
+    put = encode(stf.request(message), CLIENT_1, SERVICE_IP)
     for length in range(len(put)):
         stf.packet(1, put[:length])
     stf.say("cut short from the controller, whose header makes the frame longer")

@@ -17,6 +17,7 @@ from typing import Any, Literal
 from netkv import schemes
 from netkv.lab import ports, state
 from netkv.lab.spec import LabSpec
+from netkv.schemes import registry
 
 Status = Literal["ok", "warn", "fail"]
 
@@ -47,6 +48,7 @@ def run() -> list[Check]:
     checks: list[Callable[[], Check]] = [
         _python,
         _engine,
+        _schemes,
         _programs,
         _loopback,
         _buffers,
@@ -87,6 +89,14 @@ def _engine() -> Check:
         hint = "Run 'make setup' in the checkout, or install the wheel again."
         return Check("engine", "fail", f"the engine does not load: {error}", hint)
     return Check("engine", "ok", f"loaded from {engine.__file__}; labs can use it as target")
+
+
+def _schemes() -> Check:
+    found = registry.catalogue()
+    if found.problems:
+        hint = "Install another version of the package, or remove it."
+        return Check("schemes", "warn", " ".join(found.problems.values()), hint)
+    return Check("schemes", "ok", ", ".join(found.schemes))
 
 
 def _programs() -> Check:

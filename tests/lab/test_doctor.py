@@ -12,6 +12,7 @@ from netkv import schemes
 from netkv.lab import doctor
 from netkv.lab.hardware import Target
 from netkv.lab.spec import LabSpec
+from netkv.schemes import registry
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +42,13 @@ def test_program_that_does_not_compile_is_a_failure(
     check = {check.name: check for check in doctor.run()}["programs"]
     assert check.status == "fail"
     assert "does not compile" in check.text
+
+
+def test_a_scheme_that_cannot_be_used_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
+    found = {check.name: check for check in doctor.run()}
+    assert (found["schemes"].status, found["schemes"].text) == (
+        "warn",
+        "The scheme 'lost' is broken.",
+    )
+    assert found["programs"].status == "ok"

@@ -21,9 +21,3 @@ def decode_hot_key(digest: Digest) -> HotKey:
     """The report that a digest `hot_key_t` carries."""
     members = digest.members
     return HotKey(members["key"].to_bytes(KEY_BYTES), members["count"], members["epoch"])
-
-
-def encode_hot_key(report: HotKey) -> Digest:
-    """The digest that carries a report, for models of the switch."""
-    key = int.from_bytes(report.key)
-    return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})

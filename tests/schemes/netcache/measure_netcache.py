@@ -24,9 +24,9 @@ from netkv.control.base import (
 from netkv.control.messages import CHUNK_BYTES, Mark, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
-from netkv.schemes.netcache.digests import HotKey, encode_hot_key
+from netkv.schemes.netcache.digests import HotKey
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LOOKUP, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, encode_hot_key, key_of
 
 KEYS = 10_000
 STORM = 3_000

@@ -18,6 +18,7 @@ from netkv.control.base import (
     Action,
     ControlPlane,
     DeleteEntry,
+    Digest,
     Event,
     InsertEntry,
     Nanoseconds,
@@ -34,10 +35,16 @@ from netkv.control.message_numbers import is_newer
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
 from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
-from netkv.schemes.netcache.digests import HotKey, encode_hot_key
+from netkv.schemes.netcache.digests import HOT_KEY, HotKey
 
 LOOKUP = "NetkvIngress.lookup.cache"
 LEASE = SECOND
+
+
+def encode_hot_key(report: HotKey) -> Digest:
+    """The digest that carries a report."""
+    key = int.from_bytes(report.key)
+    return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})
 
 
 @dataclass

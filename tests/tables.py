@@ -84,7 +84,7 @@ def python_traps(module: Path) -> Iterator[Trap]:
         found = [
             (node.lineno, node.col_offset, name)
             for node in ast.walk(test)
-            if (name := _mutant(node, classes)) is not None
+            if isinstance(node, ast.expr) and (name := _mutant(node, classes)) is not None
         ]
         mutants = dict.fromkeys(f"`{name}`" for *_, name in sorted(found))
         mutants.update(dict.fromkeys(re.findall(r"^Mutant: (.*)\.$", documentation, re.MULTILINE)))
@@ -93,7 +93,7 @@ def python_traps(module: Path) -> Iterator[Trap]:
         yield Trap(test.name, "", protection, tuple(mutants))
 
 
-def _mutant(node: ast.AST, classes: set[str]) -> str | None:
+def _mutant(node: ast.expr, classes: set[str]) -> str | None:
     """The name of a mutant: a class of the module, or of a module `mutants`."""
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
         return node.attr if node.value.id == "mutants" else None

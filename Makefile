@@ -83,6 +83,7 @@ lint: setup ## Check style and types
 
 fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
+	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 
 bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from documents import DOCUMENTS, ROOT, Block, blocks
 
-COLUMNS = 100
-GENERATED = {"scenario-reference.md", "run-store-tables.md"}
-"""Whole documents that `make docs` writes from the code."""
-WRITTEN = [path for path in DOCUMENTS[1:] if path.name not in GENERATED]
-PROSE = [path for path in WRITTEN if not path.name.endswith("-evaluation.md")]
-"""Documents whose form is held here; evaluations are reports of one date."""
+from tests import wrap
+from tests.wrap import COLUMNS
+
+WRITTEN = [path for path in DOCUMENTS[1:] if path.name not in wrap.GENERATED]
+PROSE = wrap.documents()
 
 _ARROW = re.compile(r"^(\w+)\s*(?:-?->>?|--?[x)])[+-]?\s*(\w+)\s*:\s*(\S.*)$")
 _PARTICIPANT = re.compile(r"^(?:participant|actor) (\w+)(?: as \S.*)?$")
@@ -89,7 +88,7 @@ def test_introduction_has_three_sentences_at_most(document: Path) -> None:
 @pytest.mark.parametrize("document", PROSE, ids=lambda path: path.name)
 def test_lines_end_at_100_columns(document: Path) -> None:
     long = [n for n, line in prose_lines(document.read_text()) if len(line) > COLUMNS]
-    assert long == [], f"{document.name}: lines of more than {COLUMNS} columns"
+    assert long == [], f"{document.name}: lines of more than {COLUMNS} columns; try 'make fmt'"
 
 
 @pytest.mark.parametrize(
@@ -128,6 +127,27 @@ def test_long_line_is_found_outside_of_code_and_tables() -> None:
     lines = ["# t", "", long, "", "```", long, "```", f"| {long} |"]
     text = "\n".join([*lines, "<!-- begin a -->", long, "<!-- end a -->", long])
     assert [number for number, line in prose_lines(text) if len(line) > COLUMNS] == [3, 12]
+
+
+def test_paragraph_with_a_long_line_is_wrapped_and_nothing_else() -> None:
+    words = "word " * 20
+    code = "`" + "a b " * 10 + "`"
+    short = "# A title\n\nThis paragraph\nstays.\n\n```\n" + words * 2 + "\n```\n| " + words * 2
+    text = f"{short}\n\n1. {words}{code}\n   {words}- {words}\n2. Next\n"
+    new = wrap.wrapped(text)
+    assert new.startswith(f"{short}\n\n1. word")
+    assert new.endswith("\n2. Next\n")
+    assert new.split() == text.split()
+    assert code in new
+    item = new.removeprefix(short).strip().splitlines()
+    assert max(map(len, item)) <= COLUMNS
+    assert all(line.startswith("   word") or code in line for line in item[1:-1])
+    assert wrap.wrapped(new) == new
+
+
+@pytest.mark.parametrize("document", PROSE, ids=lambda path: path.name)
+def test_document_that_is_wrapped_stays_as_it_is(document: Path) -> None:
+    assert wrap.wrapped(document.read_text()) == document.read_text()
 
 
 def test_glossary_is_in_alphabetical_order() -> None:

@@ -60,14 +60,20 @@ def _filled(paragraph: list[str]) -> list[str]:
 
 
 def _fill(words: Iterable[str], first: str, rest: str) -> list[str]:
-    lines = [first]
+    units: list[str] = []  # what is not broken: a line must not begin like a list item
     for word in words:
-        start = lines[-1] in (first, rest)
-        fits = len(lines[-1]) + 1 + len(word) <= COLUMNS
-        if start or fits or _LOOKS_LIKE_AN_ITEM.match(word):
-            lines[-1] += word if start else f" {word}"
+        if units and _LOOKS_LIKE_AN_ITEM.match(word):
+            units[-1] += f" {word}"
         else:
-            lines.append(rest + word)
+            units.append(word)
+    lines = [first]
+    for unit in units:
+        if lines[-1] in (first, rest):
+            lines[-1] += unit
+        elif len(lines[-1]) + 1 + len(unit) <= COLUMNS:
+            lines[-1] += f" {unit}"
+        else:
+            lines.append(rest + unit)
     return lines
 
 

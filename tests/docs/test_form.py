@@ -145,6 +145,13 @@ def test_paragraph_with_a_long_line_is_wrapped_and_nothing_else() -> None:
     assert wrap.wrapped(new) == new
 
 
+def test_wrapped_line_does_not_begin_like_a_list_item() -> None:
+    for length in range(80, COLUMNS):
+        lines = wrap.wrapped(f"{'x' * length} = 0. {'word ' * 30}").splitlines()
+        assert not any(line.startswith("0. ") for line in lines)
+        assert max(map(len, lines)) <= COLUMNS
+
+
 @pytest.mark.parametrize("document", PROSE, ids=lambda path: path.name)
 def test_document_that_is_wrapped_stays_as_it_is(document: Path) -> None:
     assert wrap.wrapped(document.read_text()) == document.read_text()

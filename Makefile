@@ -91,6 +91,7 @@ lint: setup ## Check style and types
 
 fmt: setup ## Format everything
 	@$(BIN)/ruff check --fix-only . ; $(BIN)/ruff format .
+	@$(BIN)/python -m tests.wrap
 	@cd engine && $(CARGO) fmt --all
 
 bench: setup ## Measure the data plane in memory, end to end over UDP, and the simulator
@@ -104,7 +105,8 @@ bench: setup ## Measure the data plane in memory, end to end over UDP, and the s
 docs: setup ## Write the reference documents, which are made of the code
 	@$(BIN)/netkv scenario reference > docs/scenario-reference.md
 	@$(BIN)/netkv runs tables > docs/run-store-tables.md
-	@echo "==> docs/scenario-reference.md, docs/run-store-tables.md"
+	@$(BIN)/python -m tests.tables
+	@echo "==> docs/scenario-reference.md, docs/run-store-tables.md, tables of docs/testing.md"
 
 wheel: setup ## Build a wheel into dist/ that needs no Rust where it is installed
 	@$(BIN)/maturin build -q --release --locked --out dist

@@ -390,14 +390,17 @@ def check(script: Script, *harms: tuple[type[FarReach], str]) -> None:
 
 
 def test_key_is_served_when_all_pipelines_lead_to_it() -> None:
+    """VALIDATE is sent when the lookup entry is in all pipelines."""
     check(key_comes_in_pipeline_by_pipeline, (mutants.AssumesInserted, "a stale read"))
 
 
 def test_entry_stops_answering_before_any_pipeline_forgets_it() -> None:
+    """RETIRE is answered before the lookup entry is deleted."""
     check(key_goes_out_pipeline_by_pipeline, (mutants.SkipsRetire, "a stale read"))
 
 
 def test_place_of_an_entry_that_is_still_found_is_given_to_no_other_key() -> None:
+    """An entry is free when the deletion is confirmed, and not if it is refused."""
     twice = "an entry number for two keys"
     check(
         lookup_entry_cannot_be_deleted,
@@ -407,10 +410,12 @@ def test_place_of_an_entry_that_is_still_found_is_given_to_no_other_key() -> Non
 
 
 def test_dirty_record_reaches_its_server_before_its_entry_goes() -> None:
+    """RESTORE is answered before RETIRE is sent."""
     check(dirty_record_is_evicted, (mutants.SkipsRestore, LOST))
 
 
 def test_snapshot_has_the_records_of_one_moment() -> None:
+    """At the point all writes pass pipeline 0; originals replace overwritten records."""
     other = "not one moment"
     check(
         snapshots_under_writes,
@@ -420,6 +425,10 @@ def test_snapshot_has_the_records_of_one_moment() -> None:
 
 
 def test_snapshot_knows_which_entries_are_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Changes of validity wait at the point, and the controller waits for those under way.
+
+    Mutant: changes of validity do not wait.
+    """
     check(snapshots_under_evictions)
 
     def close(_: Validity, now: Nanoseconds, when_still: Any) -> Any:
@@ -430,30 +439,37 @@ def test_snapshot_knows_which_entries_are_valid(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_snapshot_without_its_originals_is_none() -> None:
+    """A snapshot without one of its originals is incomplete."""
     check(originals_are_lost, (mutants.BelievesLoads, "not one moment"))
 
 
 def test_client_forgets_only_what_is_saved() -> None:
+    """RELEASE is sent when the snapshot is saved."""
     check(controller_dies_before_the_disk_has_it, (mutants.AssumesSaved, LOST))
 
 
 def test_life_is_saved_before_it_is_used() -> None:
+    """The incarnation is saved before it is written to the switch."""
     check(life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "a life is used twice"))
 
 
 def test_next_controller_knows_whom_to_ask() -> None:
+    """The client processes are saved, and their records are restored."""
     check(controller_dies, (mutants.SavesNoClients, LOST), (mutants.SkipsRestore, LOST))
 
 
 def test_next_controller_has_the_snapshot_that_was_released() -> None:
+    """The records of the snapshot are saved."""
     check(controller_dies_after_a_release, (mutants.SavesNoRecords, LOST))
 
 
 def test_client_writes_only_when_it_would_be_asked() -> None:
+    """HELLO is answered when the client process is saved."""
     check(client_says_hello_and_all_dies, (mutants.GreetsUnsaved, LOST))
 
 
 def test_writes_after_a_crash_are_newer_than_all_before() -> None:
+    """Every start has a new incarnation."""
     check(
         switch_crashes,
         (mutants.KeepsLife, "the write got no answer"),
@@ -462,6 +478,8 @@ def test_writes_after_a_crash_are_newer_than_all_before() -> None:
 
 
 def test_next_controller_knows_the_life() -> None:
+    """The incarnation is saved."""
+
     def script(control: type[FarReach]) -> str:
         it = rack(control).start(preload=(KEY,))
         for number in range(5):
@@ -475,20 +493,30 @@ def test_next_controller_knows_the_life() -> None:
 
 
 def test_nobody_is_served_before_the_servers_have_all() -> None:
+    """The switch opens when every RESTORE is answered."""
     check(users_read_during_a_recovery, (mutants.OpensEarly, LOST))
 
 
 def test_preserved_delete_is_replayed_as_a_delete() -> None:
+    """A preserved delete is restored as a tombstone."""
     check(deleted_key_is_recovered, (mutants.ForgetsDeletes, "a deleted key is back"))
 
 
 def test_newest_record_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Recovery restores the newest record of snapshot and clients.
+
+    Mutant: the first record wins.
+    """
     check(records_of_7_and_9_and_a_snapshot_with_8)
     monkeypatch.setattr(recovery, "is_later", lambda _a, _b: False)  # the first that was told wins
     assert suffered(records_of_7_and_9_and_a_snapshot_with_8, FarReach) == LOST
 
 
 def test_what_was_lost_stays_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Records of incarnations before the last recovery are ignored.
+
+    Mutant: records of all incarnations are restored.
+    """
     check(lost_write_comes_back_with_its_client)
     monkeypatch.setattr(recovery, "is_newer", lambda _a, _b: False)  # records of any life count
     harm = "what was lost, as all have seen, is back"
@@ -496,6 +524,10 @@ def test_what_was_lost_stays_lost(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_silence_counts_only_while_anybody_can_be_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only time in which the switch answers counts against a silent client.
+
+    Mutant: all time counts.
+    """
     check(channel_is_cut_during_a_recovery)
 
     def on_timer(self: Heartbeat, now: Nanoseconds) -> None:
@@ -508,14 +540,20 @@ def test_silence_counts_only_while_anybody_can_be_heard(monkeypatch: pytest.Monk
 
 
 def test_all_that_is_asked_is_repeated() -> None:
+    """Messages are repeated until answered."""
     check(everything_on_a_bad_network, (mutants.RepeatsNothing, "not served"))
 
 
 def test_no_generation_is_given_twice() -> None:
+    """Every filling has a new generation."""
     check(key_comes_in_again, (mutants.KeepsGeneration, "not served"))
 
 
 def test_copies_of_answers_do_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of an answer has no effect.
+
+    Mutant: every copy counts.
+    """
     check(messages_are_doubled)
     answered = Outstanding.answered
     known: dict[int, Message] = {}
@@ -538,6 +576,10 @@ def test_copies_of_answers_do_nothing_twice(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_tombstone_outlives_what_is_older(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No WATERMARK is sent while a dirty record may be older than a tombstone.
+
+    Mutant: WATERMARK is always sent.
+    """
     check(tombstone_and_an_older_record_in_the_switch)
 
     def taken(self: GcWatermark, _taken: Any) -> None:
@@ -549,6 +591,7 @@ def test_tombstone_outlives_what_is_older(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_late_client_hears_of_no_snapshot_of_before(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A RELEASE belongs to a snapshot point after the answer to the previous one."""
     check(client_hears_three_releases_at_once)
     monkeypatch.setattr(control_plane, "Releases", mutants.DelaysNoRelease)
     assert suffered(client_hears_three_releases_at_once, FarReach) == LOST

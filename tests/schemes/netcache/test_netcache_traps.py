@@ -302,14 +302,20 @@ def check(script: Script, *mutants: tuple[type[NetCache], str]) -> None:
 
 
 def test_entry_is_filled_only_when_reads_can_find_it() -> None:
+    """INSTALL is sent when the lookup entry is confirmed."""
     check(key_comes_in, (AssumesInserted, "not served"))
 
 
 def test_key_comes_in_although_messages_are_lost() -> None:
+    """ADMIT and INSTALL are repeated until answered."""
     check(key_comes_in_over_a_bad_network, (RepeatsNothing, "not served"))
 
 
 def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A copy of an answer has no effect.
+
+    Mutant: every copy counts.
+    """
     check(messages_are_doubled)
     answered = Outstanding.answered
     known: dict[int, Message] = {}
@@ -326,27 +332,33 @@ def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPat
 
 
 def test_place_of_an_entry_that_is_still_found_is_not_given_to_another_key() -> None:
+    """Entry number and cells are free when the deletion is confirmed, and not if it is refused."""
     twice = "an entry number for two keys"
     check(entry_cannot_be_deleted, (AssumesDeleted, twice), (IgnoresRefusals, twice))
 
 
 def test_key_that_comes_in_again_is_told_from_its_former_life() -> None:
+    """No generation is given twice."""
     check(key_comes_in_again, (KeepsGeneration, BELIEVED))
 
 
 def test_restarted_switch_serves_keys_again_told_from_their_former_life() -> None:
+    """After a restart all keys are admitted again under new generations."""
     check(switch_restarts, (KeepsGeneration, BELIEVED), (IgnoresRestarts, "not served"))
 
 
 def test_late_news_of_a_former_entry_does_not_cost_the_key_its_place() -> None:
+    """OUTGROWN evicts only the entry of its generation."""
     check(late_outgrown, (TakesAnyOutgrown, "not served"))
 
 
 def test_place_of_an_outgrown_value_is_freed() -> None:
+    """OUTGROWN evicts the entry."""
     check(value_outgrows_its_entry, (IgnoresOutgrown, "a place is lost"))
 
 
 def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
+    """EVICTED is repeated until answered."""
     slow = "all writes of the key stay slow"
     check(eviction_over_a_bad_network, (RepeatsNothing, slow), (TellsNobody, slow))
 

@@ -6,6 +6,8 @@ use netkv_wire::{FrameView, Op, Status, bits};
 use crate::play::{LIFE, Play, Told, at, first_value, key, op_of, stamp, stamp_of};
 
 /// The switch has the only copy of what was read: the acknowledgement of the write was lost.
+///
+/// Protection: A read of a record that only the switch has is preserved.
 pub fn read(play: &mut Play) {
     let value = first_value(key(1));
     let read = play.read(key(1));
@@ -17,8 +19,10 @@ pub fn read(play: &mut Play) {
     play.expect(told == [seen], "what was seen and only the switch has, and only that, is told");
 }
 
-/// A write that made the entry outdated was lost on its way to the server. So a read gets the
-/// record that the switch gave along, from the server; nobody else has it.
+/// A write that outdated the entry is lost on its way to the server, and a read is answered with
+/// the embedded record.
+///
+/// Protection: A read that a server answered with an embedded record is preserved, too.
 pub fn embedded(play: &mut Play) {
     let value = first_value(key(1));
     let read = play.read(key(1));
@@ -29,6 +33,8 @@ pub fn embedded(play: &mut Play) {
 }
 
 /// A delete that only the switch knows of, by its own answer and by a read that finds nothing.
+///
+/// Protection: A delete is preserved as a record.
 pub fn delete(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 7));
     let delete = play.delete(key(1));
@@ -42,7 +48,10 @@ pub fn delete(play: &mut Play) {
     play.expect(all, "a deleted key is told as deleted");
 }
 
-/// Answers to two clients of the process change places, also where numbers wrap, and between lives.
+/// Answers to two clients of the process change places, also where numbers wrap and between
+/// incarnations.
+///
+/// Protection: The record with the newer sequence stays.
 pub fn late_answer(play: &mut Play) {
     let orders = [
         (key(1), at(LIFE, 9), at(LIFE, 7)),
@@ -63,7 +72,10 @@ pub fn late_answer(play: &mut Play) {
     play.expect(told.iter().all(|it| newest.contains(it)), "the newest record is told");
 }
 
-/// The controller does not know the process yet, so nobody would come for what it keeps.
+/// The controller does not know the process yet, so it would not collect preserved records.
+///
+/// Protection: Before HELLO is answered, the client ignores answers with records that only the
+/// switch has.
 pub fn before_hello_is_answered(play: &mut Play) {
     let value = first_value(key(1));
     play.client.forget_preserved(play.now, &mut play.out);
@@ -80,6 +92,8 @@ pub fn before_hello_is_answered(play: &mut Play) {
 }
 
 /// HELLO is lost on its way.
+///
+/// Protection: HELLO is repeated until answered.
 pub fn lost_hello(play: &mut Play) {
     play.client.forget_preserved(play.now, &mut play.out);
     play.poll();
@@ -89,8 +103,9 @@ pub fn lost_hello(play: &mut Play) {
     play.expect(again > 1, "HELLO is repeated until it is answered");
 }
 
-/// The switch dies, a write is sent again to the next one. With the stamp of its first transmission
-/// the server can tell that it may have been done.
+/// The switch fails, and a write is sent again to the next one.
+///
+/// Protection: A retry has the version stamp of the first transmission.
 pub fn retry(play: &mut Play) {
     let write = play.write(key(1));
     let first = stamp_of(&write);
@@ -104,7 +119,9 @@ pub fn retry(play: &mut Play) {
     play.expect(next == Some(stamp(at(LIFE + 2, 0), 0)), "the next one says the new life");
 }
 
-/// Nobody can tell whether the switch had done a write before it died. It had not.
+/// The switch fails, and it is unknown whether it applied a write.
+///
+/// Protection: The client gives up a write that is answered `unknown`.
 pub fn unknown_write(play: &mut Play) {
     let value = first_value(key(1));
     let write = play.write(key(1));

@@ -9,6 +9,8 @@ const NEXT: u32 = LIFE + 2;
 const LAST: u32 = LIFE + 4;
 
 /// More than fits into one answer; a list from before and answers of the next switch come between.
+///
+/// Protection: COLLECT freezes the records that are sent.
 pub fn pieces(play: &mut Play) {
     for id in 0..40 {
         play.write_hit(key(id), at(LIFE, 9 + id as u32));
@@ -39,7 +41,9 @@ pub fn pieces(play: &mut Play) {
     play.expect(beyond == Some((vec![], count)), "there is nothing behind the last");
 }
 
-/// The controller dies after COLLECT; the next one collects for a life of its own.
+/// The controller fails after COLLECT; the next one collects for a later incarnation.
+///
+/// Protection: The client drops records at RECOVERED, not at COLLECT.
 pub fn controller_dies_after_collect(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     let first = play.collect(NEXT);
@@ -50,7 +54,9 @@ pub fn controller_dies_after_collect(play: &mut Play) {
     play.expect(play.kept() == 0, "what is safe goes");
 }
 
-/// An answer of the dead switch is still under way when the records have been told.
+/// An answer of the failed switch arrives when the records have been collected.
+///
+/// Protection: Answers of a switch of an incarnation before the last COLLECT are ignored.
 pub fn answer_of_the_dead(play: &mut Play) {
     let (write, read) = (play.write(key(1)), play.read(key(2)));
     play.collect(NEXT);
@@ -72,7 +78,9 @@ pub fn answer_of_the_dead(play: &mut Play) {
     play.expect(play.client.outstanding() == 0, "and so does one of the living");
 }
 
-/// The next switch has records from before its life: of the servers, filled in again.
+/// The next switch has records of earlier incarnations, filled in from the servers.
+///
+/// Protection: Clean records of earlier incarnations are accepted.
 pub fn clean_record(play: &mut Play) {
     play.collect(NEXT);
     play.recovered(NEXT);
@@ -84,7 +92,9 @@ pub fn clean_record(play: &mut Play) {
     play.expect(play.kept() == 0, "and need not be kept");
 }
 
-/// A record has been in the switch while its life was raised, time and again.
+/// A record stays in the switch while its incarnation is raised several times.
+///
+/// Protection: A raised incarnation belongs to the same switch.
 pub fn former_era(play: &mut Play) {
     for era in 1..=3 {
         play.wait(61 * netkv_roles::SECOND);
@@ -97,6 +107,8 @@ pub fn former_era(play: &mut Play) {
 }
 
 /// A COLLECT of a recovery that is long over.
+///
+/// Protection: A COLLECT of a finished recovery is not answered.
 pub fn late_collect(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.collect(NEXT);
@@ -114,6 +126,8 @@ pub fn late_collect(play: &mut Play) {
 }
 
 /// RECOVERED is lost at first; meanwhile the switch answers with a newer record of the key.
+///
+/// Protection: RECOVERED drops the frozen records, not newer ones.
 pub fn newer_than_recovered(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.write_hit(key(2), at(LIFE, 10));
@@ -128,6 +142,8 @@ pub fn newer_than_recovered(play: &mut Play) {
 }
 
 /// A copy of RECOVERED comes when the next recovery has begun.
+///
+/// Protection: RECOVERED drops the records that were frozen for its incarnation.
 pub fn late_recovered(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.collect(NEXT);
@@ -141,7 +157,9 @@ pub fn late_recovered(play: &mut Play) {
     play.expect(told.len() == 1, "it is told to the next controller");
 }
 
-/// The process was given up, the switch lives again, and copies of COLLECT and RECOVERED come.
+/// The process was given up in a recovery, and copies of COLLECT and RECOVERED arrive after it.
+///
+/// Protection: COLLECT freezes records of earlier incarnations only.
 pub fn collect_among_the_living(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.wait(60 * netkv_roles::SECOND);

@@ -8,6 +8,8 @@ fn cached() -> [(netkv_wire::Key, netkv_wire::Sequence); 1] {
 }
 
 /// The key was written again after the snapshot point.
+///
+/// Protection: RELEASE compares sequences.
 pub fn written_after_the_point(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.write_hit(key(2), at(LIFE, 9));
@@ -20,6 +22,8 @@ pub fn written_after_the_point(play: &mut Play) {
 }
 
 /// The key was admitted, and written, after the snapshot point; the list is late besides.
+///
+/// Protection: A record whose key is not listed is dropped with the third list.
 pub fn admitted_after_the_point(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.release(1, &cached());
@@ -32,6 +36,8 @@ pub fn admitted_after_the_point(play: &mut Play) {
 
 /// Snapshots that were incomplete have numbers, but no lists: of two lists, the second may be of
 /// the point right behind the first.
+///
+/// Protection: The client counts lists, not snapshot numbers.
 pub fn numbers_without_lists(play: &mut Play) {
     play.release(1, &cached());
     play.write_hit(key(1), at(LIFE, 9));
@@ -42,6 +48,8 @@ pub fn numbers_without_lists(play: &mut Play) {
 }
 
 /// The entry is gone, and its record was durable before.
+///
+/// Protection: A record whose key is not listed is dropped in the end.
 pub fn no_longer_cached(play: &mut Play) {
     for id in 0..8 {
         play.write_hit(key(id), at(LIFE, 9));
@@ -55,6 +63,8 @@ pub fn no_longer_cached(play: &mut Play) {
 }
 
 /// A key is listed, as older than what is kept, and gone from the lists one after the other.
+///
+/// Protection: A record is dropped only if two lists in a row lack its key.
 pub fn listed_once_more(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     play.release(1, &cached());
@@ -68,6 +78,8 @@ pub fn listed_once_more(play: &mut Play) {
 
 /// A part is lost each time, the one that has the key. It is written so often that the snapshot
 /// never has its newest record.
+///
+/// Protection: A list is used when all of its parts have arrived.
 pub fn missing_part(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     for snapshot in 1..=4 {
@@ -86,6 +98,8 @@ pub fn missing_part(play: &mut Play) {
 }
 
 /// The list of a snapshot comes in parts, and those of the next one begin to come.
+///
+/// Protection: All parts of a list belong to one snapshot.
 pub fn parts_of_two_lists(play: &mut Play) {
     play.write_hit(key(1), at(LIFE, 9));
     for snapshot in [1, 3, 5, 7] {
@@ -99,6 +113,8 @@ pub fn parts_of_two_lists(play: &mut Play) {
 }
 
 /// A list comes again, and again, and then one of before.
+///
+/// Protection: A copy of a list is not counted.
 pub fn copies_of_a_list(play: &mut Play) {
     play.release(10, &cached());
     play.write_hit(key(1), at(LIFE, 9));

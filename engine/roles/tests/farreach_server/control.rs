@@ -8,6 +8,8 @@ use crate::ask::{Ask, INITIAL, at};
 use crate::rig::Rig;
 
 /// The record of an evicted entry, or of a snapshot, arrives when the server has a newer one.
+///
+/// Protection: RESTORE stores only newer records.
 pub fn older_record(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(7)));
     for (request, number) in [(1, 6), (2, 7)] {
@@ -24,6 +26,8 @@ pub fn older_record(rig: &mut Rig) {
 }
 
 /// A late copy of RESTORE arrives after a later write of a client.
+///
+/// Protection: RESTORE stores only newer records, so its copy has no effect.
 pub fn late_copy_of_a_restore(rig: &mut Rig) {
     let restore = Ask::restore(1, (2, 1), at(6));
     rig.arrive(&restore);
@@ -34,7 +38,9 @@ pub fn late_copy_of_a_restore(rig: &mut Rig) {
     rig.expect_read(Some((1, 1)), at(7));
 }
 
-/// The controller frees an entry as soon as its record is acknowledged; then the server dies.
+/// The controller frees an entry as soon as RESTORE is answered; then the server fails.
+///
+/// Protection: RESTORE is answered when the store has it.
 pub fn death_before_a_record_is_stored(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)));
     rig.hangs = true;

@@ -6,6 +6,8 @@ use crate::ask::{Ask, INITIAL, LIFE, at};
 use crate::rig::Rig;
 
 /// A write that was on its way for long arrives after a later one.
+///
+/// Protection: A write that is not newer than what is stored has no effect.
 pub fn delayed_write(rig: &mut Rig) {
     let (late, newer) = (Ask::client(Op::Put, 1, 1, at(5)), Ask::client(Op::Put, 2, 1, at(7)));
     rig.arrive(&newer);
@@ -22,6 +24,8 @@ pub fn delayed_write(rig: &mut Rig) {
 }
 
 /// A delete is acknowledged, and then the eviction of an older record arrives.
+///
+/// Protection: Deletes leave a tombstone with their sequence; RESTORE is guarded like a write.
 pub fn eviction_after_a_delete(rig: &mut Rig) {
     let delete = Ask::client(Op::Delete, 1, 1, at(7));
     rig.arrive(&delete);
@@ -39,6 +43,8 @@ pub fn eviction_after_a_delete(rig: &mut Rig) {
 
 /// A write passes before its key is cached, and arrives after the record of the cache, which a
 /// later write has made.
+///
+/// Protection: Writes of clients are guarded against what was restored.
 pub fn write_after_an_eviction(rig: &mut Rig) {
     let restore = Ask::restore(9, (2, 1), at(8));
     rig.arrive(&restore);
@@ -51,6 +57,8 @@ pub fn write_after_an_eviction(rig: &mut Rig) {
 
 /// Numbers go through 0, which is left out; a key may have been written last at the other end of
 /// the range.
+///
+/// Protection: Numbers are compared as serial numbers.
 pub fn numbers_at_the_wrap(rig: &mut Rig) {
     let numbers = [0xffff_fffe, 0xffff_ffff, 1, 2];
     for (request, number) in (1..).zip(numbers) {
@@ -72,8 +80,10 @@ pub fn numbers_at_the_wrap(rig: &mut Rig) {
     rig.expect_done(&first, at(0x8000_0001));
 }
 
-/// The switch has lost its memory between two writes, and numbers from the start; lives go through
-/// the end of their range, too.
+/// The switch loses its state between two writes and numbers from the start; incarnations pass the
+/// end of their range, too.
+///
+/// Protection: Incarnations are compared first, as serial numbers, too.
 pub fn lives_at_the_wrap(rig: &mut Rig) {
     let sequence = |life, number| Sequence { life, number };
     let sequences = [(7, u32::MAX), (9, 1), (u32::MAX / 2 + 3, 5), (u32::MAX, 4), (1, 3)];
@@ -89,6 +99,8 @@ pub fn lives_at_the_wrap(rig: &mut Rig) {
 }
 
 /// A write waits in the store when an older one arrives.
+///
+/// Protection: Writes of a key wait for the operation under way for it.
 pub fn writes_that_meet(rig: &mut Rig) {
     let newer = Ask::client(Op::Put, 1, 1, at(7));
     let late = Ask::client(Op::Put, 2, 1, at(5));
@@ -105,7 +117,9 @@ pub fn writes_that_meet(rig: &mut Rig) {
     rig.expect_read(Some((1, 1)), at(7));
 }
 
-/// The server dies before the store has a write.
+/// The server fails before the store has a write.
+///
+/// Protection: A write is answered when the store has it.
 pub fn death_before_the_store_has_it(rig: &mut Rig) {
     rig.hangs = true;
     let write = Ask::client(Op::Put, 1, 1, at(5));

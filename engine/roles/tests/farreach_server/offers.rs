@@ -15,6 +15,8 @@ fn contents(offers: &[Said]) -> Vec<(Option<(u16, u32)>, u32)> {
 }
 
 /// An offer is lost, and its answer, too.
+///
+/// Protection: OFFER is repeated until answered.
 pub fn lost_offer(rig: &mut Rig) {
     rig.arrive(&hot(Ask::get(1)));
     let first = rig.offers();
@@ -31,6 +33,8 @@ pub fn lost_offer(rig: &mut Rig) {
 }
 
 /// A key stays hot while the controller thinks.
+///
+/// Protection: At most one OFFER of a key is under way.
 pub fn many_hot_requests(rig: &mut Rig) {
     rig.arrive(&hot(Ask::get(1)));
     rig.arrive(&hot(Ask::client(Op::Put, 1, 1, at(5))));
@@ -40,6 +44,8 @@ pub fn many_hot_requests(rig: &mut Rig) {
 }
 
 /// The controller has refused; the next offer may come a second later, and not before.
+///
+/// Protection: No OFFER of a key is sent within a second of the last answer.
 pub fn refused_offer(rig: &mut Rig) {
     rig.arrive(&hot(Ask::get(1)));
     let Some(offer) = rig.offers().first().copied() else { return };
@@ -57,7 +63,9 @@ pub fn refused_offer(rig: &mut Rig) {
     rig.expect(later, 1, "offers after a second");
 }
 
-/// What no switch can cache, or nobody would read.
+/// A hot record is deleted or too large.
+///
+/// Protection: Deleted and large records are not offered.
 pub fn unfit_records(rig: &mut Rig) {
     rig.arrive(&hot(Ask::client(Op::Put, 1, 1, at(5)).of_size(129)));
     rig.arrive(&hot(Ask::get(1)));
@@ -72,6 +80,8 @@ pub fn unfit_records(rig: &mut Rig) {
 }
 
 /// The answer to an offer comes twice, the second time when there is another.
+///
+/// Protection: Answers are matched by request number.
 pub fn late_copy_of_an_answer(rig: &mut Rig) {
     rig.arrive(&hot(Ask::get(1)));
     let Some(first) = rig.offers().first().copied() else { return };

@@ -8,6 +8,8 @@ use crate::rig::Rig;
 
 /// A write times out and is sent again; the copy arrives after another client's write, with a
 /// number above it.
+///
+/// Protection: The server applies each (sender, request) once, whatever number a copy has.
 pub fn late_copy_of_a_write(rig: &mut Rig) {
     for (request, op) in [(1, Op::Put), (2, Op::Delete)] {
         let number = request * 100;
@@ -24,7 +26,9 @@ pub fn late_copy_of_a_write(rig: &mut Rig) {
     }
 }
 
-/// The same, and in between the server starts again.
+/// A copy of a write arrives after another client's write and a restart of the server.
+///
+/// Protection: The store keeps request numbers over a restart of the server.
 pub fn copy_after_a_restart(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(4)));
     rig.arrive(&Ask::client(Op::Put, 2, 1, at(5)));
@@ -37,6 +41,8 @@ pub fn copy_after_a_restart(rig: &mut Rig) {
 
 /// A write arrives behind one with a higher number and has no effect. The server starts again
 /// before a copy arrives that has passed the switch later.
+///
+/// Protection: The store also keeps the numbers of writes without effect.
 pub fn copy_of_an_overwritten_write(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 2, 1, at(8)));
     let overwritten = Ask::client(Op::Put, 1, 1, at(7));
@@ -50,6 +56,8 @@ pub fn copy_of_an_overwritten_write(rig: &mut Rig) {
 }
 
 /// A copy arrives that the server is too old to know.
+///
+/// Protection: The server treats a request older than its window as a copy.
 pub fn very_late_copy_of_a_write(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(4)));
     let last = Ask::client(Op::Put, 1, 1 + WINDOW, at(5));
@@ -62,6 +70,8 @@ pub fn very_late_copy_of_a_write(rig: &mut Rig) {
 }
 
 /// The answer to a write is lost.
+///
+/// Protection: A copy is answered, with the stored sequence of its key.
 pub fn lost_answer(rig: &mut Rig) {
     let write = Ask::client(Op::Put, 1, 1, at(4));
     rig.arrive(&write);
@@ -73,6 +83,8 @@ pub fn lost_answer(rig: &mut Rig) {
 
 /// A write was sent before the switch lost its memory, and is sent again afterwards. The switch may
 /// have carried it out and answered reads from it.
+///
+/// Protection: An unknown PAST write is answered "unknown", permanently.
 pub fn write_of_a_past_life(rig: &mut Rig) {
     let life = LIFE + 2;
     let now = |number| Sequence { life, number };
@@ -93,7 +105,9 @@ pub fn write_of_a_past_life(rig: &mut Rig) {
     rig.expect(unknown, 2, "writes of which nobody knows");
 }
 
-/// A write of a past life that the server has carried out, in this life or its last.
+/// A write of a past incarnation was applied, before or after the server's restart.
+///
+/// Protection: A known PAST write is answered like any copy.
 pub fn known_write_of_a_past_life(rig: &mut Rig) {
     let write = Ask::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);

@@ -7,6 +7,9 @@ use crate::rig::Rig;
 
 /// A write is acknowledged by the switch and its eviction has not come yet: a read brings the
 /// record along.
+///
+/// Protection: A read with an embedded record is answered with the newer of embedded and stored
+/// record.
 pub fn read_of_an_evicted_record(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)));
     let read = Ask::get(1).embedding((2, 1), at(6));
@@ -18,7 +21,9 @@ pub fn read_of_an_evicted_record(rig: &mut Rig) {
     rig.expect_read(Some((1, 1)), at(5));
 }
 
-/// The same with a delete that the switch has acknowledged.
+/// A delete that the switch acknowledged during an eviction is read at the server.
+///
+/// Protection: An embedded tombstone is compared in the same way.
 pub fn read_of_an_evicted_tombstone(rig: &mut Rig) {
     rig.arrive(&Ask::client(Op::Put, 1, 1, at(5)));
     let read = Ask::get(1).embedding((0, 0), at(6)).with(bits::DELETED).of_size(0);
@@ -28,6 +33,8 @@ pub fn read_of_an_evicted_tombstone(rig: &mut Rig) {
 }
 
 /// The record that a read brings along was overwritten by a write that went to the server.
+///
+/// Protection: The stored record is the answer if it is newer or equal, deleted or not.
 pub fn read_with_an_outdated_record(rig: &mut Rig) {
     for (request, op) in [(1, Op::Put), (2, Op::Delete)] {
         let stored = at(10 * request + 9);
@@ -45,6 +52,8 @@ pub fn read_with_an_outdated_record(rig: &mut Rig) {
 }
 
 /// Which record is newer is a matter of serial numbers here, too.
+///
+/// Protection: Embedded records are compared by serial numbers.
 pub fn embedded_record_at_the_wrap(rig: &mut Rig) {
     let old = at(u32::MAX);
     rig.arrive(&Ask::client(Op::Put, 1, 1, old));

@@ -45,6 +45,8 @@ impl Rig {
 
 /// Some snapshots after the delete: the one that is in force may have an older record, and so may
 /// clients.
+///
+/// Protection: A tombstone stays until the fifth WATERMARK after it.
 pub fn some_snapshots_later(rig: &mut Rig) {
     rig.horizons(1..4);
     rig.delete();
@@ -56,6 +58,8 @@ pub fn some_snapshots_later(rig: &mut Rig) {
 }
 
 /// Snapshots follow each other soon, and a write of before the delete is still under way.
+///
+/// Protection: A tombstone stays for ten minutes.
 pub fn some_snapshots_within_minutes(rig: &mut Rig) {
     rig.delete();
     for request in 1..=9 {
@@ -68,7 +72,9 @@ pub fn some_snapshots_within_minutes(rig: &mut Rig) {
     rig.expect_dropped();
 }
 
-/// HORIZON is lost or late, and so comes several times.
+/// WATERMARK is lost or delayed, and arrives several times.
+///
+/// Protection: A copy of WATERMARK is not counted.
 pub fn copies_of_a_horizon(rig: &mut Rig) {
     rig.horizon(10);
     rig.delete();
@@ -79,7 +85,9 @@ pub fn copies_of_a_horizon(rig: &mut Rig) {
     rig.expect_dropped();
 }
 
-/// A copy of a HORIZON that the server has counted comes after it has started again.
+/// A copy of a WATERMARK arrives after the server has restarted.
+///
+/// Protection: No WATERMARK is counted in the guard time after the start.
 pub fn copy_of_a_horizon_after_a_restart(rig: &mut Rig) {
     rig.horizon(10);
     rig.restart(SECOND);
@@ -93,6 +101,8 @@ pub fn copy_of_a_horizon_after_a_restart(rig: &mut Rig) {
 }
 
 /// A read meets the tombstone, and hears of it when the key has been written again.
+///
+/// Protection: The server reads a record before it drops it as a tombstone.
 pub fn late_news_of_a_tombstone(rig: &mut Rig) {
     rig.delete();
     rig.restart(0);

@@ -9,7 +9,9 @@ use crate::frame::Frame;
 use crate::judge::Harm;
 use crate::rack::{BITMAP, Rack};
 
-/// An UPDATE outlives its entry, and finds the next entry of the same key at its own version.
+/// An UPDATE arrives when its key has a new entry at the same version.
+///
+/// Protection: An UPDATE fills only the entry of its generation, and no generation is given twice.
 pub fn straggler_of_a_former_life(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -31,6 +33,8 @@ pub fn straggler_of_a_former_life(rack: &mut Rack) {
 }
 
 /// An entry is evicted while it is valid; its number and cells are the next entry's.
+///
+/// Protection: `valid` holds a generation.
 pub fn reused_place(rack: &mut Rack) {
     rack.cache();
     rack.evict();
@@ -45,6 +49,8 @@ pub fn reused_place(rack: &mut Rack) {
 }
 
 /// The cells of an entry go to another key.
+///
+/// Protection: Cells are free only when the deletion of their lookup entry is confirmed.
 pub fn cells_of_another_key(rack: &mut Rack) {
     rack.cache();
     if !rack.slips(Slip::ReuseCellsEarly) {
@@ -54,7 +60,9 @@ pub fn cells_of_another_key(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// A value grows between ADMIT, which told its length, and INSTALL.
+/// A value grows between ADMIT, whose reply had its length, and INSTALL.
+///
+/// Protection: ADMIT blocks the writes of its key until INSTALL is done.
 pub fn write_between_admission_and_insertion(rack: &mut Rack) {
     let generation = rack.next_generation();
     rack.tell(Op::Admit, generation);
@@ -69,7 +77,9 @@ pub fn write_between_admission_and_insertion(rack: &mut Rack) {
     rack.must_be_answered();
 }
 
-/// The controller dies after ADMIT.
+/// The controller fails after ADMIT.
+///
+/// Protection: ADMIT blocks writes no longer than its lease.
 pub fn controller_dies_after_admit(rack: &mut Rack) {
     let generation = rack.next_generation();
     rack.tell(Op::Admit, generation);
@@ -80,6 +90,8 @@ pub fn controller_dies_after_admit(rack: &mut Rack) {
 }
 
 /// A copy of ADMIT comes when the entry is filled already.
+///
+/// Protection: A copy of a controller's message gets the previous answer and has no effect.
 pub fn late_copy_of_admit(rack: &mut Rack) {
     rack.configure(|server| server.lease = 60 * SECOND);
     let generation = rack.next_generation();
@@ -96,6 +108,8 @@ pub fn late_copy_of_admit(rack: &mut Rack) {
 
 /// EVICTED of a former entry arrives when the key is cached again, and a write that passed in
 /// between comes after it.
+///
+/// Protection: EVICTED removes the cache record of its generation only.
 pub fn late_notice_of_an_eviction(rack: &mut Rack) {
     let former = rack.cache();
     rack.switch.remove(&rack.key);
@@ -111,8 +125,10 @@ pub fn late_notice_of_an_eviction(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// A write that was marked by a former entry, at a high version, arrives when the key is cached
-/// again.
+/// A write with the cache metadata of an earlier entry, at a high version, arrives when the key is
+/// cached again.
+///
+/// Protection: Cache metadata is used only if it has the generation of the server's cache record.
 pub fn write_marked_by_a_former_entry(rack: &mut Rack) {
     rack.cache();
     (0..3).for_each(|_| rack.write_now());
@@ -127,7 +143,9 @@ pub fn write_marked_by_a_former_entry(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// A write of an uncached key comes with a mark that no switch has written.
+/// A write of an uncached key has cache metadata that no switch added.
+///
+/// Protection: The switch removes cache metadata from frames of keys that are not cached.
 pub fn forged_mark(rack: &mut Rack) {
     let generation = 1;
     let write = rack.write();

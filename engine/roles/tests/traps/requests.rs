@@ -10,6 +10,8 @@ use crate::rack::Rack;
 const RETRY: u64 = 15 * MILLISECOND;
 
 /// A write times out and is sent again; its first copy arrives after another client's write.
+///
+/// Protection: The server applies each (sender, request) once.
 pub fn late_copy_of_a_write(rack: &mut Rack) {
     let late = rack.write();
     rack.wait(RETRY);
@@ -21,7 +23,9 @@ pub fn late_copy_of_a_write(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// The same, so late that the server has forgotten the request.
+/// A copy of a write arrives when its number has left the server's window.
+///
+/// Protection: The server treats a request older than its window as a copy.
 pub fn very_late_copy_of_a_write(rack: &mut Rack) {
     rack.clients(1);
     rack.cache(); // Only to be quicker.
@@ -36,6 +40,8 @@ pub fn very_late_copy_of_a_write(rack: &mut Rack) {
 }
 
 /// A write is lost.
+///
+/// Protection: Clients repeat requests under the same number.
 pub fn lost_request(rack: &mut Rack) {
     rack.write();
     rack.wait(RETRY);
@@ -44,6 +50,8 @@ pub fn lost_request(rack: &mut Rack) {
 }
 
 /// A write is applied, but its answer is lost.
+///
+/// Protection: A copy gets the stored answer.
 pub fn lost_answer(rack: &mut Rack) {
     let write = rack.write();
     rack.carry(&write);
@@ -53,7 +61,9 @@ pub fn lost_answer(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// The answer to a read comes again, when the same client waits for another read of the key.
+/// A copy of a read's answer arrives while the same client waits for another read of the key.
+///
+/// Protection: Replies are matched by request number, never by key.
 pub fn late_answer_to_an_earlier_read(rack: &mut Rack) {
     let first = rack.read();
     rack.carry(&first);
@@ -70,6 +80,8 @@ pub fn late_answer_to_an_earlier_read(rack: &mut Rack) {
 }
 
 /// The store refuses a write.
+///
+/// Protection: A write that the store refused is answered as refused.
 pub fn refused_write(rack: &mut Rack) {
     rack.store_refuses = true;
     rack.write_now();
@@ -78,6 +90,8 @@ pub fn refused_write(rack: &mut Rack) {
 }
 
 /// A copy of the message that began the last statistics epoch comes in the next one.
+///
+/// Protection: The switch accepts an epoch only if it is ahead of its own.
 pub fn late_copy_of_an_epoch(rack: &mut Rack) {
     const HOT: u16 = 4;
     rack.switch.count_reads(HOT);

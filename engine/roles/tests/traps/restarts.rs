@@ -9,6 +9,8 @@ const RETRY: u64 = 20 * MILLISECOND;
 
 /// The switch restarts while a server waits for the answer to its UPDATE; a copy of it arrives
 /// when the switch has counted up to its version again.
+///
+/// Protection: After a restart of the switch all generations are new.
 pub fn switch_restarts_within_a_write(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -30,6 +32,8 @@ pub fn switch_restarts_within_a_write(rack: &mut Rack) {
 }
 
 /// A write passed before the entry existed; when it arrives, its server has forgotten the entry.
+///
+/// Protection: In the guard time after a server's start every write is slow.
 pub fn server_forgets_an_entry(rack: &mut Rack) {
     let early = rack.write();
     let early = rack.pass(&early);
@@ -42,7 +46,9 @@ pub fn server_forgets_an_entry(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// A server refills an entry under the version of a write, dies, and gets the write.
+/// A server refills an entry under the version of a write, restarts, and receives the write.
+///
+/// Protection: A write with cache metadata of an unknown entry is slow.
 pub fn server_forgets_what_it_pushed(rack: &mut Rack) {
     rack.cache();
     let write = rack.write();
@@ -58,7 +64,10 @@ pub fn server_forgets_what_it_pushed(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// An answer to a server that has died reaches its successor, which asks about the same key.
+/// An answer to a server that has failed arrives after its restart, during a request about the same
+/// key.
+///
+/// Protection: The request numbers of a restarted server begin above its previous ones.
 pub fn answer_to_a_dead_server(rack: &mut Rack) {
     let early = rack.write();
     let early = rack.pass(&early);
@@ -82,7 +91,9 @@ pub fn answer_to_a_dead_server(rack: &mut Rack) {
     rack.must_be_answered();
 }
 
-/// A server dies with a write in the hands of its store.
+/// A server fails during the storage call of a write.
+///
+/// Protection: A write is answered when the store has it.
 pub fn server_dies_before_it_has_stored(rack: &mut Rack) {
     rack.store_hangs = true;
     rack.write_now();
@@ -95,6 +106,8 @@ pub fn server_dies_before_it_has_stored(rack: &mut Rack) {
 
 /// A write is carried out and read, its answer is lost; another client writes, the server restarts,
 /// and the first write comes again.
+///
+/// Protection: The store keeps client and number of each write, and a restarted server reads them.
 pub fn server_forgets_what_it_carried_out(rack: &mut Rack) {
     let write = rack.write();
     rack.carry(&write);

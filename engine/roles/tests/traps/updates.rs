@@ -10,6 +10,9 @@ use crate::rack::Rack;
 const RETRY: u64 = 20 * MILLISECOND;
 
 /// UPDATE(v1) is delayed, PUT(v2) passes the switch, UPDATE(v1) arrives after it.
+///
+/// Protection: An UPDATE has the version of its write. The switch stores it only if no write has
+/// passed since.
 pub fn delayed_update(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -32,6 +35,9 @@ pub fn delayed_update(rack: &mut Rack) {
 }
 
 /// PUT passes the switch before the lookup entry exists, and arrives when the entry is filled.
+///
+/// Protection: A write of a cached key without cache metadata is slow: the server invalidates the
+/// entry before it answers.
 pub fn write_before_the_entry(rack: &mut Rack) {
     let early = rack.write();
     let early = rack.pass(&early);
@@ -43,7 +49,9 @@ pub fn write_before_the_entry(rack: &mut Rack) {
     rack.read_now();
 }
 
-/// As before; and the INVALIDATE that the server sends is lost.
+/// A PUT passes before the lookup entry exists, and the server's INVALIDATE is lost.
+///
+/// Protection: INVALIDATE is repeated until answered.
 pub fn lost_invalidation(rack: &mut Rack) {
     let early = rack.write();
     let early = rack.pass(&early);
@@ -56,6 +64,8 @@ pub fn lost_invalidation(rack: &mut Rack) {
 }
 
 /// The UPDATE of an acknowledged write is lost, and so are its first repetitions.
+///
+/// Protection: A write that passes invalidates; UPDATE is repeated until answered.
 pub fn lost_update(rack: &mut Rack) {
     rack.cache();
     rack.lose(Op::Update);
@@ -72,6 +82,8 @@ pub fn lost_update(rack: &mut Rack) {
 }
 
 /// The switch has taken the UPDATE, but its acknowledgement is lost; the next write waits for it.
+///
+/// Protection: UPDATE is repeated until answered, and the switch answers copies.
 pub fn lost_acknowledgement(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -87,6 +99,9 @@ pub fn lost_acknowledgement(rack: &mut Rack) {
 }
 
 /// UPDATE and acknowledgement come twice, their copies while the next UPDATE is lost.
+///
+/// Protection: Answers are matched by request number; UPDATE by version; what is not answered is
+/// repeated.
 pub fn doubled_update_and_acknowledgement(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -107,7 +122,9 @@ pub fn doubled_update_and_acknowledgement(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// Answers to an old question of the server come when it has asked a new one about the same key.
+/// A reply to an earlier request of the server arrives during a new request about the same key.
+///
+/// Protection: Answers are matched by request number.
 pub fn answer_to_an_earlier_question(rack: &mut Rack) {
     rack.configure(|server| server.guard = 5 * MILLISECOND);
     let first = rack.write(); // The key is not cached; the server has just started and asks.
@@ -131,6 +148,9 @@ pub fn answer_to_an_earlier_question(rack: &mut Rack) {
 }
 
 /// A read was answered when a write passes; its reply, and the refill that it led to, come after.
+///
+/// Protection: Replies to reads fill no entry. A refill has the version of the read's cache
+/// metadata.
 pub fn read_on_its_way(rack: &mut Rack) {
     rack.cache();
     let lost = rack.write(); // Invalidates the entry and goes no further.
@@ -154,8 +174,10 @@ pub fn read_on_its_way(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// A read that passed after a write overtakes it: the entry is refilled with what the write is
-/// about to replace, under the write's own version.
+/// A read that passed after a write overtakes it: the server refills the entry with the old value,
+/// under the write's own version.
+///
+/// Protection: A write whose version was pushed already is slow.
 pub fn write_overtaken_by_a_refill(rack: &mut Rack) {
     rack.cache();
     let write = rack.write();
@@ -171,6 +193,8 @@ pub fn write_overtaken_by_a_refill(rack: &mut Rack) {
 }
 
 /// Two writes change places between switch and server.
+///
+/// Protection: No version is pushed with two values.
 pub fn writes_that_change_places(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
@@ -184,13 +208,18 @@ pub fn writes_that_change_places(rack: &mut Rack) {
     rack.must_be_served();
 }
 
-/// The same, and the entry's version wraps between the two.
+/// Two writes change places between switch and server, and the entry's version wraps between the
+/// two.
+///
+/// Protection: Versions are compared as serial numbers.
 pub fn writes_that_change_places_at_the_wrap(rack: &mut Rack) {
     rack.switch.set_version(0, u32::MAX - 2);
     writes_that_change_places(rack);
 }
 
 /// Two writes of one key meet in a slow store.
+///
+/// Protection: Writes of a key wait for the operation under way for it.
 pub fn writes_that_meet(rack: &mut Rack) {
     rack.cache();
     rack.store_hangs = true;
@@ -207,6 +236,8 @@ pub fn writes_that_meet(rack: &mut Rack) {
 }
 
 /// A write invalidates the entry and is lost behind the switch.
+///
+/// Protection: A read with cache metadata and a version that was not pushed refills the entry.
 pub fn write_lost_behind_the_switch(rack: &mut Rack) {
     rack.cache();
     let lost = rack.write();
@@ -215,6 +246,8 @@ pub fn write_lost_behind_the_switch(rack: &mut Rack) {
 }
 
 /// The copy of a write invalidates the entry that the write has just filled.
+///
+/// Protection: A copy of a write with cache metadata refills the entry, too.
 pub fn copy_invalidates(rack: &mut Rack) {
     rack.cache();
     let write = rack.write();

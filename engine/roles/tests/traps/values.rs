@@ -8,6 +8,8 @@ use crate::judge::Harm;
 use crate::rack::Rack;
 
 /// Values grow over the room of their entry (64 bytes) and over what a switch caches (128).
+///
+/// Protection: A PUT of any size invalidates; what does not fit is not pushed.
 pub fn outgrown_value(rack: &mut Rack) {
     rack.cache();
     rack.lose(Op::Outgrown);
@@ -24,6 +26,8 @@ pub fn outgrown_value(rack: &mut Rack) {
 }
 
 /// A key is deleted; what is said about that to the controller is lost.
+///
+/// Protection: A DELETE invalidates.
 pub fn deleted_key(rack: &mut Rack) {
     rack.cache();
     rack.lose(Op::Outgrown);
@@ -36,6 +40,8 @@ pub fn deleted_key(rack: &mut Rack) {
 }
 
 /// The server says that an entry is of no use, and is not heard at first.
+///
+/// Protection: OUTGROWN is repeated until answered.
 pub fn lost_outgrown(rack: &mut Rack) {
     rack.cache();
     let write = rack.write_of(MAX_VALUE);
@@ -49,6 +55,8 @@ pub fn lost_outgrown(rack: &mut Rack) {
 }
 
 /// An UPDATE arrives with a chunk less than its bitmap has bits.
+///
+/// Protection: Frames that end too early are dropped.
 pub fn update_that_was_cut(rack: &mut Rack) {
     rack.cache();
     let write = rack.write();
@@ -81,7 +89,10 @@ fn without_the_last_chunk(frame: &Frame) -> Frame {
     Frame::to_switch(bytes)
 }
 
-/// Values and marks are added to frames, and taken off again.
+/// Values and cache metadata are added to frames and removed again.
+///
+/// Protection: IPv4 and UDP lengths and the IPv4 checksum are updated when a header or value is
+/// added or removed.
 pub fn frames_that_grow_and_shrink(rack: &mut Rack) {
     rack.cache();
     let write = rack.write_of(48);
@@ -93,6 +104,8 @@ pub fn frames_that_grow_and_shrink(rack: &mut Rack) {
 }
 
 /// A read carries a UDP checksum, as any network card may put in.
+///
+/// Protection: The UDP checksum of an answer is 0.
 pub fn read_with_a_checksum(rack: &mut Rack) {
     rack.cache();
     let read = rack.read();

@@ -6,6 +6,8 @@ use crate::control::Slip;
 use crate::rack::Rack;
 
 /// A read has passed to the server, which has answered, when a write hits the switch.
+///
+/// Protection: A reply older than `max_sequence` is not stored.
 pub fn read_in_flight(rack: &mut Rack) {
     rack.cache();
     let read = rack.read(1);
@@ -18,6 +20,8 @@ pub fn read_in_flight(rack: &mut Rack) {
 }
 
 /// A write is done between FETCH and FILL.
+///
+/// Protection: The record of FILL is outdated until a conservative read has passed.
 pub fn filled_with_an_old_record(rack: &mut Rack) {
     let old = rack.fetch(rack.key);
     rack.write_now(1);
@@ -26,6 +30,9 @@ pub fn filled_with_an_old_record(rack: &mut Rack) {
 }
 
 /// A write passes before its key is cached, and is done when reads have refreshed the entry.
+///
+/// Protection: A server's reply passes the entry before the client receives it, and outdates the
+/// entry if it is newer than `max_sequence`.
 pub fn write_before_the_entry(rack: &mut Rack) {
     let write = rack.write(1);
     let write = rack.pass(&write);
@@ -36,7 +43,10 @@ pub fn write_before_the_entry(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The same, and the answer to a read from before the write comes behind that to the write.
+/// A write passes before its key is cached, and the reply to an earlier read arrives after the
+/// reply to the write.
+///
+/// Protection: A reply to a write raises `max_sequence`.
 pub fn replies_that_change_places(rack: &mut Rack) {
     let write = rack.write(1);
     let write = rack.pass(&write);
@@ -51,6 +61,8 @@ pub fn replies_that_change_places(rack: &mut Rack) {
 }
 
 /// A copy of FILL comes when the entry has been written.
+///
+/// Protection: FILL has an effect only with a newer generation.
 pub fn late_copy_of_fill(rack: &mut Rack) {
     let record = rack.fetch(rack.key);
     let (fill, generation) = rack.admit(&record, 0);
@@ -60,8 +72,9 @@ pub fn late_copy_of_fill(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A copy of VALIDATE comes when its place has been filled with another key, which one pipeline does
-/// not know yet.
+/// A copy of VALIDATE arrives when its entry holds another key that one pipeline does not know yet.
+///
+/// Protection: Messages about an entry name a generation (2 pipelines).
 pub fn late_copy_of_validate(rack: &mut Rack) {
     let generation = rack.cache();
     let late = rack.about(Op::Validate, rack.key, 0, generation);
@@ -81,6 +94,8 @@ pub fn late_copy_of_validate(rack: &mut Rack) {
 
 /// The answer to a read that passed no valid entry, or one of a former filling, comes when the entry
 /// has been filled with what was there before a write.
+///
+/// Protection: Only replies to reads that passed this filling refresh it.
 pub fn straggler_of_a_former_filling(rack: &mut Rack) {
     rack.cache();
     let read = rack.read(1);
@@ -95,6 +110,9 @@ pub fn straggler_of_a_former_filling(rack: &mut Rack) {
 }
 
 /// One pipeline has the lookup entry; a write comes by it, and a read by the other.
+///
+/// Protection: VALIDATE is sent when all ingress pipelines have the lookup entry; FILL leaves the
+/// entry invalid (2 pipelines).
 pub fn pipeline_that_does_not_know_yet(rack: &mut Rack) {
     let record = rack.fetch(rack.key);
     let (fill, generation) = rack.fill_with(&record, 0);
@@ -111,6 +129,9 @@ pub fn pipeline_that_does_not_know_yet(rack: &mut Rack) {
 }
 
 /// A value outgrows what the switch can hold.
+///
+/// Protection: A write that does not fit is forwarded and outdates the entry; the server answers
+/// with the newer of its record and the embedded one.
 pub fn value_above_the_limit(rack: &mut Rack) {
     rack.cache();
     rack.write_now(1);
@@ -123,6 +144,8 @@ pub fn value_above_the_limit(rack: &mut Rack) {
 /// A delete passes before its key is cached, and is lost. When it comes again, the entry has been
 /// written; then what the server remembers of the delete goes. (The read that sees the delete does
 /// not refresh the entry, since a snapshot is taken.)
+///
+/// Protection: A reply newer than `max_sequence` clears dirty, too.
 pub fn delete_that_was_done_late(rack: &mut Rack) {
     let delete = rack.delete(1);
     rack.pass(&delete);

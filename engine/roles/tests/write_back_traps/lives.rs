@@ -3,6 +3,8 @@
 use crate::rack::{RETRY, Rack};
 
 /// The number of the write in the switch is round the end of the numbers from that at the server.
+///
+/// Protection: The server compares serial numbers.
 pub fn eviction_at_the_wrap(rack: &mut Rack) {
     rack.switch.count_up_to(&rack.key.clone(), u32::MAX - 1);
     rack.write_now(1); // u32::MAX
@@ -13,6 +15,8 @@ pub fn eviction_at_the_wrap(rack: &mut Rack) {
 }
 
 /// A write with a number round the end is done when the entry has been refreshed with the last one.
+///
+/// Protection: The switch compares serial numbers.
 pub fn reply_at_the_wrap(rack: &mut Rack) {
     rack.switch.count_up_to(&rack.key.clone(), u32::MAX - 1);
     rack.write_now(1);
@@ -25,7 +29,9 @@ pub fn reply_at_the_wrap(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The switch begins again with number 1 in its next life, which is round the end of the lives.
+/// The switch begins again with number 1 in its next incarnation, after the wrap of incarnations.
+///
+/// Protection: Incarnations are serial numbers, too, and compared first.
 pub fn lives_at_the_wrap(rack: &mut Rack) {
     for life in [0x7000_0000, 0xe000_0000, u32::MAX] {
         rack.crash();
@@ -41,7 +47,9 @@ pub fn lives_at_the_wrap(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A record of the life before comes in, when a write of this one is under way.
+/// A record of the previous incarnation is filled in while a write of this one is under way.
+///
+/// Protection: The switch treats a number of another incarnation as 0.
 pub fn record_of_a_former_life(rack: &mut Rack) {
     for _ in 0..3 {
         rack.write_now(1);
@@ -57,8 +65,11 @@ pub fn record_of_a_former_life(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// A write is applied by the switch and read; its answer is lost, the switch dies, another client
-/// writes.
+/// The switch applies a write, which is read; its answer is lost, the switch fails, and another
+/// client writes.
+///
+/// Protection: A retry has the version stamp of the first transmission; the switch sets PAST; the
+/// server answers "unknown".
 pub fn write_of_a_past_life(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
@@ -71,7 +82,9 @@ pub fn write_of_a_past_life(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The same, and the key is cached again when the write comes again.
+/// A write of a past incarnation arrives again when its key is cached again.
+///
+/// Protection: Only writes of this incarnation are applied.
 pub fn write_of_a_past_life_to_a_cached_key(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
@@ -85,7 +98,9 @@ pub fn write_of_a_past_life_to_a_cached_key(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The answer of a dead switch to a write comes when the client has told what it had preserved.
+/// The answer of a failed switch to a write arrives when the client's records have been collected.
+///
+/// Protection: Answers of incarnations before the last COLLECT are ignored.
 pub fn answer_of_the_dead(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
@@ -99,6 +114,8 @@ pub fn answer_of_the_dead(rack: &mut Rack) {
 }
 
 /// A value was read in the switch whose writer never heard of its write.
+///
+/// Protection: Reads of dirty records are preserved.
 pub fn value_that_was_seen(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
@@ -109,7 +126,9 @@ pub fn value_that_was_seen(rack: &mut Rack) {
     rack.read_now(2);
 }
 
-/// The same value came embedded in a read, by the server.
+/// A value is read as an embedded record by way of its server, and the switch fails.
+///
+/// Protection: Reads of embedded records are preserved.
 pub fn value_that_was_seen_by_the_server(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);

@@ -5,6 +5,8 @@ use netkv_wire::Op;
 use crate::rack::Rack;
 
 /// Writes come by both pipelines after the point, before the second one knows of it.
+///
+/// Protection: The other pipelines redirect writes through pipeline 0 (2 pipelines).
 pub fn put_across_the_point(rack: &mut Rack) {
     rack.cache();
     rack.write_now(2);
@@ -13,7 +15,9 @@ pub fn put_across_the_point(rack: &mut Rack) {
     rack.finish_the_snapshot();
 }
 
-/// The same with a delete.
+/// A delete comes by another pipeline after the snapshot point.
+///
+/// Protection: The other pipelines redirect deletes through pipeline 0 (2 pipelines).
 pub fn delete_across_the_point(rack: &mut Rack) {
     rack.cache();
     rack.write_now(2);
@@ -24,6 +28,8 @@ pub fn delete_across_the_point(rack: &mut Rack) {
 }
 
 /// A write passed before its key was cached and is done after the point; so is a read.
+///
+/// Protection: No reply refreshes an entry whose original was not reported.
 pub fn read_reply_across_the_point(rack: &mut Rack) {
     let write = rack.write(1);
     let write = rack.pass(&write);
@@ -36,6 +42,8 @@ pub fn read_reply_across_the_point(rack: &mut Rack) {
 }
 
 /// Two writes after the point; what the first reports is lost.
+///
+/// Protection: `reported` holds the snapshot; without its original a snapshot is incomplete.
 pub fn two_writes_after_the_point(rack: &mut Rack) {
     rack.cache();
     rack.write_now(2);
@@ -48,6 +56,8 @@ pub fn two_writes_after_the_point(rack: &mut Rack) {
 }
 
 /// One write, the next snapshot's point, one write: each snapshot has its own original.
+///
+/// Protection: `reported` holds the number of the snapshot.
 pub fn a_write_in_each_of_two_snapshots(rack: &mut Rack) {
     rack.cache();
     for _ in 0..2 {
@@ -57,7 +67,9 @@ pub fn a_write_in_each_of_two_snapshots(rack: &mut Rack) {
     }
 }
 
-/// Clients have preserved the writes 7 and 9, the snapshot has 8; the switch dies.
+/// Clients have preserved the writes 7 and 9, the snapshot has 8, and the switch fails.
+///
+/// Protection: Recovery restores the newest record of clients and snapshot (7 and 9 and 8: 9).
 pub fn newest_of_clients_and_snapshot(rack: &mut Rack) {
     rack.switch.count_up_to(&rack.key.clone(), 6);
     rack.cache();
@@ -71,7 +83,9 @@ pub fn newest_of_clients_and_snapshot(rack: &mut Rack) {
     rack.read_now(1);
 }
 
-/// A delete that the switch alone knows of, when it dies.
+/// The switch fails with a delete that only it and a client have.
+///
+/// Protection: A preserved delete is restored as a tombstone.
 pub fn preserved_delete(rack: &mut Rack) {
     rack.cache();
     rack.write_now(2);

@@ -16,6 +16,10 @@ fn many_keys(rack: &mut Rack, size: usize) -> Vec<Vec<u8>> {
     rack.filled(keys, size)
 }
 
+/// A multiget has 40 keys.
+///
+/// Protection: Further keys are in further requests, and the operation waits for all of them.
+/// Servers and coordinator receive one request.
 pub fn more_than_16_keys(rack: &mut Rack) {
     let keys = many_keys(rack, SMALL);
     let get = rack.get(&keys);
@@ -33,6 +37,9 @@ pub fn more_than_16_keys(rack: &mut Rack) {
     }
 }
 
+/// The keys do not fit into one frame.
+///
+/// Protection: A request has as many keys as fit into a frame.
 pub fn keys_of_two_frames(rack: &mut Rack) {
     // With 3 SRV fields 22 keys of 64 bytes fit into a request.
     let keys = (0..30).map(|nth| rack.long_key_on(1, nth)).collect();
@@ -46,6 +53,8 @@ pub fn keys_of_two_frames(rack: &mut Rack) {
 }
 
 /// Of the replies one in three is lost, the others come twice, and the last one first.
+///
+/// Protection: The bitmap has up to 128 keys; missing keys are requested again.
 pub fn large_request(rack: &mut Rack) {
     let keys = many_keys(rack, LARGE);
     let get = rack.get(&keys);
@@ -62,7 +71,9 @@ pub fn large_request(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
-/// The same between the servers and the coordinator.
+/// Of the servers' replies one in three is lost, the others arrive twice, and the last one first.
+///
+/// Protection: The coordinator does the same towards the servers.
 pub fn large_request_behind_the_coordinator(rack: &mut Rack) {
     let keys = many_keys(rack, LARGE);
     let get = rack.get(&keys);
@@ -86,6 +97,9 @@ pub fn large_request_behind_the_coordinator(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
+/// A server is down during a multiget of 40 keys.
+///
+/// Protection: The coordinator answers a copy of a request with the keys that have arrived.
 pub fn large_request_with_a_server_down(rack: &mut Rack) {
     let keys = many_keys(rack, SMALL);
     rack.down = Some(2);
@@ -106,6 +120,11 @@ pub fn large_request_with_a_server_down(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
+/// The coordinator restarts when all servers have answered it, and their replies reach the next
+/// one.
+///
+/// Protection: The next coordinator treats a retry as a request; it ignores answers to the previous
+/// one.
 pub fn large_request_and_two_coordinators(rack: &mut Rack) {
     let keys = many_keys(rack, LARGE);
     let get = rack.get(&keys);

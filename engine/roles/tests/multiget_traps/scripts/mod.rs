@@ -40,6 +40,9 @@ fn replies(rack: &mut Rack) -> Vec<(Host, Vec<u8>)> {
 
 // ---------------------------------------------------------------- aggregation
 
+/// Replies arrive twice before the last one has arrived.
+///
+/// Protection: A bitmap of keys shows what is answered, not a counter, and not the first reply.
 pub fn copies_of_replies(rack: &mut Rack) {
     // Each value is a reply of its own; the second one takes its time.
     let keys = (0..3).map(|nth| rack.key_on(0, nth)).collect();
@@ -59,6 +62,9 @@ pub fn copies_of_replies(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
+/// Replies to the coordinator arrive twice before the last one has arrived.
+///
+/// Protection: The coordinator has a bitmap of keys, too.
 pub fn copies_of_replies_to_the_coordinator(rack: &mut Rack) {
     let keys = (0..3).map(|nth| rack.key_on(0, nth)).collect();
     let keys = rack.filled(keys, LARGE);
@@ -82,6 +88,9 @@ pub fn copies_of_replies_to_the_coordinator(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
+/// One reply is lost.
+///
+/// Protection: Keys without an answer are requested again, under the same number, and no others.
 pub fn lost_replies(rack: &mut Rack) {
     let keys = some_keys(rack, LARGE);
     let get = rack.get(&keys);
@@ -96,6 +105,9 @@ pub fn lost_replies(rack: &mut Rack) {
     }
 }
 
+/// All requests are lost.
+///
+/// Protection: A request without an answer is sent again.
 pub fn lost_requests(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
@@ -104,6 +116,9 @@ pub fn lost_requests(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
+/// A request of the coordinator to a server is lost.
+///
+/// Protection: The coordinator repeats its requests to servers.
 pub fn requests_lost_behind_the_coordinator(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
@@ -115,6 +130,9 @@ pub fn requests_lost_behind_the_coordinator(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
+/// Replies arrive in reverse order.
+///
+/// Protection: STARTIDX gives the places of the keys of a reply.
 pub fn replies_in_another_order(rack: &mut Rack) {
     let keys = some_keys(rack, LARGE);
     let get = rack.get(&keys);
@@ -124,6 +142,9 @@ pub fn replies_in_another_order(rack: &mut Rack) {
     rack.expect_all(get, &keys, LARGE);
 }
 
+/// Some of the keys have no record.
+///
+/// Protection: A missing key is answered "not found".
 pub fn keys_that_are_not_there(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let absent = [rack.key_on(0, 7), rack.key_on(2, 7)];
@@ -134,6 +155,9 @@ pub fn keys_that_are_not_there(rack: &mut Rack) {
     rack.expect_values(get, &[&[None], &values[..], &[None]].concat());
 }
 
+/// A multiget has one key.
+///
+/// Protection: The last key's bit in KEYIDX is 1.
 pub fn one_key(rack: &mut Rack) {
     let key = rack.key_on(1, 0);
     let keys = rack.filled(vec![key], SMALL);
@@ -142,6 +166,9 @@ pub fn one_key(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
+/// Sixteen keys belong to one server, and their values fill several replies.
+///
+/// Protection: KEYIDX has the last key's bit of all 16; a group may be answered by several replies.
 pub fn sixteen_keys_on_one_server(rack: &mut Rack) {
     let keys = (0..16).map(|nth| rack.key_on(1, nth)).collect();
     let keys = rack.filled(keys, LARGE);
@@ -153,6 +180,9 @@ pub fn sixteen_keys_on_one_server(rack: &mut Rack) {
     }
 }
 
+/// Sixteen keys belong to 16 servers.
+///
+/// Protection: A server reads only NUMKEY keys from STARTIDX on.
 pub fn sixteen_keys_on_16_servers(rack: &mut Rack) {
     let keys = (0..16).rev().map(|server| rack.key_on(server, 0)).collect();
     let keys = rack.filled(keys, SMALL);
@@ -164,6 +194,9 @@ pub fn sixteen_keys_on_16_servers(rack: &mut Rack) {
     }
 }
 
+/// A multiget names some keys several times.
+///
+/// Protection: Each place gets the answer of its key.
 pub fn repeated_key(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let asked = [&keys[1..2], &keys[..], &keys[1..3], &keys[1..2]].concat();
@@ -178,6 +211,9 @@ pub fn repeated_key(rack: &mut Rack) {
 
 // -------------------------------------------------------------------- numbers
 
+/// Both clients pass the end of the request numbers with reads and writes under way.
+///
+/// Protection: Numbers are compared as serial numbers.
 pub fn numbers_that_wrap(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let names: Vec<Vec<u8>> = (0..8).map(|nth| rack.key_on(0, 10 + nth)).collect();
@@ -193,6 +229,9 @@ pub fn numbers_that_wrap(rack: &mut Rack) {
     names.iter().for_each(|name| rack.expect_stored(name, Some(b"new")));
 }
 
+/// A client passes the end of the request numbers with one write after the other.
+///
+/// Protection: Servers compare numbers as serial numbers.
 pub fn writes_around_the_wrap(rack: &mut Rack) {
     let names: Vec<Vec<u8>> = (0..20).map(|nth| rack.key_on(0, 10 + nth)).collect();
     for name in &names {
@@ -203,6 +242,10 @@ pub fn writes_around_the_wrap(rack: &mut Rack) {
     }
 }
 
+/// Two clients read other keys under the same number.
+///
+/// Protection: Clients match replies by client and number, the coordinator matches requests
+/// likewise.
 pub fn two_clients_with_one_number(rack: &mut Rack) {
     let first = some_keys(rack, SMALL);
     let other = (0..3).map(|server| rack.key_on(server, 5)).collect();
@@ -215,6 +258,9 @@ pub fn two_clients_with_one_number(rack: &mut Rack) {
     rack.expect_all(gets[1], &other, SMALL);
 }
 
+/// Replies arrive for an older request with the same number and other keys.
+///
+/// Protection: A reply must name the keys that were requested at its places.
 pub fn reply_of_another_life(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
@@ -241,6 +287,10 @@ pub fn reply_of_another_life(rack: &mut Rack) {
 
 // ------------------------------------------------------------ what is not there
 
+/// One server is down until after the deadline.
+///
+/// Protection: All or nothing. At its deadline the coordinator sends the keys that have arrived, so
+/// the client can name the missing server.
 pub fn one_server_down(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.down = Some(1);
@@ -270,6 +320,9 @@ pub fn one_server_down(rack: &mut Rack) {
     rack.expect_all(get, &keys, SMALL);
 }
 
+/// The store of one server fails.
+///
+/// Protection: If the store fails for a key, the request has failed, and with it the operation.
 pub fn store_that_fails(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.fails = Some(2);
@@ -291,6 +344,9 @@ pub fn store_that_fails(rack: &mut Rack) {
 
 // --------------------------------------------------------------------- coordinator
 
+/// A server is down, and the coordinator receives more requests than its limit.
+///
+/// Protection: The number of requests under way is limited; further ones are answered "overloaded".
 pub fn coordinator_with_too_much_to_do(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.down = Some(0);
@@ -307,6 +363,9 @@ pub fn coordinator_with_too_much_to_do(rack: &mut Rack) {
     gets.into_iter().for_each(|get| rack.expect_all(get, &keys, SMALL));
 }
 
+/// A copy of a request arrives while the servers have not answered.
+///
+/// Protection: A copy joins the request under way.
 pub fn copy_of_a_request_under_way(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     rack.hangs = true;

@@ -1,0 +1,112 @@
+"""The tables of traps in docs/testing.md are those of the tests."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests import tables
+from tests.docs.documents import ROOT
+
+RUST = """
+fn other() {}
+
+traps! {
+    value_is_read_whole: reads::whole, [CUT => StaleRead, Silent => NoAnswer],
+        also [OTHER];
+    // The second one has a mutant of its own.
+    write_is_answered: once, usual, ALL, [RequestOnce => NoAnswer in ALL];
+}
+"""
+SCRIPTS = """
+/// A value of 128 bytes is
+/// read.
+///
+/// Protection: lengths are | checked.
+pub fn whole(rack: &mut Rack) {}
+
+/// A write is lost.
+///
+/// Protection: retries.
+pub(crate) fn once(rack: &mut Rack) {}
+
+pub const CUT: Mutant = program("check.p4 cuts", "a", "b");
+roles! {
+    OTHER = OtherThing, "another";
+}
+"""
+PYTHON = '''
+class Loses(Control):
+    pass
+
+def helper(): ...
+
+def test_write_survives() -> None:
+    """Writes are repeated.
+
+    More text.
+    """
+    check(script, (Loses, "lost"), (mutants.Forgets, "lost"))
+
+def test_record_wins() -> None:
+    """The newest record wins.
+
+    Mutant: the first record wins.
+    """
+
+def test_every_trap_is_in_the_documentation() -> None: ...
+'''
+
+
+def test_tables_of_traps_are_up_to_date() -> None:
+    text = tables.DOCUMENT.read_text()
+    assert tables.written(text) == text, "'make docs' writes the tables of docs/testing.md anew"
+    assert len(re.findall(r"^\| `\w+` \|", text, re.MULTILINE)) > 200
+
+
+def test_every_test_that_the_document_names_exists() -> None:
+    """The table of all protocols names tests by hand."""
+    text = tables.DOCUMENT.read_text()
+    section = text.split("### Which trap is held where")[1].split("\n## ")[0]
+    sources = [*(ROOT / "tests").rglob("*.py"), *(ROOT / "engine").glob("*/tests/**/*.rs")]
+    known = {name for it in sources for name in re.findall(r"\b\w+(?=[:(])", it.read_text())}
+    named = {name for name in re.findall(r"`(\w+)`", section) if name.count("_") > 2}
+    assert len(named) > 60
+    assert sorted(named - known) == []
+
+
+def test_row_of_a_rust_trap_has_story_protection_and_mutants(tmp_path: Path) -> None:
+    (tmp_path / "main.rs").write_text(RUST)
+    (tmp_path / "reads.rs").write_text(SCRIPTS)
+    first, second = tables.rust_traps(tmp_path / "main.rs")
+    assert first == tables.Trap(
+        "value_is_read_whole",
+        "A value of 128 bytes is read.",
+        r"lengths are \| checked.",
+        ("check.p4 cuts", "`Silent`"),
+    )
+    assert (second.story, second.mutants) == ("A write is lost.", ("`RequestOnce`",))
+
+
+def test_row_of_a_python_trap_has_protection_and_mutants(tmp_path: Path) -> None:
+    module = tmp_path / "test_it.py"
+    module.write_text(PYTHON)
+    assert list(tables.python_traps(module)) == [
+        tables.Trap("test_write_survives", "", "Writes are repeated.", ("`Loses`", "`Forgets`")),
+        tables.Trap("test_record_wins", "", "The newest record wins.", ("the first record wins",)),
+    ]
+
+
+def test_trap_without_its_text_is_refused_with_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "main.rs").write_text(RUST)
+    with pytest.raises(tables.MissingTextError, match="reads::whole of value_is_read_whole needs"):
+        list(tables.rust_traps(tmp_path / "main.rs"))
+    module = tmp_path / "test_it.py"
+    module.write_text("def test_it() -> None: ...\n")
+    with pytest.raises(tables.MissingTextError, match="test_it needs a docstring"):
+        list(tables.python_traps(module))
+    module.write_text('def test_it() -> None:\n    """It works."""\n')
+    with pytest.raises(tables.MissingTextError, match="test_it uses no mutant"):
+        list(tables.python_traps(module))

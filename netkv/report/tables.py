@@ -19,6 +19,8 @@ WIDE = 110
 """Columns of a terminal in which a comparison has room."""
 _LEFT_OUT = ("control_plane_mib_per_s",)
 """Columns for which a terminal has no room."""
+_BROKEN = {"predicted": "pre-\ndicted"}
+"""Headings that are wider than their values."""
 STATUS_STYLE = {"done": "green", "running": "cyan", "failed": "red"}
 
 
@@ -43,7 +45,7 @@ def comparison(compared: Comparison, title: str = "", *, narrow: bool = False) -
     if repeats:
         table.add_column("runs", justify="right")
     shown = [each for each in columns.of(rows) if each.metrics[0].name not in _LEFT_OUT]
-    headings = [each.heading.replace(" ", "\n") for each in shown]
+    headings = [_BROKEN.get(each.heading, each.heading.replace(" ", "\n")) for each in shown]
     headings.insert(1, ratio_heading(compared, "\n"))
     for name in headings:
         table.add_column(name, justify="right", no_wrap=name.startswith(("ops/s", "ratio")))
@@ -172,7 +174,8 @@ def _of_scheme(run: RunRecord) -> tuple[str, str]:
         value = values.of_run(metric, run)
         if metric.of_runs and value is not None and value != metric.absent:
             shown = text.show(metric.unit, whole=metric.is_count)(value)
-            told.append(f"{metric.label.lower()} {shown}")
+            unit = f" {metric.unit}" if text.show(metric.unit) in (text.number, text.rate) else ""
+            told.append(f"{metric.label.lower()} {shown}{unit}")
     return scheme.title, ", ".join(told)
 
 

@@ -33,12 +33,13 @@ def test_details_tell_what_clients_preserved_gave_up_and_ignored(store: Store) -
     run = recorded(
         store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
     )
-    (line,) = [line for line in details(run).splitlines() if line.startswith("write-back")]
-    assert "1,024 records (155,648 bytes) preserved" in line
-    assert "7 writes given up as unknown, 2 answers ignored" in line
+    (line,) = [line for line in details(run).splitlines() if line.startswith("FarReach")]
+    assert "most records preserved 1,024 records" in line
+    assert "most preserved by clients 155,648 bytes" in line
+    assert "writes given up as unknown 7, ignored answers of a switch 2" in line
     assert metrics.of_run(run, "preserved") == 1024, "of a whole run: the peak"
     assert metrics.of_run(run, "unknown") == 7
 
 
 def test_details_of_other_schemes_say_nothing_of_it(store: Store) -> None:
-    assert "write-back" not in details(recorded(store, "r1"))
+    assert "FarReach" not in details(recorded(store, "r1"))

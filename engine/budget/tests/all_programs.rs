@@ -21,8 +21,8 @@ fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
 
 /// The programs that ship: `p4/NAME/NAME.p4`.
 fn shipped() -> Vec<PathBuf> {
-    let program = |folder: PathBuf| folder.join(folder.file_name()?).with_extension("p4").into();
-    entries("p4").filter_map(program).filter(|path: &PathBuf| path.is_file()).collect()
+    let program = |folder: PathBuf| Some(folder.join(folder.file_name()?).with_extension("p4"));
+    entries("p4").filter_map(program).filter(|path| path.is_file()).collect()
 }
 
 /// The estimate for a text; None if it is no program (the corpus of the fuzzer has such).

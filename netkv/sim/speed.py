@@ -13,6 +13,8 @@ from netkv.scenarios.provenance import same_machine
 _SERVERS = 128
 _KEYS = 1_000_000_000
 _SECONDS = 0.5
+_MIN_REQUESTS = 1000
+"""Fewer say nothing about the speed."""
 _lock = threading.Lock()
 
 
@@ -38,8 +40,12 @@ def _measure() -> float:
     from netkv.bench.simulated_rack import Case, measure
 
     first = schemes.all_schemes()[0].name
-    found = measure(Case(scheme=first, servers=_SERVERS, keys=_KEYS, seconds=_SECONDS))
-    return found.requests / max(found.cpu_s, 1e-9)
+    # Other work may keep this process from its core for a whole measurement.
+    for seconds in (_SECONDS, 4 * _SECONDS, 16 * _SECONDS):
+        found = measure(Case(scheme=first, servers=_SERVERS, keys=_KEYS, seconds=seconds))
+        if found.requests >= _MIN_REQUESTS:
+            break
+    return max(found.requests, 1) / max(found.cpu_s, 1e-3)
 
 
 def _read() -> float | None:

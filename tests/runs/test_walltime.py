@@ -6,10 +6,12 @@ import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from netkv.bench import simulated_rack
 from netkv.runs import Store, StoreSink, walltime
 from netkv.runs.walltime import History, Takes
 from netkv.scenarios import loader
@@ -171,3 +173,20 @@ def test_speed_of_the_simulator_is_measured_once_for_each_machine(
     assert speed.requests_per_core_s() == 123
     speed.path().write_text("no JSON", encoding="utf-8")
     assert speed.requests_per_core_s() == 123
+
+
+def test_speed_is_measured_again_when_the_machine_gave_no_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A measurement of a starved process has no requests, and a speed of 0 divides by zero."""
+    asked: list[float] = []
+
+    def starved(case: simulated_rack.Case) -> SimpleNamespace:
+        asked.append(case.seconds)
+        return SimpleNamespace(requests=5000 if len(asked) == 2 else 0, cpu_s=0.5)
+
+    monkeypatch.setattr(simulated_rack, "measure", starved)
+    assert speed._measure() == 10_000
+    assert len(asked) == 2
+    monkeypatch.setattr(simulated_rack, "measure", lambda _: SimpleNamespace(requests=0, cpu_s=0.0))
+    assert speed._measure() > 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from netkv import metrics
 from netkv.metrics import Value
@@ -43,6 +44,7 @@ def _buckets(samples: Sequence[RunSample], size: int) -> Iterator[list[RunSample
 def _join(bucket: list[RunSample]) -> RunSample:
     last = bucket[-1]
     servers = len(last.server_load)
+    measured = [sample.values() for sample in bucket]
     return RunSample(
         time=last.time,
         phase=last.phase,
@@ -64,14 +66,16 @@ def _join(bucket: list[RunSample]) -> RunSample:
             or 0.0
             for switch in last.control_plane_mib_per_s_by_switch
         },
-        **{name: _metric(bucket, name) for name in last.values()},
+        **{
+            name: _metric(bucket, name, [values.get(name) for values in measured])
+            for name in last.values()
+        },
     )
 
 
-def _metric(bucket: list[RunSample], name: str) -> Value:
+def _metric(bucket: list[RunSample], name: str, values: list[Any]) -> Value:
     """A metric of the bucket, joined as its row says; of one that is not known any more the last
     value."""
-    values = [getattr(sample, name) for sample in bucket]
     metric = metrics.find(name)
     match metric.time if metric is not None else None:
         case "rate" | "ratio":

@@ -48,7 +48,7 @@ class Row:
 
 
 def label(key: Key) -> str:
-    """As legends have it: `NetCache, zipf 0.9`."""
+    """As legends have it: `SCHEME, zipf 0.9`."""
     return plain(", ".join(part for part in (title(key[0]), key[1]) if part), 48)
 
 
@@ -128,7 +128,7 @@ class Relation:
         return None
 
     def words(self) -> str:
-        """Of the baseline: `NoCache at zipf 0`."""
+        """Of the baseline: `SCHEME at zipf 0`."""
         if self.baseline is None:
             return ""
         point = text.params(self.baseline.point)

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from netkv import metrics, schemes
 from netkv.report import columns, recoveries, text, violations
+from netkv.report.metrics import measure
 from netkv.runs.compare import ComparedRow, Comparison
 from netkv.runs.records import RunHead, RunRecord
 from netkv.scenarios import values
@@ -173,9 +174,9 @@ def _of_scheme(run: RunRecord) -> tuple[str, str]:
     for metric in scheme.metrics:
         value = values.of_run(metric, run)
         if metric.of_runs and value is not None and value != metric.absent:
-            shown = text.show(metric.unit, whole=metric.is_count)(value)
-            unit = f" {metric.unit}" if text.show(metric.unit) in (text.number, text.rate) else ""
-            told.append(f"{metric.label.lower()} {shown}{unit}")
+            show = text.show(metric.unit, whole=metric.is_count)
+            unit = measure(metric.name).unit if show in (text.count, text.number, text.rate) else ""
+            told.append(f"{metric.label.lower()} {show(value)} {unit}".rstrip())
     return scheme.title, ", ".join(told)
 
 

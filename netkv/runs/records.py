@@ -90,8 +90,10 @@ _BEHIND = ("server_load", "control_plane_mib_per_s_by_switch")
 def columns(samples: Sequence[RunSample]) -> dict[str, list[Any]]:
     """Samples as columns of equal length: `time`, `phase`, `interval`, each metric that is known
     over time, `latency_mean_us` and so on, `server_load`, `control_plane_mib_per_s_by_switch`."""
-    names = (*_BEFORE, *(samples[0].values() if samples else RunSample.metric_names()))
-    found = {name: [getattr(sample, name) for sample in samples] for name in names}
+    found = {name: [getattr(sample, name) for sample in samples] for name in _BEFORE}
+    measured = [sample.values() for sample in samples]
+    for name in measured[0] if measured else RunSample.metric_names():
+        found[name] = [values.get(name) for values in measured]
     for field in _LATENCIES:
         found[f"latency_{field}_us"] = [getattr(sample.latency_us, field) for sample in samples]
     return found | {name: [getattr(sample, name) for sample in samples] for name in _BEHIND}

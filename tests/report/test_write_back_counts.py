@@ -34,7 +34,7 @@ def test_details_tell_what_clients_preserved_gave_up_and_ignored(store: Store) -
         store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
     )
     (line,) = [line for line in details(run).splitlines() if line.startswith("FarReach")]
-    assert "most records preserved 1,024 records" in line
+    assert "most records preserved 1,024, " in line
     assert "most preserved by clients 155,648 bytes" in line
     assert "writes given up as unknown 7, ignored answers of a switch 2" in line
     assert metrics.of_run(run, "preserved") == 1024, "of a whole run: the peak"

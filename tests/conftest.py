@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,11 @@ TESTS = Path(__file__).parent
 
 LIVE_FOLDERS = {"api", "bench", "cli", "client", "gateway", "lab", "live", "packaging", "web"}
 """Their tests start processes, use sockets and run in wall time."""
+
+
+def pytest_configure() -> None:
+    """Workers of pytest-xdist are told a width of 80 columns, in which tables are cut."""
+    os.environ.pop("COLUMNS", None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

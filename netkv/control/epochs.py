@@ -1,6 +1,6 @@
 """Statistics epochs: their numbers, and when the next one begins.
 
-The switch takes an epoch only if it is ahead of its own (p4/netcache), so a controller must
+The switch takes an epoch only if it is ahead of its own, so a controller must
 not begin below an epoch of those before it. The number is therefore the clock's: whole epochs that
 have passed, and 1. A controller that begins an epoch within one that has begun already (after its
 restart, or a restart of the switch) goes on with that one. This does no harm: its counts are

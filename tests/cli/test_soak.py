@@ -100,7 +100,7 @@ def test_the_time_ends_a_search(netkv: Netkv) -> None:
         (("netcash",), "Did you mean 'netcache'?"),
         (("netcache", "--faults", "kill,los"), "'los' is no kind of fault"),
         (("netcache", "--program", "none.p4"), "There is no file none.p4"),
-        (("--replay", "7"), "Say 'netkv soak netcache --replay 7'"),
+        (("--replay", "7"), "Say 'netkv soak SCHEME --replay 7'"),
         (("--replay", "none.json"), "none.json cannot be read"),
         (("--replay", "pyproject.toml"), "is no case of 'netkv soak'"),
         (("netcache", "--all"), "'--all' belongs to '--replay'"),

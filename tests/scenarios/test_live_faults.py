@@ -18,7 +18,7 @@ name: small
 schemes: [nocache, netcache]
 lab: {servers: 4, server_processes: 2, service_rate: 2000, cache_entries: 200, hot_threshold: 4}
 workload: {keys: 3000, zipf: 0.99, writes: 0.2, deletes: 0.02, arrivals: {outstanding: 16}}
-deadline: 10
+deadline: 60
 warmup: 0.5
 duration: 4
 """

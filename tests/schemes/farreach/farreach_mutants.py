@@ -241,7 +241,7 @@ class KeepsLife(_Mutant):
 
     def says(self, action: Action) -> Iterator[Action]:
         if isinstance(action, SetDefault) and action.table == LIFE:
-            action = replace(action, params={"life": 2})
+            action = replace(action, params={"incarnation": 2})
         yield action
 
 

@@ -72,8 +72,9 @@ test-engine:
 	@$(CARGO) test -q --locked --profile testing --manifest-path $(MANIFEST) --workspace --exclude netkv-python --tests
 
 # A file's tests stay in one process: they share racks and servers. Many tests wait for a rack more
-# than they compute, so one more process than cores keeps the cores busy.
-TEST_PROCESSES ?= $(shell echo $$(($$(nproc) + 1)))
+# than they compute, so one more process than cores keeps the cores busy. A rack has up to ten
+# processes of its own, so there are at most four.
+TEST_PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 3 ? n + 1 : 4)))
 PYTEST := $(BIN)/python -m pytest -n $(TEST_PROCESSES) --dist loadfile
 
 test-python:

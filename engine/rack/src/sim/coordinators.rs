@@ -1,20 +1,21 @@
-//! The coordinator of multigets: a processor whose cores are its workers, and the role.
+//! The coordinator: a processor whose cores are its workers, and the role.
 
-use netkv_roles::multiget::Coordinator;
-use netkv_roles::{Actions, Nanos, first_request};
+use std::sync::Arc;
+
+use netkv_roles::{Actions, Coordinator, Frames, Nanos, first_request};
 use netkv_workload::Random;
 use serde_json::Value;
 
-use super::config::RackConfig;
+use super::config::{CoordinatorModel, RackConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::{Event, Simulation};
-use crate::coordinator::Counts;
+use crate::counters::document;
 
 struct Node {
-    role: Coordinator,
+    role: Box<dyn Coordinator>,
     cpu: Cpu,
     costs: Costs,
     link: u32,
@@ -37,19 +38,22 @@ pub(super) struct Coordinators {
     actions: Actions,
 }
 
-fn role(config: &RackConfig, first: u32) -> Result<Coordinator, String> {
-    let limit = config.coordinator.as_ref().map_or(0, |it| it.limit);
-    Coordinator::new(config.load.coordinator(limit, first)?)
+fn role(
+    config: &RackConfig,
+    model: &CoordinatorModel,
+    first: u32,
+) -> Result<Box<dyn Coordinator>, String> {
+    (model.role.new)(&config.load.coordinator(model.limit, first)?)
 }
 
 impl Coordinators {
-    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Result<Self, String> {
         let node = match &config.coordinator {
             None => None,
             Some(model) => Some(Node {
-                role: role(config, 1)?,
+                role: role(config, model, 1)?,
                 cpu: Cpu::new(model.host.cores, model.host.queue_limit),
-                costs: Costs::new(&model.host),
+                costs: Costs::new(&model.host, frames),
                 link: NOWHERE,
                 up: true,
                 life: 0,
@@ -75,9 +79,7 @@ impl Coordinators {
     /// Its counts since it was started, as `_engine.pyi` describes them; null if there is none.
     pub(super) fn counts(&self) -> Value {
         let Some(node) = &self.node else { return Value::Null };
-        let mut counts = Counts::default();
-        counts.add(&node.role);
-        let mut counts = counts.document();
+        let mut counts = document(&node.role.counts());
         counts["dropped"] = node.dropped.into();
         counts["busy_s"] = (node.busy as f64 / 1e9).into();
         counts
@@ -162,13 +164,12 @@ impl Simulation {
     /// A sentence, if there is none.
     pub fn start_coordinator(&mut self) -> Result<(), String> {
         let Coordinators { node, config, .. } = &mut self.coordinators;
-        let node = node.as_mut().ok_or_else(none)?;
+        let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
         // Above every number of its former lives: virtual time gives as many as it needs.
         let first =
             first_request(u128::from(self.now)).wrapping_add(1 + u32::from(node.life) * 65_536);
-        node.role = role(config, first)?;
-        let limit = config.coordinator.as_ref().map_or(0, |it| it.host.queue_limit);
-        node.cpu = Cpu::new(node.cpu.cores(), limit);
+        node.role = role(config, model, first)?;
+        node.cpu = Cpu::new(node.cpu.cores(), model.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;
         node.life = node.life.wrapping_add(1);

@@ -19,7 +19,6 @@ mod fabric;
 mod frames;
 mod hosts;
 mod journal;
-mod journal_multiget;
 mod link;
 mod pipes;
 mod queue;
@@ -30,7 +29,7 @@ mod warmth;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use netkv_dataplane::{Output, Switch};
-use netkv_roles::{Actions, Nanos};
+use netkv_roles::{Actions, Frames as Protocol, Nanos};
 use serde_json::{Value, json};
 
 use crate::command::Command;
@@ -142,9 +141,11 @@ impl Simulation {
             }
         }
         let mut switches = Switches::new(config);
-        let mut servers = Servers::new(config)?;
-        let mut hosts = Hosts::new(config);
-        let mut coordinators = Coordinators::new(config)?;
+        let protocol: Arc<dyn Protocol> =
+            (config.servers.role.frames)(config.servers.keyspace()).into();
+        let mut servers = Servers::new(config, Arc::clone(&protocol))?;
+        let mut hosts = Hosts::new(config, Arc::clone(&protocol));
+        let mut coordinators = Coordinators::new(config, protocol)?;
         let fabric =
             Fabric::new(config, &mut switches, &mut servers, &mut hosts, &mut coordinators)?;
         let generator = Generator::new(&config.load, 1, 0)?;

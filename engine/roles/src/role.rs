@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A storage server: it serves the requests of clients from its store.
-pub trait Server: Send {
+pub trait Server: Send + Sync {
     /// Which server it is, from 0.
     fn index(&self) -> u16;
 
@@ -47,7 +47,7 @@ pub trait Server: Send {
 }
 
 /// The clients of a process: a load generator, and the operations that users submit.
-pub trait Client: Send {
+pub trait Client: Send + Sync {
     /// Takes one frame; pushes what must happen next onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 
@@ -133,7 +133,7 @@ pub trait Client: Send {
 }
 
 /// A worker of a coordinator, which asks several servers on behalf of a client.
-pub trait Coordinator: Send {
+pub trait Coordinator: Send + Sync {
     /// Takes one frame; pushes what must happen next onto `out`.
     fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions);
 

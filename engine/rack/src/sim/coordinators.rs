@@ -20,8 +20,8 @@ struct Node {
     costs: Costs,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier life are void.
-    life: u16,
+    /// How often it was started: events of an earlier incarnation are void.
+    incarnation: u16,
     /// When its next timer event is due; later ones in the queue mean nothing.
     wake: Nanos,
     random: Random,
@@ -56,7 +56,7 @@ impl Coordinators {
                 costs: Costs::new(&model.host, frames),
                 link: NOWHERE,
                 up: true,
-                life: 0,
+                incarnation: 0,
                 wake: Nanos::MAX,
                 random: Random::new(config.seed, 4_000_000),
                 dropped: 0,
@@ -94,7 +94,7 @@ impl Simulation {
         let cost = node.costs.receive(self.frames.get(frame), &mut node.random);
         if let Some(done) = node.cpu.take(arrival, cost) {
             node.busy += cost;
-            self.queue.push(done, Event::Coordinated { life: node.life, frame });
+            self.queue.push(done, Event::Coordinated { incarnation: node.incarnation, frame });
         } else {
             node.dropped += 1;
             self.frames.free(frame);
@@ -102,9 +102,10 @@ impl Simulation {
     }
 
     /// A worker of the coordinator is done with taking a frame in.
-    pub(super) fn coordinated(&mut self, life: u16, frame: FrameId) {
+    pub(super) fn coordinated(&mut self, incarnation: u16, frame: FrameId) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
-        if let Some(node) = node.as_mut().filter(|node| node.up && node.life == life) {
+        if let Some(node) = node.as_mut().filter(|node| node.up && node.incarnation == incarnation)
+        {
             node.role.on_frame(self.now, self.frames.get(frame), actions);
         }
         self.frames.free(frame);
@@ -112,9 +113,10 @@ impl Simulation {
     }
 
     /// A timer event of the coordinator is due.
-    pub(super) fn coordinator_timer(&mut self, life: u16) {
+    pub(super) fn coordinator_timer(&mut self, incarnation: u16) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
-        let current = |node: &&mut Node| node.up && node.life == life && node.wake <= self.now;
+        let current =
+            |node: &&mut Node| node.up && node.incarnation == incarnation && node.wake <= self.now;
         if let Some(node) = node.as_mut().filter(current) {
             node.wake = Nanos::MAX;
             node.role.on_timer(self.now, actions);
@@ -141,7 +143,7 @@ impl Simulation {
         let Some(node) = &mut self.coordinators.node else { return };
         if let Some(due) = node.role.deadline().filter(|due| node.up && *due < node.wake) {
             node.wake = due;
-            self.queue.push(due, Event::CoordinatorTimer { life: node.life });
+            self.queue.push(due, Event::CoordinatorTimer { incarnation: node.incarnation });
         }
     }
 
@@ -153,7 +155,7 @@ impl Simulation {
     pub fn stop_coordinator(&mut self) -> Result<(), String> {
         let node = self.coordinators.node.as_mut().ok_or_else(none)?;
         node.up = false;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 
@@ -165,14 +167,14 @@ impl Simulation {
     pub fn start_coordinator(&mut self) -> Result<(), String> {
         let Coordinators { node, config, .. } = &mut self.coordinators;
         let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
-        // Above every number of its former lives: virtual time gives as many as it needs.
-        let first =
-            first_request(u128::from(self.now)).wrapping_add(1 + u32::from(node.life) * 65_536);
+        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        let first = first_request(u128::from(self.now))
+            .wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         node.role = role(config, model, first)?;
         node.cpu = Cpu::new(node.cpu.cores(), model.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 }

@@ -54,21 +54,21 @@ enum Event {
     /// A frame that went round again leaves a switch.
     Leave { switch: u16, port: u16, frame: FrameId },
     /// A server's processor is done with a frame.
-    Served { server: u16, life: u16, frame: FrameId },
+    Served { server: u16, incarnation: u16, frame: FrameId },
     /// A server has something due.
-    ServerTimer { server: u16, life: u16 },
+    ServerTimer { server: u16, incarnation: u16 },
     /// A client's processor is done with a frame.
     Received { host: u16, frame: FrameId },
     /// The coordinator's processor is done with a frame.
-    Coordinated { life: u16, frame: FrameId },
+    Coordinated { incarnation: u16, frame: FrameId },
     /// The coordinator has something due.
-    CoordinatorTimer { life: u16 },
+    CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
-    PacketOut { switch: u16, life: u16, frame: FrameId },
+    PacketOut { switch: u16, incarnation: u16, frame: FrameId },
     /// A message has reached the other end of a control channel.
     Control { message: u32 },
     /// A control channel may send the next message.
-    ChannelFree { switch: u16, way: Way, life: u16 },
+    ChannelFree { switch: u16, way: Way, incarnation: u16 },
 }
 
 impl Event {
@@ -210,19 +210,19 @@ impl Simulation {
         match event {
             Event::Arrive { link, frame } => self.arrive(link, frame, engines),
             Event::Leave { switch, port, frame } => self.leave(switch, port, frame),
-            Event::Served { server, life, frame } => self.served(server, life, frame),
-            Event::ServerTimer { server, life } => self.server_timer(server, life),
+            Event::Served { server, incarnation, frame } => self.served(server, incarnation, frame),
+            Event::ServerTimer { server, incarnation } => self.server_timer(server, incarnation),
             Event::Received { host, frame } => self.receive(host, frame),
-            Event::Coordinated { life, frame } => self.coordinated(life, frame),
-            Event::CoordinatorTimer { life } => self.coordinator_timer(life),
-            Event::PacketOut { switch, life, frame } => {
-                self.packet_out_arrived(switch, life, frame, engines);
+            Event::Coordinated { incarnation, frame } => self.coordinated(incarnation, frame),
+            Event::CoordinatorTimer { incarnation } => self.coordinator_timer(incarnation),
+            Event::PacketOut { switch, incarnation, frame } => {
+                self.packet_out_arrived(switch, incarnation, frame, engines);
             }
             Event::Control { message } => {
                 self.controls.arrive(&mut self.queue, self.now, message);
             }
-            Event::ChannelFree { switch, way, life } => {
-                self.controls.channel_free(&mut self.queue, switch, way, life);
+            Event::ChannelFree { switch, way, incarnation } => {
+                self.controls.channel_free(&mut self.queue, switch, way, incarnation);
             }
         }
     }

@@ -23,8 +23,8 @@ struct Node {
     warmth: Warmth,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier life are void.
-    life: u16,
+    /// How often it was started: events of an earlier incarnation are void.
+    incarnation: u16,
     /// When its next timer event is due; later ones in the queue mean nothing.
     wake: Nanos,
     random: Random,
@@ -104,7 +104,7 @@ impl Servers {
                 warmth: Warmth::new(spec.store.warm_records),
                 link: NOWHERE,
                 up: true,
-                life: 0,
+                incarnation: 0,
                 wake: Nanos::MAX,
                 random: Random::new(config.seed, 3_000_000 + u64::from(server)),
                 dropped: 0,
@@ -188,7 +188,7 @@ impl Simulation {
             }
         };
         if let Some(done) = done {
-            self.queue.push(done, Event::Served { server, life: node.life, frame });
+            self.queue.push(done, Event::Served { server, incarnation: node.incarnation, frame });
         } else {
             node.dropped += 1;
             self.frames.free(frame);
@@ -196,8 +196,8 @@ impl Simulation {
     }
 
     /// A server's processor is done with a frame.
-    pub(super) fn served(&mut self, server: u16, life: u16, frame: FrameId) {
-        if self.servers.nodes[usize::from(server)].life == life {
+    pub(super) fn served(&mut self, server: u16, incarnation: u16, frame: FrameId) {
+        if self.servers.nodes[usize::from(server)].incarnation == incarnation {
             self.serve(server, frame);
         } else {
             self.frames.free(frame);
@@ -218,9 +218,9 @@ impl Simulation {
     }
 
     /// A server's timer event is due.
-    pub(super) fn server_timer(&mut self, server: u16, life: u16) {
+    pub(super) fn server_timer(&mut self, server: u16, incarnation: u16) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        if node.life != life || node.wake > self.now {
+        if node.incarnation != incarnation || node.wake > self.now {
             return;
         }
         node.wake = Nanos::MAX;
@@ -262,8 +262,8 @@ impl Simulation {
         let node = &mut self.servers.nodes[usize::from(server)];
         if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
             node.wake = due;
-            let life = node.life;
-            self.queue.push(due, Event::ServerTimer { server, life });
+            let incarnation = node.incarnation;
+            self.queue.push(due, Event::ServerTimer { server, incarnation });
         }
     }
 
@@ -275,7 +275,7 @@ impl Simulation {
     pub fn stop_server(&mut self, server: u16) -> Result<(), String> {
         let node = self.server_node(server)?;
         node.up = false;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 
@@ -288,8 +288,9 @@ impl Simulation {
         let now = self.now;
         let spec = self.servers.config.clone();
         let node = self.server_node(server)?;
-        // Above every number of its former lives: virtual time gives as many as it needs.
-        let first = first_request(u128::from(now)).wrapping_add(1 + u32::from(node.life) * 65_536);
+        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        let first =
+            first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
@@ -302,7 +303,7 @@ impl Simulation {
         node.wake = Nanos::MAX;
         node.up = true;
         // What was on its way to the dead one is lost with it.
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 

@@ -21,7 +21,7 @@ pub enum Verdict {
 
 /// A protocol, with what a client process of it keeps beside requests. As it stands, requests have
 /// no stamp, every answer counts, and there are no messages but requests and answers.
-pub trait Protocol: Debug + Send + Sized + 'static {
+pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// The state of a process that starts.
     ///
     /// # Errors

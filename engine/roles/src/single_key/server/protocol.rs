@@ -10,21 +10,21 @@ use crate::{Actions, Counts, Nanos, StoreResult};
 
 /// A protocol, with what a server of it keeps beside requests. Methods take the whole server, since
 /// its steps go on to requests, keys and the store.
-pub trait Protocol: Debug + Send + Sized + 'static {
+pub trait Protocol: Debug + Send + Sync + Sized + 'static {
     /// Its settings.
-    type Config: Debug + Copy + Default + PartialEq + Send;
+    type Config: Debug + Copy + Default + PartialEq + Send + Sync;
     /// What it reads from the frame of a write.
-    type Tag: Debug + Send;
+    type Tag: Debug + Send + Sync;
     /// What may be under way for a key.
-    type Step: Debug + Send;
+    type Step: Debug + Send + Sync;
     /// What else it remembers of a key while something is under way.
-    type KeyState: Debug + Default + Send;
+    type KeyState: Debug + Default + Send + Sync;
     /// Work that waits for a key beside writes.
-    type Control: Debug + Send;
+    type Control: Debug + Send + Sync;
     /// A question to the store that does not wait for other work of its key.
-    type Query: Debug + Send;
+    type Query: Debug + Send + Sync;
     /// Its timers.
-    type Timer: Debug + Copy + Ord + Send;
+    type Timer: Debug + Copy + Ord + Send + Sync;
 
     /// The state of a server that starts at `now`.
     fn new(config: &ServerConfig<Self::Config>, now: Nanos) -> Self;

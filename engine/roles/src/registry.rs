@@ -84,6 +84,9 @@ pub struct CoordinatorOptions {
     pub max_requests: usize,
 }
 
+/// A role that was made, or a sentence about what cannot be.
+pub type Made<R> = Result<Box<R>, String>;
+
 /// A role of servers.
 pub struct ServerEntry {
     /// Its name in configurations.
@@ -94,16 +97,16 @@ pub struct ServerEntry {
     pub keeps_sequences: bool,
     /// The frames of its protocol.
     pub frames: fn(Keyspace) -> Box<dyn Frames>,
-    /// A server that starts now over a store that has applied these writes. An error is a sentence.
-    pub restore: fn(&ServerOptions, Nanos, &Applied) -> Result<Box<dyn Server>, String>,
+    /// A server that starts now over a store that has applied these writes.
+    pub restore: fn(&ServerOptions, Nanos, &Applied) -> Made<dyn Server>,
 }
 
 /// A role of clients.
 pub struct ClientEntry {
     /// Its name in configurations.
     pub name: &'static str,
-    /// Clients that start no operation yet. An error is a sentence.
-    pub new: fn(&ClientOptions, Workload) -> Result<Box<dyn Client>, String>,
+    /// Clients that start no operation yet.
+    pub new: fn(&ClientOptions, Workload) -> Made<dyn Client>,
 }
 
 /// A role of coordinators.
@@ -112,8 +115,8 @@ pub struct CoordinatorEntry {
     pub name: &'static str,
     /// Which of so many workers takes a frame.
     pub worker_of: fn(&[u8], u32) -> u32,
-    /// A worker with nothing under way. An error is a sentence.
-    pub new: fn(&CoordinatorOptions) -> Result<Box<dyn Coordinator>, String>,
+    /// A worker with nothing under way.
+    pub new: fn(&CoordinatorOptions) -> Made<dyn Coordinator>,
 }
 
 /// Makes the type of a role that is named in a configuration.

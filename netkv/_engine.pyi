@@ -890,12 +890,13 @@ class ServerNode:
         operations in them); "failed": as `failure`. "servers": for each index (as a string)
         "served", "reads", "writes", "deletes", "dropped" (no room in the queue of a rate-limited
         server), "overloaded" (too many writes wait for one key), "duplicates", "late",
-        "malformed", "wrong_partition", "unexpected", "slow_writes", "updates" and "retries" (of
-        frames to switch and controller), "failures" (of the store); with FarReach "offers" (hot
-        records, to the controller), "restored" (its records that were newer), "guarded" (writes
-        without effect, because a newer one was there), "unknown" (writes of an earlier life of the
-        switch) and "dropped_tombstones"; and what is so now: "tombstones" (that it may drop some
-        day), "cached_keys", "busy_keys".
+        "malformed", "wrong_partition", "unexpected", "retries" (of frames to switch and
+        controller), "failures" (of the store); now: "busy_keys" (something is under way for them).
+        A role adds its own. "netcache": "slow_writes", "updates"; now "cached_keys". "farreach":
+        "offers" (hot records, to the controller), "restored" (its records that were newer),
+        "guarded" (writes without effect, because a newer one was there), "unknown" (writes of an
+        earlier incarnation of the switch), "dropped_tombstones"; now "tombstones" (that it may drop
+        some day). "multiget": "keys_read".
         """
 
 class ClientNode:

@@ -2,18 +2,18 @@
 
 use std::net::SocketAddrV4;
 
-use netkv_roles::multiget::{self, Architecture, Layout};
+use netkv_roles::registry::{
+    ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
+    ServerRole,
+};
 use netkv_roles::{Backoff, Nanos};
 use netkv_workload as workload;
 use netkv_workload::{Mix, Popularity, Shift};
 use serde::Deserialize;
 
-use crate::clients::ClientsConfig;
 use crate::command::Command;
 use crate::generator::nanos;
 use crate::saturation::Saturation;
-use crate::shim::ShimConfig;
-use crate::store::{Format, Keying};
 
 /// What a server node is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -23,8 +23,9 @@ pub struct ServerConfig {
     pub bind: SocketAddrV4,
     /// The switch's port.
     pub peer: SocketAddrV4,
-    /// Role of the shim.
-    pub scheme: Scheme,
+    /// Role of the servers.
+    #[serde(rename = "scheme")]
+    pub role: ServerRole,
     /// Indices of the servers in this process.
     pub partitions: Vec<u16>,
     /// Servers in the whole rack.
@@ -39,7 +40,7 @@ pub struct ServerConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
-    /// Bytes of a key; schemes for single keys have 16.
+    /// Bytes of a key of the keyspace.
     #[serde(default = "default_key_size")]
     pub key_size: usize,
 }
@@ -55,101 +56,21 @@ impl ServerConfig {
         self.value_size.into()
     }
 
-    /// A configuration for each server of this process.
-    pub fn roles(&self, first_request: u32) -> impl Iterator<Item = ShimConfig> {
-        let layout = Layout::one_rack(self.servers, self.key_size);
-        self.partitions.iter().map(move |&server| {
-            let (rate, queue) = (self.service_rate, self.queue_limit);
-            self.scheme.shim(server, layout, first_request, rate, queue)
-        })
-    }
-}
-
-/// Role of a storage server's shim.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Scheme {
-    /// Reads and writes, nothing else.
-    NoCache,
-    /// Write-through with a switch that caches.
-    NetCache,
-    /// Write-back with a switch that caches.
-    FarReach,
-    /// Several keys at once.
-    Multiget,
-}
-
-impl Scheme {
-    /// What its servers need a store to keep of a record.
-    pub fn format(self) -> Format {
-        match self {
-            Self::NoCache | Self::NetCache | Self::Multiget => Format::Plain,
-            Self::FarReach => Format::Sequenced,
-        }
+    /// The keys and how many servers share them.
+    fn keyspace(&self) -> Keyspace {
+        Keyspace { servers: self.servers, key_size: self.key_size }
     }
 
-    /// What the shim of a server is told.
-    pub fn shim(
-        self,
-        server: u16,
-        layout: Layout,
-        first_request: u32,
-        service_rate: Option<f64>,
-        service_queue: usize,
-    ) -> ShimConfig {
-        let scheme = match self {
-            Self::NoCache => netkv_roles::Scheme::Plain,
-            Self::NetCache => netkv_roles::Scheme::NetCache,
-            Self::FarReach => netkv_roles::Scheme::FarReach,
-            Self::Multiget => {
-                let usual = multiget::ServerConfig::new(server, layout);
-                let config = multiget::ServerConfig { service_rate, service_queue, ..usual };
-                return ShimConfig::Multiget(config);
-            }
-        };
-        ShimConfig::Single(netkv_roles::ServerConfig {
+    /// What each server of this process is told.
+    pub fn options(&self, first_request: u32, epoch: Nanos) -> impl Iterator<Item = ServerOptions> {
+        self.partitions.iter().map(move |&server| ServerOptions {
+            server,
+            keyspace: self.keyspace(),
             first_request,
-            service_rate,
-            service_queue,
-            ..netkv_roles::ServerConfig::new(server, layout.servers, scheme)
+            epoch,
+            service_rate: self.service_rate,
+            service_queue: self.queue_limit,
         })
-    }
-
-    /// How its records are named and shared out.
-    pub fn keying(self, key_size: usize) -> Keying {
-        match self {
-            Self::Multiget => Keying::Modulo(key_size),
-            _ => Keying::Ranges,
-        }
-    }
-}
-
-/// Role of the clients.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ClientRole {
-    /// Requests and answers, nothing else.
-    #[default]
-    Plain,
-    /// Write-back: what only the switch has is preserved.
-    FarReach,
-    /// Multigets that the switch splits.
-    NetMc,
-    /// Multigets that the client splits.
-    CliMc,
-    /// Multigets that a coordinator splits.
-    CoordiMc,
-}
-
-impl ClientRole {
-    /// Who splits the requests of several keys; none if there are none.
-    pub fn architecture(self) -> Option<Architecture> {
-        match self {
-            Self::Plain | Self::FarReach => None,
-            Self::NetMc => Some(Architecture::NetMc),
-            Self::CliMc => Some(Architecture::CliMc),
-            Self::CoordiMc => Some(Architecture::CoordiMc),
-        }
     }
 }
 
@@ -197,6 +118,9 @@ impl From<MultigetSize> for workload::MultigetSize {
     }
 }
 
+/// Most workers of a coordinator.
+const MAX_WORKERS: u32 = 64;
+
 /// What a coordinator node is told.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -205,6 +129,9 @@ pub struct CoordinatorConfig {
     pub bind: SocketAddrV4,
     /// The switch's port.
     pub peer: SocketAddrV4,
+    /// Role of the coordinator.
+    #[serde(default)]
+    pub role: CoordinatorRole,
     /// Threads.
     pub workers: u32,
     /// Requests under way, over all workers, before further ones are refused.
@@ -221,30 +148,28 @@ pub struct CoordinatorConfig {
 }
 
 impl CoordinatorConfig {
-    /// Configuration of each worker.
+    /// What each worker is told.
     ///
     /// # Errors
     ///
     /// A sentence about a number of workers or a time that cannot be.
-    pub fn roles(&self, first_request: u32) -> Result<Vec<multiget::CoordinatorConfig>, String> {
-        const MOST_WORKERS: u32 = 64;
-        if self.workers == 0 || self.workers > MOST_WORKERS {
+    pub fn options(&self, first_request: u32) -> Result<Vec<CoordinatorOptions>, String> {
+        if self.workers == 0 || self.workers > MAX_WORKERS {
             let workers = self.workers;
-            return Err(format!("'workers' is {workers}; it must be from 1 to {MOST_WORKERS}."));
+            return Err(format!("'workers' is {workers}; it must be from 1 to {MAX_WORKERS}."));
         }
         let initial = nanos("retry_s", self.retry_s)?;
         let deadline = nanos("deadline_s", self.deadline_s)?;
-        let layout = Layout::one_rack(self.servers, self.key_size);
-        let role = |worker| multiget::CoordinatorConfig {
+        let options = |worker| CoordinatorOptions {
+            keyspace: Keyspace { servers: self.servers, key_size: self.key_size },
             worker,
             workers: self.workers,
             first_request,
             retry: Backoff { initial, cap: 8 * initial },
             deadline,
             max_requests: self.limit.div_ceil(self.workers as usize),
-            ..multiget::CoordinatorConfig::new(layout)
         };
-        Ok((0..self.workers).map(role).collect())
+        Ok((0..self.workers).map(options).collect())
     }
 }
 
@@ -299,12 +224,12 @@ pub struct LoadConfig {
 }
 
 impl LoadConfig {
-    /// Configuration of the role.
+    /// What the clients are told.
     ///
     /// # Errors
     ///
     /// A sentence about a time or arrivals that cannot be.
-    pub fn role(&self, first_request: u32) -> Result<ClientsConfig, String> {
+    pub fn options(&self, first_request: u32) -> Result<ClientOptions, String> {
         let arrivals = match self.workload.arrivals {
             Arrivals::Closed { outstanding } => Command::Outstanding { value: outstanding },
             Arrivals::Poisson { rate } | Arrivals::Saturate { rate, .. } => {
@@ -318,7 +243,7 @@ impl LoadConfig {
             _ => most.max_outstanding,
         };
         let initial = nanos("retry_s", self.retry_s)?;
-        let config = netkv_roles::ClientConfig {
+        let load = netkv_roles::ClientConfig {
             first_request,
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
@@ -326,41 +251,33 @@ impl LoadConfig {
             max_outstanding,
             ..netkv_roles::ClientConfig::new(self.clients, arrivals.arrivals()?)
         };
-        Ok(match (self.role, self.role.architecture()) {
-            (_, Some(architecture)) => ClientsConfig::Multiget(multiget::ClientConfig {
-                load: config,
-                architecture,
-                layout: self.layout(),
-            }),
-            (ClientRole::FarReach, None) => {
-                ClientsConfig::Single(config.with_role(netkv_roles::ClientRole::FarReach))
-            }
-            (_, None) => ClientsConfig::Single(config),
-        })
+        Ok(ClientOptions { load, keyspace: self.keyspace() })
     }
 
-    /// Where servers and switches are, as far as multigets have to know.
-    pub fn layout(&self) -> Layout {
-        Layout::one_rack(self.servers, self.workload.key_size)
+    /// The keys and how many servers share them.
+    fn keyspace(&self) -> Keyspace {
+        Keyspace { servers: self.servers, key_size: self.workload.key_size }
     }
 
-    /// Configuration of the only worker of a simulated coordinator.
+    /// What the only worker of a simulated coordinator is told.
     ///
     /// # Errors
     ///
     /// A sentence about a time that cannot be.
     pub fn coordinator(
         &self,
-        limit: usize,
+        max_requests: usize,
         first_request: u32,
-    ) -> Result<multiget::CoordinatorConfig, String> {
+    ) -> Result<CoordinatorOptions, String> {
         let initial = nanos("retry_s", self.retry_s)?;
-        Ok(multiget::CoordinatorConfig {
+        Ok(CoordinatorOptions {
+            keyspace: self.keyspace(),
+            worker: 0,
+            workers: 1,
             first_request,
             retry: Backoff { initial, cap: 8 * initial },
             deadline: nanos("deadline_s", self.deadline_s)?,
-            max_requests: limit,
-            ..multiget::CoordinatorConfig::new(self.layout())
+            max_requests,
         })
     }
 

@@ -1,4 +1,4 @@
-//! The coordinator node of multigets: several workers behind one socket.
+//! The coordinator node: several workers behind one socket.
 //!
 //! A switch port is one UDP socket, so the kernel cannot share frames out by their senders. Every
 //! worker waits at the socket instead, one of them is woken for what has come, takes a batch and
@@ -10,13 +10,13 @@ use std::io;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use netkv_roles::Actions;
-use netkv_roles::multiget::{Coordinator, CoordinatorStats};
+use netkv_roles::registry::CoordinatorRole;
+use netkv_roles::{Actions, Coordinator, Counts};
 use serde_json::{Map, Value, json};
 
 use crate::clock;
 use crate::config::CoordinatorConfig;
-use crate::counters::counters;
+use crate::counters::{self, counters};
 use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
@@ -30,7 +30,8 @@ const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
 
 struct Shared {
-    parts: Vec<Mutex<Coordinator>>,
+    role: CoordinatorRole,
+    parts: Vec<Mutex<Box<dyn Coordinator>>>,
     counters: Counters,
 }
 
@@ -46,13 +47,14 @@ impl CoordinatorNode {
     /// Checks the configuration and binds the socket. Errors are sentences.
     pub fn new(config: &CoordinatorConfig) -> io::Result<Self> {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
-        let parts: Result<Vec<_>, _> = config.roles(clock::first_request()).and_then(|roles| {
-            roles.into_iter().map(|role| Coordinator::new(role).map(Mutex::new)).collect()
+        let role = config.role;
+        let parts: Result<Vec<_>, _> = config.options(clock::first_request()).and_then(|all| {
+            all.iter().map(|options| (role.new)(options).map(Mutex::new)).collect()
         });
         let parts = parts.map_err(invalid)?;
         let socket = Socket::open("the coordinator node", config.bind, config.peer, true)?;
         let workers = (0..config.workers).map(|_| Worker::new()).collect::<io::Result<_>>()?;
-        let shared = Shared { parts, counters: Counters::default() };
+        let shared = Shared { role, parts, counters: Counters::default() };
         Ok(Self { shared: Arc::new(shared), socket: Mutex::new(Some(Arc::new(socket))), workers })
     }
 
@@ -85,9 +87,9 @@ impl CoordinatorNode {
 
     /// Counts as `_engine.pyi` describes them.
     pub fn statistics(&self) -> Value {
-        let mut sum = Counts::default();
-        self.shared.parts.iter().for_each(|part| sum.add(&lock(part)));
-        let mut document = sum.document();
+        let mut sum = Counts::new();
+        self.shared.parts.iter().for_each(|part| add(&mut sum, lock(part).counts()));
+        let mut document = counters::document(&sum);
         let socket: Map<String, Value> = (self.shared.counters.read().into_iter())
             .map(|(name, count)| (name.to_owned(), json!(count)))
             .collect();
@@ -101,55 +103,14 @@ impl CoordinatorNode {
     }
 }
 
-/// Counts of a coordinator as samples have them.
-#[derive(Default)]
-pub(crate) struct Counts {
-    stats: CoordinatorStats,
-    under_way: usize,
-}
-
-impl Counts {
-    /// Adds those of a worker.
-    pub(crate) fn add(&mut self, worker: &Coordinator) {
-        let (sum, stats) = (&mut self.stats, worker.stats());
-        sum.requests += stats.requests;
-        sum.keys += stats.keys;
-        sum.writes += stats.writes;
-        sum.sub_requests += stats.sub_requests;
-        sum.retries += stats.retries;
-        sum.replies += stats.replies;
-        sum.overloaded += stats.overloaded;
-        sum.joined += stats.joined;
-        sum.expired += stats.expired;
-        sum.refused += stats.refused;
-        sum.busy_servers += stats.busy_servers;
-        sum.late_replies += stats.late_replies;
-        sum.malformed += stats.malformed;
-        sum.unexpected += stats.unexpected;
-        sum.most_under_way += stats.most_under_way;
-        self.under_way += worker.under_way();
+/// Adds the counts of a worker to those of others.
+fn add(sum: &mut Counts, counts: Counts) {
+    if sum.is_empty() {
+        *sum = counts;
+        return;
     }
-
-    pub(crate) fn document(&self) -> Value {
-        let stats = &self.stats;
-        json!({
-            "requests": stats.requests,
-            "keys": stats.keys,
-            "writes": stats.writes,
-            "groups": stats.sub_requests,
-            "retries": stats.retries,
-            "replies": stats.replies,
-            "overloaded": stats.overloaded,
-            "joined": stats.joined,
-            "expired": stats.expired,
-            "refused": stats.refused,
-            "busy_servers": stats.busy_servers,
-            "late_replies": stats.late_replies,
-            "malformed": stats.malformed,
-            "unexpected": stats.unexpected,
-            "most_under_way": stats.most_under_way,
-            "under_way": self.under_way,
-        })
+    for ((_, sum), (_, count)) in sum.iter_mut().zip(counts) {
+        *sum += count;
     }
 }
 
@@ -200,7 +161,7 @@ impl<'a> Loop<'a> {
                         counters.oversized.add(1);
                         continue;
                     };
-                    let part = Coordinator::worker_of(frame, workers) as usize;
+                    let part = (shared.role.worker_of)(frame, workers) as usize;
                     lock(&shared.parts[part]).on_frame(now, frame, &mut self.actions);
                 }
             }

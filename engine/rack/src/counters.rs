@@ -2,6 +2,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use serde_json::{Value, json};
+
 /// A count that only grows.
 #[derive(Debug, Default)]
 pub struct Count(AtomicU64);
@@ -37,3 +39,8 @@ macro_rules! counters {
     };
 }
 pub(crate) use counters;
+
+/// Counts by name as JSON.
+pub(crate) fn document(counts: &[(&'static str, u64)]) -> Value {
+    counts.iter().map(|(name, count)| ((*name).to_owned(), json!(count))).collect()
+}

@@ -1,22 +1,19 @@
 //! The load generator: the client role, the phases of a run, and shifts of popularity by the clock.
 //! It has no I/O, so the live node and the simulator drive the same one.
 
-use netkv_roles::{
-    Actions, ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation,
-};
+use netkv_roles::{Actions, Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use netkv_workload::{Arrivals, Shift, Workload};
 use serde_json::{Value, json};
 
-use crate::clients::Clients;
 use crate::command::{Command, PhaseName};
 use crate::config::LoadConfig;
 use crate::sample;
 use crate::saturation::Saturation;
 
-/// A client and what it is at.
+/// The clients of a process, and the phase of the run.
 pub struct Generator {
-    client: Clients,
-    /// What it wants sent; whoever drives it takes that.
+    client: Box<dyn Client>,
+    /// Frames to send, until the driver takes them.
     actions: Actions,
     phase: PhaseName,
     sampled_at: Nanos,
@@ -37,13 +34,12 @@ struct Shifts {
     next: Nanos,
 }
 
-/// What happened in an interval, not yet put into words.
+/// What happened in an interval, not yet a document.
 pub struct Sample {
     stats: ClientStats,
     interval: Nanos,
     phase: PhaseName,
     outstanding: usize,
-    preserved: Preserved,
     verified: Option<VerifyReport>,
     read_back: u64,
     /// What the checker found since the start.
@@ -56,7 +52,6 @@ impl Sample {
     pub fn document(self) -> (Value, ClientStats) {
         let mut document = sample::document(&self.stats, self.interval, self.verified);
         sample::add_history(&mut document, self.history);
-        sample::add_preserved(&mut document, self.stats.counts.preserved, self.preserved);
         document["phase"] = json!(self.phase);
         document["outstanding"] = json!(self.outstanding);
         if self.phase == PhaseName::Verify {
@@ -74,11 +69,11 @@ impl Generator {
     ///
     /// A sentence about a setting that cannot be.
     pub fn new(config: &LoadConfig, first_request: u32, now: Nanos) -> Result<Self, String> {
-        let role = config.role(first_request)?;
+        let options = config.options(first_request)?;
         let workload = Workload::new(config.workload())?;
         let shifts = config.shifts()?;
         Ok(Self {
-            client: Clients::new(role, workload)?,
+            client: (config.role.new)(&options, workload)?,
             actions: Actions::new(),
             phase: PhaseName::Idle,
             sampled_at: now,
@@ -104,7 +99,7 @@ impl Generator {
                 self.saturation = None;
                 self.client.set_arrivals(now, arrivals, &mut self.actions);
             }
-            Command::Crash {} => self.client.forget_preserved(now, &mut self.actions),
+            Command::Crash {} => self.client.crash(now, &mut self.actions),
             Command::Shift(shift) => self.client.workload_mut().shift(shift.into())?,
             Command::Hottest { n } => {
                 let hex = |key: [u8; 16]| key.map(|byte| format!("{byte:02x}")).concat();
@@ -160,7 +155,7 @@ impl Generator {
         let over = match self.phase {
             PhaseName::Drain => self.client.outstanding() == 0,
             PhaseName::Verify => self.client.verified().is_some(),
-            PhaseName::End => self.client.is_gone(),
+            PhaseName::End => self.client.has_left(),
             _ => false,
         };
         if over {
@@ -216,17 +211,16 @@ impl Generator {
         self.client.take_stats(&mut self.spare);
         let counts = &self.spare.counts;
         if self.phase == PhaseName::Verify {
-            self.verifying += counts.sent - counts.retries;
+            self.verifying += counts.requests - counts.retries;
         }
         let outstanding = self.client.outstanding();
         Sample {
             interval,
             phase: self.phase,
             outstanding,
-            preserved: self.client.preserved(),
             verified: self.client.verified(),
             read_back: self.verifying.saturating_sub(outstanding as u64),
-            history: sample::history(&self.client),
+            history: sample::history(self.client.as_ref()),
             stats: std::mem::take(&mut self.spare),
         }
     }

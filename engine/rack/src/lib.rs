@@ -5,12 +5,11 @@
 //!
 //! Live, a switch port is a UDP socket on loopback and a frame is a datagram. Each node is one thread
 //! that waits for its sockets and timers, moves frames in batches and drives a part that knows
-//! neither: [`netkv_dataplane::Switch`], [`netkv_roles`]' server shim and client.
+//! neither: [`netkv_dataplane::Switch`], or a role of [`netkv_roles::registry`].
 
 pub mod applied;
 pub mod backlog;
 pub mod client;
-pub mod clients;
 pub mod clock;
 mod command;
 pub mod config;
@@ -27,7 +26,6 @@ mod saturation;
 pub mod sequenced;
 pub mod server;
 pub mod session;
-pub mod shim;
 pub mod sim;
 pub mod store;
 pub mod switch;

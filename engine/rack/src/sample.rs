@@ -4,41 +4,20 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use netkv_roles::{ClientStats, Nanos, Preserved, SECOND, Summary, VerifyReport, Violation};
+use netkv_roles::{Client, ClientStats, Nanos, SECOND, Summary, VerifyReport, Violation};
 use serde_json::{Value, json};
-
-use crate::clients::Clients;
 
 /// A sample of `interval`; `verified` once a verification is over.
 pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyReport>) -> Value {
-    let counts = &stats.counts;
     let mut document = json!({
         "interval_s": interval as f64 / SECOND as f64,
-        "requests": counts.sent,
-        "completed": counts.completed,
-        "reads": counts.reads,
-        "writes": counts.writes,
-        "keys_read": counts.keys_read,
-        "groups": counts.groups,
-        "missing_groups": counts.missing_groups,
-        "hits": counts.hits,
-        "retries": counts.retries,
-        "lost": counts.lost,
-        "unsent": counts.unsent,
-        "not_found": counts.not_found,
-        "overloaded": counts.overloaded,
-        "errors": counts.errors,
-        "stale_reads": counts.stale_reads,
-        "phantom_reads": counts.phantom_reads,
-        "unchecked_reads": counts.unchecked_reads,
-        "late_replies": counts.late_replies,
-        "malformed": counts.malformed,
-        "unknown": counts.unknown,
-        "ignored": counts.ignored,
         "latency": encoded(&stats.latency),
         "latency_ns": summary(&stats.latency),
         "socket": {},
     });
+    for (name, count) in stats.counts.list().chain(stats.own.iter().copied()) {
+        document[name] = json!(count);
+    }
     if let Some(report) = verified {
         document["acked_writes_lost"] = json!(report.acked_writes_lost);
         document["verified"] = json!(report.checked);
@@ -47,18 +26,8 @@ pub fn document(stats: &ClientStats, interval: Nanos, verified: Option<VerifyRep
     document
 }
 
-/// Adds to a sample what clients keep because only the switch has it: now, at most since the last
-/// sample, and at most since the start.
-pub fn add_preserved(document: &mut Value, most: u64, preserved: Preserved) {
-    document["preserved"] = json!(preserved.records);
-    document["preserved_bytes"] = json!(preserved.bytes);
-    document["preserved_most"] = json!(most);
-    document["preserved_peak"] = json!(preserved.most_records);
-    document["preserved_peak_bytes"] = json!(preserved.most_bytes);
-}
-
 /// What is known of the history of all operations so far, for [`add_history`].
-pub fn history(client: &Clients) -> Option<(Summary, Vec<Violation>)> {
+pub fn history(client: &dyn Client) -> Option<(Summary, Vec<Violation>)> {
     client.history().map(|summary| (summary, client.violations()))
 }
 

@@ -1,4 +1,4 @@
-//! The server node: the shims of one or more storage servers behind one socket, and their store.
+//! The server node: one or more storage servers behind one socket, and their store.
 //!
 //! A round takes the frames that wait, hands each to the server it is addressed to, does all
 //! storage calls that come of it as one batch (which is what makes durable writes affordable),
@@ -7,16 +7,15 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, MILLISECOND, Nanos};
+use netkv_roles::{Actions, MILLISECOND, Nanos, Server};
 use netkv_wire::{ETHERNET_LEN, IPV4_LEN};
 use netkv_workload::MAX_KEYS;
 use serde_json::{Map, Value, json};
 
 use crate::clock;
 use crate::config::ServerConfig;
-use crate::counters::counters;
-use crate::shim::Shim;
-use crate::store::{Batch, DataSet, MemoryStore, Store};
+use crate::counters::{counters, document};
+use crate::store::{Batch, DataSet, Format, MemoryStore, Store};
 use crate::sys::{Poller, Received, Sender, Socket};
 use crate::worker::{Signals, Worker, lock};
 
@@ -35,11 +34,11 @@ const SOCKET: u64 = 1;
 const SETTLE_PAUSE: Nanos = 20 * MILLISECOND;
 
 /// The largest factor of [`ServerNode::slow`].
-pub const MOST_SLOW: f64 = 1e6;
+pub const MAX_SLOW: f64 = 1e6;
 
 struct Shared {
     /// The loop has them during a round.
-    servers: Mutex<Vec<Shim>>,
+    servers: Mutex<Vec<Box<dyn Server>>>,
     counters: Counters,
 }
 
@@ -108,18 +107,17 @@ impl ServerNode {
             value_size: self.config.value_size(),
             servers: self.config.servers,
             partitions: self.config.partitions.clone(),
-            format: self.config.scheme.format(),
-            keying: self.config.scheme.keying(self.config.key_size),
+            format: Format::of(&self.config.role),
+            keying: (self.config.role.keying)(self.config.key_size),
         };
         store.load(&data).map_err(io::Error::other)?;
         let now = clock::now();
-        let roles = self.config.roles(clock::first_request());
-        *lock(&self.shared.servers) = roles
+        let options = self.config.options(clock::first_request(), clock::epoch());
+        *lock(&self.shared.servers) = options
             .enumerate()
-            .map(|(at, role)| {
-                Shim::restore(role.with_epoch(clock::epoch()), now, store.applied(at))
-            })
-            .collect();
+            .map(|(at, options)| (self.config.role.restore)(&options, now, store.applied(at)))
+            .collect::<Result<_, _>>()
+            .map_err(io::Error::other)?;
         let shared = Arc::clone(&self.shared);
         self.worker.start(
             "server node",
@@ -141,8 +139,8 @@ impl ServerNode {
     ///
     /// A sentence: the factor cannot be, or the servers have no service rate.
     pub fn slow(&self, factor: f64) -> Result<(), String> {
-        if !(1.0..=MOST_SLOW).contains(&factor) {
-            return Err(format!("A factor of {factor} is not possible; it is 1 to {MOST_SLOW}."));
+        if !(1.0..=MAX_SLOW).contains(&factor) {
+            return Err(format!("A factor of {factor} is not possible; it is 1 to {MAX_SLOW}."));
         }
         if self.config.service_rate.is_none() {
             return Err(
@@ -164,7 +162,7 @@ impl ServerNode {
     pub fn statistics(&self) -> Value {
         let servers: Map<String, Value> = lock(&self.shared.servers)
             .iter()
-            .map(|server| (server.index().to_string(), server.counts()))
+            .map(|server| (server.index().to_string(), document(&server.counts())))
             .collect();
         let mut document = Map::new();
         for (name, count) in self.shared.counters.read() {
@@ -231,14 +229,14 @@ impl<'a> Loop<'a> {
             }
             self.storage(&mut servers)?;
             let settle = self.store.owes().then(|| clock::now() + SETTLE_PAUSE);
-            deadline = servers.iter().filter_map(Shim::deadline).chain(settle).min();
+            deadline = servers.iter().filter_map(|server| server.deadline()).chain(settle).min();
             drop(servers);
             self.send();
         }
     }
 
     /// Hears what has become of calls whose results the store has owed.
-    fn settle(&mut self, servers: &mut [Shim]) -> io::Result<()> {
+    fn settle(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
         if !self.store.owes() {
             return Ok(());
         }
@@ -251,7 +249,7 @@ impl<'a> Loop<'a> {
             .map_err(io::Error::other)
     }
 
-    fn timers(&mut self, servers: &mut [Shim]) {
+    fn timers(&mut self, servers: &mut [Box<dyn Server>]) {
         let now = clock::now();
         for (at, server) in servers.iter_mut().enumerate() {
             if server.deadline().is_some_and(|deadline| deadline <= now) {
@@ -261,7 +259,7 @@ impl<'a> Loop<'a> {
         }
     }
 
-    fn frames(&mut self, servers: &mut [Shim]) -> io::Result<()> {
+    fn frames(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
         let counters = &self.shared.counters;
         counters.received.add(self.received.fill(self.socket)? as u64);
         let now = clock::now();
@@ -285,7 +283,7 @@ impl<'a> Loop<'a> {
     }
 
     /// Does the storage calls, and those that come of their results.
-    fn storage(&mut self, servers: &mut [Shim]) -> io::Result<()> {
+    fn storage(&mut self, servers: &mut [Box<dyn Server>]) -> io::Result<()> {
         let mut next = Batch::default();
         while !self.batch.is_empty() {
             self.shared.counters.batches.add(1);

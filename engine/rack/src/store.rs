@@ -1,10 +1,12 @@
 //! Where servers keep their records: the interface of a back end, and the data set it starts with.
 
+use netkv_roles::registry::ServerRole;
 use netkv_roles::{Applied, CallId, Origin, StoreCall, StoreOp, StoreResult, initial_value};
-use netkv_wire::{Key, Sequence, multiget, partition};
-use netkv_workload::{ValueSize, key_of, wire_key};
+use netkv_wire::{Key, Sequence};
+use netkv_workload::{ValueSize, key_of};
 
 pub use netkv_roles::MemoryStore;
+pub use netkv_roles::records::Keying;
 
 /// Storage calls of several servers, to be done together.
 #[derive(Debug, Default)]
@@ -146,6 +148,13 @@ pub enum Format {
     Sequenced,
 }
 
+impl Format {
+    /// What the servers of this role need.
+    pub fn of(role: &ServerRole) -> Self {
+        if role.keeps_sequences { Self::Sequenced } else { Self::Plain }
+    }
+}
+
 /// The records that exist before anything is written.
 #[derive(Debug, Clone)]
 pub struct DataSet {
@@ -161,29 +170,6 @@ pub struct DataSet {
     pub format: Format,
     /// Which keys they have, and who owns them.
     pub keying: Keying,
-}
-
-/// How records are named and shared out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keying {
-    /// Keys of 16 bytes, a range of the hash for each server.
-    Ranges,
-    /// Keys of so many bytes, the hash modulo the number of servers: as multigets want it.
-    Modulo(usize),
-}
-
-impl Keying {
-    /// Calls `take` with what a record of the keyspace is stored under (empty: its key) and with
-    /// its owner.
-    fn record<T>(self, id: u64, servers: u16, take: impl FnOnce(&[u8], u16) -> T) -> T {
-        match self {
-            Self::Ranges => take(&[], partition(&key_of(id), servers)),
-            Self::Modulo(size) => {
-                let name = wire_key(id, size);
-                take(name.as_bytes(), multiget::owner(name.as_bytes(), servers))
-            }
-        }
-    }
 }
 
 /// Says in a store that its data set is complete, and which one it is. Servers keep clients away
@@ -307,6 +293,7 @@ pub(crate) fn all(
 mod tests {
     use super::*;
     use netkv_roles::{WriteId, read_writer};
+    use netkv_wire::partition;
     use std::collections::HashMap;
 
     const NOBODY: Sequence = Sequence { life: 0, number: 0 };

@@ -1,10 +1,11 @@
-//! Time of `Client` for an operation on one core: a request made, its answer taken and judged. Then
+//! Time of a client for an operation on one core: a request made, its answer taken and judged. Then
 //! what it costs to keep a record that only the switch has. Run it with `--release`; it prints the
 //! best of some rounds, since other work on the machine only ever slows it down.
 
 use std::time::{Duration, Instant};
 
-use netkv_roles::{Actions, Client, ClientConfig, ClientRole, Nanos, initial_value};
+use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace};
+use netkv_roles::{Actions, Client, ClientConfig, Nanos, initial_value};
 use netkv_wire::{
     CONTROLLER_IP, FrameView, Message, Op, Sequence, Stamp, Status, bits, client_ip, write_frame,
 };
@@ -50,19 +51,21 @@ impl Rack {
     }
 }
 
-fn client(role: ClientRole, writes: f64, check: bool) -> Client {
+fn client(role: &str, writes: f64, check: bool) -> Box<dyn Client> {
     let workload = WorkloadConfig {
         value_size: ValueSize::Fixed(VALUE),
         ..WorkloadConfig::new(KEYS, Mix::writes(writes, 0.0), 1)
     };
     let arrivals = Arrivals::Closed { outstanding: OUTSTANDING };
-    let config = ClientConfig { check, ..ClientConfig::new(4, arrivals) }.with_role(role);
+    let load = ClientConfig { check, ..ClientConfig::new(4, arrivals) };
+    let keyspace = Keyspace { servers: 1, key_size: 16 };
+    let role = ClientRole::named(role).expect("the registry has it");
     let workload = Workload::new(workload).expect("such a workload can be");
-    Client::new(config, workload).expect("such a client can be")
+    (role.new)(&ClientOptions { load, keyspace }, workload).expect("such a client can be")
 }
 
 /// The controller answers HELLO.
-fn welcome(client: &mut Client, out: &mut Actions) {
+fn welcome(client: &mut dyn Client, out: &mut Actions) {
     client.poll(0, out);
     let mut reply = Vec::new();
     for frame in out.frames() {
@@ -79,10 +82,10 @@ fn welcome(client: &mut Client, out: &mut Actions) {
 }
 
 /// Nanoseconds of the client for an operation, in the best round. Answers are checked if `judged`.
-fn cost(role: ClientRole, writes: f64, hits: bool, judged: bool) -> f64 {
+fn cost(role: &str, writes: f64, hits: bool, judged: bool) -> f64 {
     let mut client = client(role, writes, judged);
     let mut out = Actions::new();
-    welcome(&mut client, &mut out);
+    welcome(client.as_mut(), &mut out);
     let mut rack = Rack { hits, number: 0, bytes: Vec::new(), answers: Vec::new() };
     let mut now: Nanos = 1;
     client.start(now, &mut out);
@@ -110,9 +113,9 @@ fn main() {
     for (what, writes) in [("read", 0.0), ("write", 1.0)] {
         for judged in [true, false] {
             let check = if judged { "checked" } else { "not checked" };
-            let plain = cost(ClientRole::Plain, writes, false, judged);
-            let stamped = cost(ClientRole::FarReach, writes, false, judged);
-            let kept = cost(ClientRole::FarReach, writes, true, judged);
+            let plain = cost("plain", writes, false, judged);
+            let stamped = cost("farreach", writes, false, judged);
+            let kept = cost("farreach", writes, true, judged);
             println!("{what}, {check}: plain {plain:.0} ns, FarReach by servers {stamped:.0} ns");
             println!("  by the switch {kept:.0} ns: {:.0} ns for each record kept", kept - stamped);
         }

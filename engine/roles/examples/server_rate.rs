@@ -1,10 +1,11 @@
-//! Requests a second through `Server::on_frame` and `MemoryStore` on one core, reads and writes:
+//! Requests a second through a server and `MemoryStore` on one core, reads and writes:
 //! what the simulator pays for a server. Run it with `--release`; it prints the best of some
 //! rounds, since other work on the machine only ever slows it down.
 
 use std::time::Instant;
 
-use netkv_roles::{Actions, MILLISECOND, MemoryStore, Nanos, Scheme, Server, ServerConfig};
+use netkv_roles::registry::{Keyspace, ServerOptions, ServerRole};
+use netkv_roles::{Actions, Applied, MILLISECOND, MemoryStore, Nanos, SECOND};
 use netkv_wire::{
     KV_LEN, KV_OFFSET, Message, Op, SERVICE_IP, Sequence, Stamp, client_ip, write_frame,
 };
@@ -19,9 +20,9 @@ const REQUEST: usize = KV_OFFSET + 8;
 /// Where the stamp has the number of the write.
 const NUMBER: usize = KV_OFFSET + KV_LEN + 4;
 
-fn frames(scheme: Scheme, op: Op) -> Vec<Vec<u8>> {
+fn frames(stamped: bool, op: Op) -> Vec<Vec<u8>> {
     let sequence = Sequence { life: 1, number: 1 };
-    let stamp = (scheme == Scheme::FarReach).then_some(Stamp { sequence, ..Stamp::default() });
+    let stamp = stamped.then_some(Stamp { sequence, ..Stamp::default() });
     let mut random = Random::new(1, 1);
     let value = [7; 128];
     let frame = |_| {
@@ -37,14 +38,24 @@ fn frames(scheme: Scheme, op: Op) -> Vec<Vec<u8>> {
 }
 
 /// Requests a second of the best round.
-fn rate(scheme: Scheme, op: Op) -> f64 {
-    let config = ServerConfig { guard: 0, ..ServerConfig::new(0, 1, scheme) };
-    let mut server = Server::new(config, 0);
+fn rate(role: ServerRole, op: Op) -> f64 {
+    let options = ServerOptions {
+        server: 0,
+        keyspace: Keyspace { servers: 1, key_size: 16 },
+        first_request: 1,
+        epoch: 0,
+        service_rate: None,
+        service_queue: 256,
+    };
+    let server = (role.restore)(&options, 0, &Applied::default());
+    let mut server = server.expect("such a server can be");
+    let stamped = role.keeps_sequences;
     let mut store = MemoryStore::new(KEYS, ValueSize::Fixed(128));
-    let mut frames = frames(scheme, op);
+    let mut frames = frames(stamped, op);
     let mut out = Actions::new();
     let mut next = Actions::new();
-    let (mut now, mut request): (Nanos, u32) = (0, 0);
+    // Behind the time in which a server that has just started trusts less.
+    let (mut now, mut request): (Nanos, u32) = (10 * SECOND, 0);
     let mut best = 0.0f64;
     for _ in 0..ROUNDS {
         let start = Instant::now();
@@ -53,7 +64,7 @@ fn rate(scheme: Scheme, op: Op) -> f64 {
             // One count for all clients: each uses some of the numbers, as with several servers.
             request += 1;
             bytes[REQUEST..REQUEST + 4].copy_from_slice(&request.to_be_bytes());
-            if scheme == Scheme::FarReach {
+            if stamped {
                 bytes[NUMBER..NUMBER + 4].copy_from_slice(&request.to_be_bytes());
             }
             server.on_frame(now, bytes, &mut out);
@@ -74,9 +85,10 @@ fn rate(scheme: Scheme, op: Op) -> f64 {
 }
 
 fn main() {
-    for scheme in [Scheme::Plain, Scheme::NetCache, Scheme::FarReach] {
+    for name in ["nocache", "netcache", "farreach"] {
+        let role = ServerRole::named(name).expect("the registry has it");
         for op in [Op::Get, Op::Put, Op::Delete] {
-            println!("{scheme:?} {op:?}: {:.0} requests/s", rate(scheme, op));
+            println!("{name} {op:?}: {:.0} requests/s", rate(role, op));
         }
     }
 }

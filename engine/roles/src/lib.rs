@@ -1,43 +1,50 @@
-//! The protocol roles: client and server shim, as state machines without I/O.
+//! The protocol roles: storage servers, clients and coordinators, as state machines without I/O.
 //!
 //! Frames, timers and storage completions go in; frames, storage calls and the time of the next
 //! timer come out through [`Actions`]. No role reads a clock or opens a socket, so the live and
 //! the simulated driver run the same code. Time is nanoseconds since a moment that the driver
 //! chooses; it must not run backwards.
+//!
+//! Drivers know the traits of [`role`] and the tables of [`registry`]. Behind them each protocol has
+//! a module of its own:
+//!
+//! | module | protocol |
+//! |---|---|
+//! | [`plain`] | single keys without a cache |
+//! | [`netcache`] | single keys behind a write-through cache in the switch |
+//! | [`farreach`] | single keys behind a write-back cache in the switch |
+//! | [`multiget`] | several keys at once, in three architectures |
+//!
+//! [`single_key`] is what the first three share, [`common`] what all do.
 
 #![forbid(unsafe_code)]
 
 use netkv_wire::Key;
 use netkv_workload::key_id;
 
-mod actions;
-mod applied;
-mod client;
-mod load;
-mod memory;
+mod common;
+pub mod farreach;
 pub mod multiget;
-mod mutation;
-mod server;
-mod slots;
-mod stats;
-mod timers;
-mod user;
-mod value;
+pub mod netcache;
+pub mod plain;
+pub mod records;
+pub mod registry;
+pub mod role;
+pub mod single_key;
 
 pub use netkv_checker::{Summary, Violation, ViolationKind, WriteId};
 
-pub use actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
-pub use applied::{Applied, Block, FORGET, LONGEST_DEADLINE, Origin};
-pub use client::{Client, ClientConfig, ClientRole, Preserved};
-pub use load::VerifyReport;
-pub use memory::MemoryStore;
-#[cfg(feature = "mutations")]
-pub use mutation::Mutation;
-pub use server::{Scheme, Server, ServerConfig, WINDOW};
-pub use stats::{ClientCounts, ClientStats, ServerStats};
-pub use timers::Backoff;
-pub use user::{Completion, Outcome, UserOp};
-pub use value::{fill_value, initial_value, read_writer};
+pub use common::actions::{Actions, CallId, StoreCall, StoreOp, StoreResult};
+pub use common::applied::{Applied, Block, FORGET, MAX_DEADLINE, Origin};
+pub use common::load::{ClientConfig, VerifyReport};
+pub use common::memory::MemoryStore;
+pub use common::mutation::Mutation;
+pub use common::stats::{ClientCounts, ClientStats, Counts, ServerStats};
+pub use common::timers::Backoff;
+pub use common::user::{Completion, Outcome, UserOp};
+pub use common::value::{fill_value, initial_value, read_writer};
+pub use common::window::WINDOW;
+pub use role::{Client, Coordinator, Frames, Server, Work};
 
 /// Nanoseconds since a moment that the driver chooses.
 pub type Nanos = u64;

@@ -3,8 +3,8 @@
 Every trap plays its script with the control plane as it is, where all must be well, and with each
 mutant, where it must not. A mutant takes a protection out at the seam (`handle`: events in, actions
 out), so it holds whatever the control plane looks like inside. What an old value or a lost write
-comes of is shown over the real switch and roles in `engine/roles/tests/traps`; the table of both is
-in `docs/testing.md`.
+comes of is shown over the real switch and roles in `engine/roles/tests/netcache/traps`; the table
+of both is in `docs/testing.md`.
 """
 
 import re

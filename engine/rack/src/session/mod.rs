@@ -1,5 +1,5 @@
-//! A user of a rack that is up: operations of a program, carried out by the client role that the
-//! rack's scheme needs, behind a socket and in a thread of their own.
+//! A user of a rack that is up: operations of a program, carried out by the client role of the rack,
+//! behind a socket and in a thread of their own.
 //!
 //! Rules
 //! -----
@@ -8,19 +8,18 @@
 //! 2. One wake-up takes all that was handed in meanwhile, and what it wants sent leaves together.
 //! 3. Every operation that was handed in ends, unless the session does first; then the bell rings,
 //!    too, and [`Session::failure`] says why.
-//! 4. A session that is stopped takes leave first, if the scheme wants that, for as long as the role
-//!    waits for the answer. What is under way then does not end any more.
+//! 4. A session that is stopped deregisters first, if its role has a registration, for as long as the
+//!    role waits for the answer. What is under way then does not end any more.
 
 mod role;
 
 use std::io;
 use std::os::fd::RawFd;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use netkv_roles::{Actions, Completion, Nanos};
+use netkv_roles::{Actions, Client, Completion, Counts, Nanos};
 
-pub use role::{OwnedOp, SessionConfig, UserClient};
+pub use role::{OwnedOp, SessionConfig};
 
 use crate::clock;
 use crate::counters::counters;
@@ -28,7 +27,7 @@ use crate::sys::{Poller, Received, Sender, Socket, Waker, Watched};
 use crate::worker::{Signals, Worker, lock};
 
 /// Operations that may wait for the thread to take them.
-const MOST_SUBMITTED: usize = 65_536;
+const MAX_SUBMITTED: usize = 65_536;
 /// Tokens in the poller.
 const WAKER: u64 = 0;
 const SOCKET: u64 = 1;
@@ -43,7 +42,8 @@ struct Shared {
     ended: Mutex<Vec<Completion>>,
     /// Rings when something has ended, or the thread has.
     bell: Waker,
-    preserved: AtomicUsize,
+    /// Of the protocol.
+    gauges: Mutex<Counts>,
     counters: Counters,
 }
 
@@ -51,7 +51,7 @@ struct Shared {
 pub struct Session {
     shared: Arc<Shared>,
     /// Gone once the thread has them.
-    parts: Mutex<Option<(Socket, Box<dyn UserClient>)>>,
+    parts: Mutex<Option<(Socket, Box<dyn Client>)>>,
     worker: Worker,
 }
 
@@ -66,7 +66,7 @@ impl Session {
             submitted: Mutex::default(),
             ended: Mutex::default(),
             bell: Waker::new()?,
-            preserved: AtomicUsize::new(0),
+            gauges: Mutex::default(),
             counters: Counters::default(),
         };
         Ok(Self {
@@ -108,8 +108,8 @@ impl Session {
             return Err("The session was closed.".to_owned());
         }
         let mut submitted = lock(&self.shared.submitted);
-        if submitted.len() >= MOST_SUBMITTED {
-            return Err(format!("Too many operations are under way: {MOST_SUBMITTED} wait."));
+        if submitted.len() >= MAX_SUBMITTED {
+            return Err(format!("Too many operations are under way: {MAX_SUBMITTED} wait."));
         }
         // If others wait, the thread has been told and has not looked yet.
         let tell = submitted.is_empty();
@@ -139,10 +139,10 @@ impl Session {
         self.worker.signals().failure()
     }
 
-    /// Counts by name, and `preserved`: records that are kept because only the switch has them.
-    pub fn statistics(&self) -> Vec<(&'static str, u64)> {
+    /// Counts by name, and the gauges of the protocol.
+    pub fn statistics(&self) -> Counts {
         let mut counts = self.shared.counters.read();
-        counts.push(("preserved", self.shared.preserved.load(Ordering::Relaxed) as u64));
+        counts.extend(lock(&self.shared.gauges).iter());
         counts
     }
 }
@@ -152,7 +152,7 @@ struct Loop<'a> {
     shared: &'a Shared,
     signals: &'a Signals,
     socket: Socket,
-    client: Box<dyn UserClient>,
+    client: Box<dyn Client>,
     poller: Poller,
     received: Received,
     sender: Sender,
@@ -165,7 +165,7 @@ impl<'a> Loop<'a> {
     fn new(
         shared: &'a Shared,
         socket: Socket,
-        client: Box<dyn UserClient>,
+        client: Box<dyn Client>,
         signals: &'a Signals,
     ) -> io::Result<Self> {
         let poller = Poller::new()?;
@@ -186,7 +186,7 @@ impl<'a> Loop<'a> {
     }
 
     fn run(mut self) -> io::Result<()> {
-        while !(self.leaving && self.client.is_gone()) {
+        while !(self.leaving && self.client.has_left()) {
             let mut ready = false;
             for token in self.poller.wait(clock::until(self.client.deadline()))? {
                 match token {
@@ -244,7 +244,10 @@ impl<'a> Loop<'a> {
     }
 
     fn hand_over(&mut self) {
-        self.shared.preserved.store(self.client.preserved(), Ordering::Relaxed);
+        let mut gauges = lock(&self.shared.gauges);
+        gauges.clear();
+        self.client.add_gauges(&mut gauges);
+        drop(gauges);
         self.client.completions(&mut self.ended);
         if self.ended.is_empty() {
             return;

@@ -1,90 +1,15 @@
-//! The client roles that a user may have, behind one face, and how one is made.
+//! The client of a session, and the operations of its user.
 
 use std::net::SocketAddrV4;
 
-use netkv_roles::multiget::{self, Layout};
+use netkv_roles::registry::{ClientOptions, ClientRole, Keyspace};
 use netkv_roles::{
     Actions, Backoff, Client, ClientConfig, Completion, Nanos, Outcome, UserOp, first_request,
 };
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 use serde::Deserialize;
 
-use crate::config::ClientRole;
 use crate::generator::nanos;
-
-/// The client role of a scheme, as far as a user needs it.
-pub trait UserClient: Send {
-    /// Takes one frame.
-    fn on_frame(&mut self, now: Nanos, frame: &[u8], out: &mut Actions);
-    /// Does what is due.
-    fn poll(&mut self, now: Nanos, out: &mut Actions);
-    /// When to poll, if nothing happens before.
-    fn deadline(&self) -> Option<Nanos>;
-    /// Takes an operation, or says why not.
-    fn submit(
-        &mut self,
-        now: Nanos,
-        token: u64,
-        op: &UserOp<'_>,
-        out: &mut Actions,
-    ) -> Result<(), String>;
-    /// Moves what has ended behind what `into` has.
-    fn completions(&mut self, into: &mut Vec<Completion>);
-    /// Says that the user goes.
-    fn leave(&mut self, now: Nanos, out: &mut Actions);
-    /// Whether nothing is left to be said after that.
-    fn is_gone(&self) -> bool;
-    /// Records that it keeps because only the switch has them.
-    fn preserved(&self) -> usize;
-}
-
-/// Both kinds of clients have what a user needs under the same names.
-macro_rules! user_client {
-    ($client:ty, $preserved:expr) => {
-        impl UserClient for $client {
-            fn on_frame(&mut self, now: Nanos, frame: &[u8], out: &mut Actions) {
-                <$client>::on_frame(self, now, frame, out);
-            }
-
-            fn poll(&mut self, now: Nanos, out: &mut Actions) {
-                <$client>::poll(self, now, out);
-            }
-
-            fn deadline(&self) -> Option<Nanos> {
-                <$client>::deadline(self)
-            }
-
-            fn submit(
-                &mut self,
-                now: Nanos,
-                token: u64,
-                op: &UserOp<'_>,
-                out: &mut Actions,
-            ) -> Result<(), String> {
-                <$client>::submit(self, now, token, op, out)
-            }
-
-            fn completions(&mut self, into: &mut Vec<Completion>) {
-                <$client>::completions(self, into);
-            }
-
-            fn leave(&mut self, now: Nanos, out: &mut Actions) {
-                <$client>::leave(self, now, out);
-            }
-
-            fn is_gone(&self) -> bool {
-                <$client>::is_gone(self)
-            }
-
-            fn preserved(&self) -> usize {
-                $preserved(self)
-            }
-        }
-    };
-}
-
-user_client!(Client, |client: &Client| client.preserved().records);
-user_client!(multiget::Client, |_: &multiget::Client| 0);
 
 /// What a session is told.
 #[derive(Debug, Clone, Deserialize)]
@@ -98,7 +23,7 @@ pub struct SessionConfig {
     pub role: ClientRole,
     /// Number of the client.
     pub client: u16,
-    /// Servers of the rack, and bytes of the keys of its keyspace: who sends multigets must know.
+    /// Servers of the rack, and bytes of the keys of its keyspace.
     pub servers: u16,
     #[allow(missing_docs)] // see above
     pub key_size: usize,
@@ -114,9 +39,9 @@ impl SessionConfig {
     /// # Errors
     ///
     /// A sentence about a number or time that cannot be.
-    pub(super) fn client(&self, unix_nanos: u128) -> Result<Box<dyn UserClient>, String> {
+    pub(super) fn client(&self, unix_nanos: u128) -> Result<Box<dyn Client>, String> {
         let initial = nanos("retry_s", self.retry_s)?;
-        let config = ClientConfig {
+        let load = ClientConfig {
             first_client: self.client,
             first_request: first_request(unix_nanos),
             retry: Backoff { initial, cap: 8 * initial },
@@ -127,16 +52,8 @@ impl SessionConfig {
         // It has no load of its own; one of no operations under way never draws any.
         let workload = WorkloadConfig::new(1, Mix::YCSB_C, 0);
         let workload = Workload::new(WorkloadConfig { key_size: self.key_size, ..workload })?;
-        if let Some(architecture) = self.role.architecture() {
-            let layout = Layout::one_rack(self.servers, self.key_size);
-            let config = multiget::ClientConfig { load: config, architecture, layout };
-            return Ok(Box::new(multiget::Client::new(config, workload)?));
-        }
-        let role = match self.role {
-            ClientRole::FarReach => netkv_roles::ClientRole::FarReach,
-            _ => netkv_roles::ClientRole::Plain,
-        };
-        Ok(Box::new(Client::new(config.with_role(role), workload)?))
+        let keyspace = Keyspace { servers: self.servers, key_size: self.key_size };
+        (self.role.new)(&ClientOptions { load, keyspace }, workload)
     }
 }
 
@@ -157,7 +74,7 @@ impl OwnedOp {
         &self,
         now: Nanos,
         token: u64,
-        client: &mut dyn UserClient,
+        client: &mut dyn Client,
         out: &mut Actions,
     ) -> Option<Completion> {
         let taken = match self {

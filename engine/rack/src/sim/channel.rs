@@ -54,7 +54,7 @@ pub struct Channel<M> {
     /// Whether its owner knows when to call [`Channel::next`].
     woken: bool,
     /// How often its end has died: a wake of before means nothing.
-    life: u16,
+    incarnation: u16,
     cut: bool,
 }
 
@@ -67,7 +67,7 @@ impl<M> Channel<M> {
             free_at: 0,
             backlog: Backlog::new([model.queue, model.report_queue, DIGEST_QUEUE]),
             woken: false,
-            life: 0,
+            incarnation: 0,
             cut: false,
         }
     }
@@ -102,12 +102,12 @@ impl<M> Channel<M> {
             return None;
         }
         self.woken = true;
-        Some((self.free_at, self.life))
+        Some((self.free_at, self.incarnation))
     }
 
     /// The message that leaves now, with the time of its arrival.
-    pub fn next(&mut self, life: u16) -> Option<(Nanos, M)> {
-        if life != self.life {
+    pub fn next(&mut self, incarnation: u16) -> Option<(Nanos, M)> {
+        if incarnation != self.incarnation {
             return None;
         }
         self.woken = false;
@@ -144,7 +144,7 @@ impl<M> Channel<M> {
     pub fn clear(&mut self) -> Vec<M> {
         self.free_at = 0;
         self.woken = false;
-        self.life = self.life.wrapping_add(1);
+        self.incarnation = self.incarnation.wrapping_add(1);
         self.take_unless(|_| false)
     }
 

@@ -1,12 +1,13 @@
 //! What a simulated rack is made of, as JSON, the way `netkv.sim` writes it.
 
 use netkv_dataplane::PIPELINES;
+use netkv_roles::registry::{CoordinatorRole, Keyspace, ServerRole};
 use netkv_workload::Distribution;
 use serde::Deserialize;
 
 use super::channel::ChannelModel;
 use super::link::LinkModel;
-use crate::config::{LoadConfig, Scheme, ValueSize, default_key_size};
+use crate::config::{LoadConfig, ValueSize, default_key_size};
 
 /// A whole rack.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,7 +21,7 @@ pub struct RackConfig {
     pub client: HostModel,
     /// The storage servers.
     pub servers: ServersConfig,
-    /// The coordinator of multigets, if there is one.
+    /// The coordinator, if there is one.
     #[serde(default)]
     pub coordinator: Option<CoordinatorModel>,
     /// The switches.
@@ -35,8 +36,9 @@ pub struct RackConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServersConfig {
-    /// Role of the shim.
-    pub scheme: Scheme,
+    /// Role of the servers.
+    #[serde(rename = "scheme")]
+    pub role: ServerRole,
     /// How many there are.
     pub count: u16,
     /// Keys of the data set.
@@ -47,13 +49,20 @@ pub struct ServersConfig {
     pub service_rate: Option<f64>,
     /// Requests that wait at a server of limited rate.
     pub queue_limit: usize,
-    /// Bytes of a key; schemes for single keys have 16.
+    /// Bytes of a key of the keyspace.
     #[serde(default = "default_key_size")]
     pub key_size: usize,
     /// What a server host is like.
     pub host: HostModel,
     /// What the store needs for each operation.
     pub store: StoreModel,
+}
+
+impl ServersConfig {
+    /// The keys and how many servers share them.
+    pub(super) fn keyspace(&self) -> Keyspace {
+        Keyspace { servers: self.count, key_size: self.key_size }
+    }
 }
 
 /// Processors of a host, and what the network costs them.
@@ -66,7 +75,7 @@ pub struct HostModel {
     pub receive: Time,
     /// For each frame that goes out.
     pub send: Time,
-    /// For each key of a multiget in such a frame, in seconds.
+    /// For each key of such a frame beyond its only one, in seconds.
     #[serde(default)]
     pub per_key_s: f64,
     /// For each byte of such a frame, in seconds.
@@ -76,10 +85,13 @@ pub struct HostModel {
     pub queue_limit: usize,
 }
 
-/// The coordinator of multigets.
+/// The coordinator.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoordinatorModel {
+    /// Its role.
+    #[serde(default)]
+    pub role: CoordinatorRole,
     /// What its host is like; a core is a worker.
     pub host: HostModel,
     /// Requests under way before further ones are refused.
@@ -92,7 +104,7 @@ pub struct CoordinatorModel {
 pub struct StoreModel {
     /// A read.
     pub get: Time,
-    /// Each key of a multiget but the first; none: it costs as much as a read.
+    /// Each further key of one read; none: it costs as much as a read.
     #[serde(default)]
     pub next_get: Option<Time>,
     /// A read of a record that the store has at hand; none: it costs as much as any.

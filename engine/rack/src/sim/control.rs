@@ -91,10 +91,10 @@ pub(super) enum Way {
 #[derive(Debug)]
 enum Message {
     Notice(Notice),
-    /// A frame for a life of the switch.
+    /// A frame for one incarnation of the switch.
     PacketOut {
         switch: u16,
-        life: u16,
+        incarnation: u16,
         frame: FrameId,
     },
 }
@@ -198,8 +198,8 @@ impl Controls {
     }
 
     fn wake(&mut self, queue: &mut Queue<Event>, switch: u16, way: Way) {
-        if let Some((at, life)) = self.pairs[usize::from(switch)].channel(way).wake() {
-            queue.push(at, Event::ChannelFree { switch, way, life });
+        if let Some((at, incarnation)) = self.pairs[usize::from(switch)].channel(way).wake() {
+            queue.push(at, Event::ChannelFree { switch, way, incarnation });
         }
     }
 
@@ -209,9 +209,9 @@ impl Controls {
         queue: &mut Queue<Event>,
         switch: u16,
         way: Way,
-        life: u16,
+        incarnation: u16,
     ) {
-        let next = self.pairs[usize::from(switch)].channel(way).next(life);
+        let next = self.pairs[usize::from(switch)].channel(way).next(incarnation);
         if let Some((at, message)) = next {
             self.deliver(queue, at, message);
         }
@@ -221,8 +221,8 @@ impl Controls {
     fn deliver(&mut self, queue: &mut Queue<Event>, at: Nanos, message: Message) {
         match message {
             Message::Notice(notice) => self.deliver_notice(queue, at, notice),
-            Message::PacketOut { switch, life, frame } => {
-                queue.push(at, Event::PacketOut { switch, life, frame });
+            Message::PacketOut { switch, incarnation, frame } => {
+                queue.push(at, Event::PacketOut { switch, incarnation, frame });
             }
         }
     }
@@ -385,9 +385,9 @@ impl Simulation {
         let class = Class::of(frame);
         let Self { controls, queue, frames, now, .. } = self;
         controls.frame_bytes += frame.len() as u64;
-        let life = self.switches.life(switch);
+        let incarnation = self.switches.incarnation(switch);
         let frame = frames.add(frame).ok_or("A frame from the controller is too long.")?;
-        let message = Message::PacketOut { switch, life, frame };
+        let message = Message::PacketOut { switch, incarnation, frame };
         controls.send(queue, frames, *now, (switch, Way::Down), (class, message));
         Ok(())
     }

@@ -1,26 +1,27 @@
-//! The coordinator of multigets: a processor whose cores are its workers, and the role.
+//! The coordinator: a processor whose cores are its workers, and the role.
 
-use netkv_roles::multiget::Coordinator;
-use netkv_roles::{Actions, Nanos, first_request};
+use std::sync::Arc;
+
+use netkv_roles::{Actions, Coordinator, Frames, Nanos, first_request};
 use netkv_workload::Random;
 use serde_json::Value;
 
-use super::config::RackConfig;
+use super::config::{CoordinatorModel, RackConfig};
 use super::costs::Costs;
 use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::{Event, Simulation};
-use crate::coordinator::Counts;
+use crate::counters::document;
 
 struct Node {
-    role: Coordinator,
+    role: Box<dyn Coordinator>,
     cpu: Cpu,
     costs: Costs,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier life are void.
-    life: u16,
+    /// How often it was started: events of an earlier incarnation are void.
+    incarnation: u16,
     /// When its next timer event is due; later ones in the queue mean nothing.
     wake: Nanos,
     random: Random,
@@ -37,22 +38,25 @@ pub(super) struct Coordinators {
     actions: Actions,
 }
 
-fn role(config: &RackConfig, first: u32) -> Result<Coordinator, String> {
-    let limit = config.coordinator.as_ref().map_or(0, |it| it.limit);
-    Coordinator::new(config.load.coordinator(limit, first)?)
+fn role(
+    config: &RackConfig,
+    model: &CoordinatorModel,
+    first: u32,
+) -> Result<Box<dyn Coordinator>, String> {
+    (model.role.new)(&config.load.coordinator(model.limit, first)?)
 }
 
 impl Coordinators {
-    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Result<Self, String> {
         let node = match &config.coordinator {
             None => None,
             Some(model) => Some(Node {
-                role: role(config, 1)?,
+                role: role(config, model, 1)?,
                 cpu: Cpu::new(model.host.cores, model.host.queue_limit),
-                costs: Costs::new(&model.host),
+                costs: Costs::new(&model.host, frames),
                 link: NOWHERE,
                 up: true,
-                life: 0,
+                incarnation: 0,
                 wake: Nanos::MAX,
                 random: Random::new(config.seed, 4_000_000),
                 dropped: 0,
@@ -75,9 +79,7 @@ impl Coordinators {
     /// Its counts since it was started, as `_engine.pyi` describes them; null if there is none.
     pub(super) fn counts(&self) -> Value {
         let Some(node) = &self.node else { return Value::Null };
-        let mut counts = Counts::default();
-        counts.add(&node.role);
-        let mut counts = counts.document();
+        let mut counts = document(&node.role.counts());
         counts["dropped"] = node.dropped.into();
         counts["busy_s"] = (node.busy as f64 / 1e9).into();
         counts
@@ -92,7 +94,7 @@ impl Simulation {
         let cost = node.costs.receive(self.frames.get(frame), &mut node.random);
         if let Some(done) = node.cpu.take(arrival, cost) {
             node.busy += cost;
-            self.queue.push(done, Event::Coordinated { life: node.life, frame });
+            self.queue.push(done, Event::Coordinated { incarnation: node.incarnation, frame });
         } else {
             node.dropped += 1;
             self.frames.free(frame);
@@ -100,9 +102,10 @@ impl Simulation {
     }
 
     /// A worker of the coordinator is done with taking a frame in.
-    pub(super) fn coordinated(&mut self, life: u16, frame: FrameId) {
+    pub(super) fn coordinated(&mut self, incarnation: u16, frame: FrameId) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
-        if let Some(node) = node.as_mut().filter(|node| node.up && node.life == life) {
+        if let Some(node) = node.as_mut().filter(|node| node.up && node.incarnation == incarnation)
+        {
             node.role.on_frame(self.now, self.frames.get(frame), actions);
         }
         self.frames.free(frame);
@@ -110,9 +113,10 @@ impl Simulation {
     }
 
     /// A timer event of the coordinator is due.
-    pub(super) fn coordinator_timer(&mut self, life: u16) {
+    pub(super) fn coordinator_timer(&mut self, incarnation: u16) {
         let Coordinators { node, actions, .. } = &mut self.coordinators;
-        let current = |node: &&mut Node| node.up && node.life == life && node.wake <= self.now;
+        let current =
+            |node: &&mut Node| node.up && node.incarnation == incarnation && node.wake <= self.now;
         if let Some(node) = node.as_mut().filter(current) {
             node.wake = Nanos::MAX;
             node.role.on_timer(self.now, actions);
@@ -139,7 +143,7 @@ impl Simulation {
         let Some(node) = &mut self.coordinators.node else { return };
         if let Some(due) = node.role.deadline().filter(|due| node.up && *due < node.wake) {
             node.wake = due;
-            self.queue.push(due, Event::CoordinatorTimer { life: node.life });
+            self.queue.push(due, Event::CoordinatorTimer { incarnation: node.incarnation });
         }
     }
 
@@ -151,7 +155,7 @@ impl Simulation {
     pub fn stop_coordinator(&mut self) -> Result<(), String> {
         let node = self.coordinators.node.as_mut().ok_or_else(none)?;
         node.up = false;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 
@@ -162,16 +166,15 @@ impl Simulation {
     /// A sentence, if there is none.
     pub fn start_coordinator(&mut self) -> Result<(), String> {
         let Coordinators { node, config, .. } = &mut self.coordinators;
-        let node = node.as_mut().ok_or_else(none)?;
-        // Above every number of its former lives: virtual time gives as many as it needs.
-        let first =
-            first_request(u128::from(self.now)).wrapping_add(1 + u32::from(node.life) * 65_536);
-        node.role = role(config, first)?;
-        let limit = config.coordinator.as_ref().map_or(0, |it| it.host.queue_limit);
-        node.cpu = Cpu::new(node.cpu.cores(), limit);
+        let (node, model) = node.as_mut().zip(config.coordinator.as_ref()).ok_or_else(none)?;
+        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        let first = first_request(u128::from(self.now))
+            .wrapping_add(1 + u32::from(node.incarnation) * 65_536);
+        node.role = role(config, model, first)?;
+        node.cpu = Cpu::new(node.cpu.cores(), model.host.queue_limit);
         node.wake = Nanos::MAX;
         node.up = true;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 }

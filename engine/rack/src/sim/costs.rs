@@ -1,15 +1,17 @@
 //! What frames cost the processor of a host.
 
-use netkv_roles::Nanos;
-use netkv_wire::KV_OFFSET;
-use netkv_wire::multiget::{MULTIGET_PORT, Op};
+use std::sync::Arc;
+
+use netkv_roles::{Frames, Nanos};
 use netkv_workload::{Distribution, Random};
 
 use super::config::HostModel;
 
 /// Times of a core.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub(super) struct Costs {
+    /// Those of the rack's protocol.
+    pub(super) frames: Arc<dyn Frames>,
     receive: Distribution,
     send: Distribution,
     /// Nanoseconds.
@@ -18,8 +20,9 @@ pub(super) struct Costs {
 }
 
 impl Costs {
-    pub(super) fn new(model: &HostModel) -> Self {
+    pub(super) fn new(model: &HostModel, frames: Arc<dyn Frames>) -> Self {
         Self {
+            frames,
             receive: model.receive.distribution(),
             send: model.send.distribution(),
             per_key: model.per_key_s * 1e9,
@@ -57,22 +60,7 @@ impl Costs {
         if self.per_key == 0.0 && self.per_byte == 0.0 {
             return 0;
         }
-        let keys = multiget(frame).map_or(0, |(_, numkey)| numkey);
+        let keys = self.frames.keys(frame);
         (self.per_key * f64::from(keys) + self.per_byte * frame.len() as f64) as Nanos
     }
-}
-
-/// OP and NUMKEY of a multiget's frame.
-#[inline]
-fn multiget(frame: &[u8]) -> Option<(u8, u8)> {
-    let port = frame.get(KV_OFFSET - 6..KV_OFFSET - 4)?;
-    let header = frame.get(KV_OFFSET..KV_OFFSET + 7)?;
-    (port == MULTIGET_PORT.to_be_bytes()).then_some((header[0], header[6]))
-}
-
-/// What a multiget's request asks of a server, and of how many keys.
-#[inline]
-pub(super) fn multiget_request(frame: &[u8]) -> Option<(Op, u8)> {
-    let (op, keys) = multiget(frame)?;
-    Some((Op::from_code(op)?, keys))
 }

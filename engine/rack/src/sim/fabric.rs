@@ -191,8 +191,8 @@ impl Simulation {
     /// Writes down what becomes of frames about these keys (all, if there are none), at most
     /// `limit` of them, the latest.
     pub fn watch(&mut self, keys: Vec<netkv_wire::Key>, limit: usize) {
-        let layout = self.servers.layout();
-        self.fabric.journal = Some(Journal::new(keys, limit, layout));
+        let frames = self.servers.frames();
+        self.fabric.journal = Some(Journal::new(keys, limit, frames));
     }
 
     /// What was written down since [`Simulation::watch`], a line each.

@@ -1,6 +1,8 @@
 //! Client hosts: a processor and a cable for each client of the load generator.
 
-use netkv_roles::Nanos;
+use std::sync::Arc;
+
+use netkv_roles::{Frames, Nanos};
 use netkv_wire::{ETHERNET_LEN, client_of_ip};
 use netkv_workload::Random;
 
@@ -28,9 +30,9 @@ pub(super) struct Hosts {
 }
 
 impl Hosts {
-    pub(super) fn new(config: &RackConfig) -> Self {
+    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Self {
         let model = &config.client;
-        let costs = Costs::new(model);
+        let costs = Costs::new(model, frames);
         let host =
             || Host { cpu: Cpu::new(model.cores, model.queue_limit), link: NOWHERE, up: true };
         Self {

@@ -19,7 +19,6 @@ mod fabric;
 mod frames;
 mod hosts;
 mod journal;
-mod journal_multiget;
 mod link;
 mod pipes;
 mod queue;
@@ -30,7 +29,7 @@ mod warmth;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use netkv_dataplane::{Output, Switch};
-use netkv_roles::{Actions, Nanos};
+use netkv_roles::{Actions, Frames as Protocol, Nanos};
 use serde_json::{Value, json};
 
 use crate::command::Command;
@@ -55,21 +54,21 @@ enum Event {
     /// A frame that went round again leaves a switch.
     Leave { switch: u16, port: u16, frame: FrameId },
     /// A server's processor is done with a frame.
-    Served { server: u16, life: u16, frame: FrameId },
+    Served { server: u16, incarnation: u16, frame: FrameId },
     /// A server has something due.
-    ServerTimer { server: u16, life: u16 },
+    ServerTimer { server: u16, incarnation: u16 },
     /// A client's processor is done with a frame.
     Received { host: u16, frame: FrameId },
     /// The coordinator's processor is done with a frame.
-    Coordinated { life: u16, frame: FrameId },
+    Coordinated { incarnation: u16, frame: FrameId },
     /// The coordinator has something due.
-    CoordinatorTimer { life: u16 },
+    CoordinatorTimer { incarnation: u16 },
     /// A frame from the controller has reached a switch.
-    PacketOut { switch: u16, life: u16, frame: FrameId },
+    PacketOut { switch: u16, incarnation: u16, frame: FrameId },
     /// A message has reached the other end of a control channel.
     Control { message: u32 },
     /// A control channel may send the next message.
-    ChannelFree { switch: u16, way: Way, life: u16 },
+    ChannelFree { switch: u16, way: Way, incarnation: u16 },
 }
 
 impl Event {
@@ -142,9 +141,11 @@ impl Simulation {
             }
         }
         let mut switches = Switches::new(config);
-        let mut servers = Servers::new(config)?;
-        let mut hosts = Hosts::new(config);
-        let mut coordinators = Coordinators::new(config)?;
+        let protocol: Arc<dyn Protocol> =
+            (config.servers.role.frames)(config.servers.keyspace()).into();
+        let mut servers = Servers::new(config, Arc::clone(&protocol))?;
+        let mut hosts = Hosts::new(config, Arc::clone(&protocol));
+        let mut coordinators = Coordinators::new(config, protocol)?;
         let fabric =
             Fabric::new(config, &mut switches, &mut servers, &mut hosts, &mut coordinators)?;
         let generator = Generator::new(&config.load, 1, 0)?;
@@ -209,19 +210,19 @@ impl Simulation {
         match event {
             Event::Arrive { link, frame } => self.arrive(link, frame, engines),
             Event::Leave { switch, port, frame } => self.leave(switch, port, frame),
-            Event::Served { server, life, frame } => self.served(server, life, frame),
-            Event::ServerTimer { server, life } => self.server_timer(server, life),
+            Event::Served { server, incarnation, frame } => self.served(server, incarnation, frame),
+            Event::ServerTimer { server, incarnation } => self.server_timer(server, incarnation),
             Event::Received { host, frame } => self.receive(host, frame),
-            Event::Coordinated { life, frame } => self.coordinated(life, frame),
-            Event::CoordinatorTimer { life } => self.coordinator_timer(life),
-            Event::PacketOut { switch, life, frame } => {
-                self.packet_out_arrived(switch, life, frame, engines);
+            Event::Coordinated { incarnation, frame } => self.coordinated(incarnation, frame),
+            Event::CoordinatorTimer { incarnation } => self.coordinator_timer(incarnation),
+            Event::PacketOut { switch, incarnation, frame } => {
+                self.packet_out_arrived(switch, incarnation, frame, engines);
             }
             Event::Control { message } => {
                 self.controls.arrive(&mut self.queue, self.now, message);
             }
-            Event::ChannelFree { switch, way, life } => {
-                self.controls.channel_free(&mut self.queue, switch, way, life);
+            Event::ChannelFree { switch, way, incarnation } => {
+                self.controls.channel_free(&mut self.queue, switch, way, incarnation);
             }
         }
     }

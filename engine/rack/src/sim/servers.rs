@@ -1,29 +1,30 @@
-//! Storage servers: a processor, the shim, and its store.
+//! Storage servers: a processor, the role, and its store.
 
-use netkv_roles::multiget::Layout;
-use netkv_roles::{Actions, Applied, MemoryStore, Nanos, first_request};
-use netkv_wire::{KV_OFFSET, Op, multiget};
+use std::sync::Arc;
+
+use netkv_roles::registry::ServerOptions;
+use netkv_roles::{Actions, Applied, Frames, MemoryStore, Nanos, Server, Work, first_request};
 use netkv_workload::{Distribution, MAX_KEYS, Random};
 use serde_json::{Value, json};
 
 use super::config::{RackConfig, ServersConfig};
-use super::costs::{Costs, multiget_request};
+use super::costs::Costs;
 use super::cpu::Cpu;
 use super::fabric::NOWHERE;
 use super::frames::FrameId;
 use super::warmth::Warmth;
 use super::{Event, Simulation};
-use crate::shim::{Shim, ShimConfig};
+use crate::counters::document;
 
 struct Node {
-    role: Shim,
+    role: Box<dyn Server>,
     store: MemoryStore,
     cpu: Cpu,
     warmth: Warmth,
     link: u32,
     up: bool,
-    /// How often it was started: events of an earlier life are void.
-    life: u16,
+    /// How often it was started: events of an earlier incarnation are void.
+    incarnation: u16,
     /// When its next timer event is due; later ones in the queue mean nothing.
     wake: Nanos,
     random: Random,
@@ -40,9 +41,6 @@ pub(super) struct Servers {
     calls: Actions,
 }
 
-/// Where the key is in a frame.
-const KEY_AT: usize = KV_OFFSET + 12;
-
 /// What things cost a core.
 struct Times {
     host: Costs,
@@ -56,7 +54,7 @@ struct Times {
 }
 
 impl Times {
-    fn new(config: &ServersConfig) -> Self {
+    fn new(config: &ServersConfig, frames: Arc<dyn Frames>) -> Self {
         let (host, store) = (&config.host, &config.store);
         let warm_get = store.warm_get.unwrap_or(store.get);
         let next_get = store.next_get.unwrap_or(store.get);
@@ -64,7 +62,7 @@ impl Times {
             .map(|time| time.distribution());
         let free = times.iter().all(|time| time.mean() == 0.0);
         let [get, next_get, warm_get, put, delete] = times;
-        let host = Costs::new(host);
+        let host = Costs::new(host, frames);
         Self { ideal: free && host.are_none(), host, get, next_get, warm_get, put, delete }
     }
 
@@ -72,53 +70,50 @@ impl Times {
     /// error.
     fn of(&self, frame: &[u8], warmth: &mut Warmth, random: &mut Random) -> Result<Nanos, Nanos> {
         let received = self.host.receive(frame, random);
-        if let Some((op, keys)) = multiget_request(frame) {
-            let store = match op {
-                multiget::Op::Put => self.put.draw(random),
-                multiget::Op::Delete => self.delete.draw(random),
-                _ => {
-                    let more = (1..keys).map(|_| self.next_get.draw(random)).sum::<Nanos>();
-                    self.get.draw(random) + more
-                }
-            };
-            return Ok(received + store + self.host.send_any(random));
-        }
-        let op = frame.get(KV_OFFSET + 1).copied().and_then(Op::from_code);
-        let Some(op @ (Op::Get | Op::Put | Op::Delete)) = op else { return Err(received) };
-        let key = frame.get(KEY_AT..KEY_AT + 16).and_then(|key| key.try_into().ok());
-        let is_warm = key.is_some_and(|key| warmth.touch(key));
-        let store = match op {
-            Op::Get if is_warm => &self.warm_get,
-            Op::Get => &self.get,
-            Op::Put => &self.put,
-            _ => &self.delete,
+        let Some(work) = self.host.frames.work(frame) else { return Err(received) };
+        let store = match work {
+            Work::Get(keys, key) => {
+                let warm = key.is_some_and(|key| warmth.touch(key));
+                let more = (1..keys).map(|_| self.next_get.draw(random)).sum::<Nanos>();
+                (if warm { &self.warm_get } else { &self.get }).draw(random) + more
+            }
+            Work::Put(key) => {
+                key.map(|key| warmth.touch(key));
+                self.put.draw(random)
+            }
+            Work::Delete(key) => {
+                key.map(|key| warmth.touch(key));
+                self.delete.draw(random)
+            }
         };
-        Ok(received + store.draw(random) + self.host.send_any(random))
+        Ok(received + store + self.host.send_any(random))
     }
 }
 
 impl Servers {
-    pub(super) fn new(config: &RackConfig) -> Result<Self, String> {
+    pub(super) fn new(config: &RackConfig, frames: Arc<dyn Frames>) -> Result<Self, String> {
         let spec = &config.servers;
         if spec.keys == 0 || spec.keys > MAX_KEYS {
             return Err(format!("'keys' is {}; it must be from 1 to {MAX_KEYS}.", spec.keys));
         }
-        let node = |server: u16| Node {
-            role: Shim::restore(role(spec, server, 1), 0, &Applied::default()),
-            store: MemoryStore::new(spec.keys, spec.value_size.into()),
-            cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
-            warmth: Warmth::new(spec.store.warm_records),
-            link: NOWHERE,
-            up: true,
-            life: 0,
-            wake: Nanos::MAX,
-            random: Random::new(config.seed, 3_000_000 + u64::from(server)),
-            dropped: 0,
+        let node = |server: u16| -> Result<Node, String> {
+            Ok(Node {
+                role: restore(spec, server, 1, 0, &Applied::default())?,
+                store: MemoryStore::new(spec.keys, spec.value_size.into()),
+                cpu: Cpu::new(spec.host.cores, spec.host.queue_limit),
+                warmth: Warmth::new(spec.store.warm_records),
+                link: NOWHERE,
+                up: true,
+                incarnation: 0,
+                wake: Nanos::MAX,
+                random: Random::new(config.seed, 3_000_000 + u64::from(server)),
+                dropped: 0,
+            })
         };
         Ok(Self {
-            nodes: (0..spec.count).map(node).collect(),
+            nodes: (0..spec.count).map(node).collect::<Result<_, _>>()?,
             config: spec.clone(),
-            times: Times::new(spec),
+            times: Times::new(spec, frames),
             actions: Actions::new(),
             calls: Actions::new(),
         })
@@ -129,9 +124,9 @@ impl Servers {
         self.nodes.get_mut(usize::from(server)).map(|node| &mut node.link)
     }
 
-    /// Where they are, as multigets have to know it.
-    pub(super) fn layout(&self) -> Layout {
-        Layout::one_rack(self.config.count, self.config.key_size)
+    /// The frames of their protocol.
+    pub(super) fn frames(&self) -> Arc<dyn Frames> {
+        Arc::clone(&self.times.host.frames)
     }
 
     /// Whether processors take no time.
@@ -148,7 +143,7 @@ impl Servers {
     /// Counts of each server since it was started, as a server node live tells them.
     pub(super) fn counts(&self) -> Vec<Value> {
         let counts = |node: &Node| {
-            let mut counts = node.role.counts();
+            let mut counts = document(&node.role.counts());
             let dropped = counts["dropped"].as_u64().unwrap_or(0) + node.dropped;
             counts["dropped"] = json!(dropped);
             counts["stored"] = json!(node.store.written());
@@ -158,9 +153,23 @@ impl Servers {
     }
 }
 
-fn role(spec: &ServersConfig, server: u16, first_request: u32) -> ShimConfig {
-    let layout = Layout::one_rack(spec.count, spec.key_size);
-    spec.scheme.shim(server, layout, first_request, spec.service_rate, spec.queue_limit)
+/// The role of a server that starts.
+fn restore(
+    spec: &ServersConfig,
+    server: u16,
+    first_request: u32,
+    now: Nanos,
+    applied: &Applied,
+) -> Result<Box<dyn Server>, String> {
+    let options = ServerOptions {
+        server,
+        keyspace: spec.keyspace(),
+        first_request,
+        epoch: 0,
+        service_rate: spec.service_rate,
+        service_queue: spec.queue_limit,
+    };
+    (spec.role.restore)(&options, now, applied)
 }
 
 impl Simulation {
@@ -179,7 +188,7 @@ impl Simulation {
             }
         };
         if let Some(done) = done {
-            self.queue.push(done, Event::Served { server, life: node.life, frame });
+            self.queue.push(done, Event::Served { server, incarnation: node.incarnation, frame });
         } else {
             node.dropped += 1;
             self.frames.free(frame);
@@ -187,15 +196,15 @@ impl Simulation {
     }
 
     /// A server's processor is done with a frame.
-    pub(super) fn served(&mut self, server: u16, life: u16, frame: FrameId) {
-        if self.servers.nodes[usize::from(server)].life == life {
+    pub(super) fn served(&mut self, server: u16, incarnation: u16, frame: FrameId) {
+        if self.servers.nodes[usize::from(server)].incarnation == incarnation {
             self.serve(server, frame);
         } else {
             self.frames.free(frame);
         }
     }
 
-    /// The shim gets a frame.
+    /// The server takes a frame.
     pub(super) fn serve(&mut self, server: u16, frame: FrameId) {
         let node = &mut self.servers.nodes[usize::from(server)];
         if !node.up {
@@ -209,9 +218,9 @@ impl Simulation {
     }
 
     /// A server's timer event is due.
-    pub(super) fn server_timer(&mut self, server: u16, life: u16) {
+    pub(super) fn server_timer(&mut self, server: u16, incarnation: u16) {
         let node = &mut self.servers.nodes[usize::from(server)];
-        if node.life != life || node.wake > self.now {
+        if node.incarnation != incarnation || node.wake > self.now {
             return;
         }
         node.wake = Nanos::MAX;
@@ -219,7 +228,7 @@ impl Simulation {
         self.after_role(server, 0);
     }
 
-    /// Does what the shim wants done; `paid` of its frames cost no more time.
+    /// Carries out the actions of the role; `paid` of its frames cost no more time.
     #[inline]
     fn after_role(&mut self, server: u16, paid: usize) {
         let mut paid = paid;
@@ -253,8 +262,8 @@ impl Simulation {
         let node = &mut self.servers.nodes[usize::from(server)];
         if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
             node.wake = due;
-            let life = node.life;
-            self.queue.push(due, Event::ServerTimer { server, life });
+            let incarnation = node.incarnation;
+            self.queue.push(due, Event::ServerTimer { server, incarnation });
         }
     }
 
@@ -266,7 +275,7 @@ impl Simulation {
     pub fn stop_server(&mut self, server: u16) -> Result<(), String> {
         let node = self.server_node(server)?;
         node.up = false;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 
@@ -279,12 +288,13 @@ impl Simulation {
         let now = self.now;
         let spec = self.servers.config.clone();
         let node = self.server_node(server)?;
-        // Above every number of its former lives: virtual time gives as many as it needs.
-        let first = first_request(u128::from(now)).wrapping_add(1 + u32::from(node.life) * 65_536);
+        // Above every number of its former incarnations: virtual time gives as many as it needs.
+        let first =
+            first_request(u128::from(now)).wrapping_add(1 + u32::from(node.incarnation) * 65_536);
         if !keep_storage {
             node.store = MemoryStore::new(spec.keys, spec.value_size.into());
         }
-        node.role = Shim::restore(role(&spec, server, first), now, node.store.applied());
+        node.role = restore(&spec, server, first, now, node.store.applied())?;
         // A slow machine is slow after a restart, too.
         let slow = node.cpu.slow;
         node.cpu = Cpu::new(spec.host.cores, spec.host.queue_limit);
@@ -293,7 +303,7 @@ impl Simulation {
         node.wake = Nanos::MAX;
         node.up = true;
         // What was on its way to the dead one is lost with it.
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }
 

@@ -20,8 +20,8 @@ struct Node {
     /// The link that leads away from each port.
     links: Box<[u32; PORTS]>,
     up: bool,
-    /// How often it was started: what was on its way to or from an earlier life is void.
-    life: u16,
+    /// How often it was started: what was on its way to or from an earlier incarnation is void.
+    incarnation: u16,
     unrouted: u64,
 }
 
@@ -34,7 +34,7 @@ impl Switches {
             config: config.clone(),
             links: Box::new([NOWHERE; PORTS]),
             up: true,
-            life: 0,
+            incarnation: 0,
             unrouted: 0,
         };
         Self(config.switches.iter().map(node).collect())
@@ -50,8 +50,8 @@ impl Switches {
         self.0.get(usize::from(switch)).is_some_and(|node| node.up)
     }
 
-    pub(super) fn life(&self, switch: u16) -> u16 {
-        self.0[usize::from(switch)].life
+    pub(super) fn incarnation(&self, switch: u16) -> u16 {
+        self.0[usize::from(switch)].incarnation
     }
 
     /// Packets that found their pipeline's queue full, and frames for ports without a cable.
@@ -88,11 +88,11 @@ impl Simulation {
     pub(super) fn packet_out_arrived(
         &mut self,
         switch: u16,
-        life: u16,
+        incarnation: u16,
         frame: FrameId,
         engines: &mut Engines<'_>,
     ) {
-        if self.switches.life(switch) == life {
+        if self.switches.incarnation(switch) == incarnation {
             self.at_switch(switch, CPU_PORT, frame, engines);
         } else {
             self.frames.free(frame);
@@ -156,7 +156,7 @@ impl Simulation {
     pub fn stop_switch(&mut self, switch: u16) -> Result<(), String> {
         let node = self.switch_node(switch)?;
         node.up = false;
-        node.life = node.life.wrapping_add(1);
+        node.incarnation = node.incarnation.wrapping_add(1);
         self.controls.forget(&mut self.frames, switch);
         Ok(())
     }

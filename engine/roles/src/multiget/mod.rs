@@ -1,28 +1,45 @@
-//! Multigets in three architectures: NetMC, where a switch splits requests; CliMC, where clients
-//! do; and CoordiMC, where a coordinator does (`docs/netmc.md`).
+//! Multigets in three architectures: [`netmc`], where a switch splits requests; [`climc`], where
+//! clients do; and [`coordimc`], where a coordinator does (`docs/netmc.md`).
 //!
 //! The servers are the same for all three: they read the keys that a frame asks for and answer
-//! whoever asked. Clients differ in what they send; what comes back they aggregate alike.
+//! the sender. Clients differ in what they send ([`Architecture`]); they aggregate replies alike.
 
 mod client;
-mod coordinator;
+pub mod climc;
+pub mod coordimc;
+mod frames;
+mod layout;
+pub mod mutation;
+pub mod netmc;
 mod results;
 mod server;
 
-pub use client::{Client, ClientConfig};
-pub use coordinator::{Coordinator, CoordinatorConfig, CoordinatorStats};
+pub use client::{Architecture, Client, ClientConfig, MultigetCounts};
+pub use coordimc::{Coordinator, CoordinatorConfig, CoordinatorStats};
+pub use layout::Layout;
 pub use server::{Server, ServerConfig};
 
-/// Who splits a request among the servers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Architecture {
-    /// The switch: clients send one request to the splitting switch of each rack.
-    NetMc,
-    /// The client: it sends a request to each server, one after the other.
-    CliMc,
-    /// A coordinator: clients send their request there, and it does what a client of CliMC does.
-    CoordiMc,
-}
+use crate::records::Keying;
+use crate::registry::ServerEntry;
+use frames::MultigetFrames;
+
+/// The registry's entry for servers.
+pub(crate) const SERVER: ServerEntry = ServerEntry {
+    name: "multiget",
+    keying: Keying::Modulo,
+    keeps_sequences: false,
+    frames: |keyspace| Box::new(MultigetFrames(Layout::of(keyspace))),
+    restore: |options, now, applied| {
+        let config = ServerConfig {
+            epoch: options.epoch,
+            service_rate: options.service_rate,
+            service_queue: options.service_queue,
+            ..ServerConfig::new(options.server, Layout::of(options.keyspace))
+        };
+        config.check()?;
+        Ok(Box::new(Server::restore(config, now, applied)))
+    },
+};
 
 // An operation whose keys fit into a frame is one request for each of those who are asked.
 const _: () = assert!(netkv_workload::MAX_MULTIGET == netkv_wire::multiget::MAX_KEYS);
@@ -39,54 +56,6 @@ fn key_bits(from: usize, to: usize) -> u128 {
 fn key_span(bits: u128) -> (u8, u8) {
     let (first, end) = (bits.trailing_zeros(), 128 - bits.leading_zeros());
     (first as u8, end.saturating_sub(first) as u8)
-}
-
-/// How servers and switches are laid out, as every role of a rack has to know alike.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Layout {
-    /// Number of servers that share the keys, from 1 to 256.
-    pub servers: u16,
-    /// Servers of each rack; server i is in rack 1 + i / per_rack.
-    pub per_rack: u16,
-    /// SRV fields of a header, as the switch program was built: from the servers of a rack to 32.
-    pub fields: u8,
-    /// Bytes of a key of the keyspace.
-    pub key_size: usize,
-}
-
-impl Layout {
-    /// One rack of so many servers (at most 32) with as many SRV fields, and keys of this size.
-    pub const fn one_rack(servers: u16, key_size: usize) -> Self {
-        Self { servers, per_rack: servers, fields: servers as u8, key_size }
-    }
-
-    /// Checks what the types do not; a sentence about what cannot be.
-    fn check(&self) -> Result<(), String> {
-        use netkv_wire::multiget::{MAX_FIELDS, MAX_KEY, MIN_KEY};
-        let Self { servers, per_rack, fields, key_size } = *self;
-        if !(1..=256).contains(&servers) {
-            return Err(format!(
-                "{servers} servers are not possible for multigets; an SRV field tells 1 to 256 \
-                 apart"
-            ));
-        }
-        if fields == 0 || fields > MAX_FIELDS || per_rack == 0 || per_rack > fields.into() {
-            return Err(format!(
-                "{per_rack} servers in a rack and {fields} SRV fields are not possible; a header \
-                 has 1 to {MAX_FIELDS} fields, one for each server of a rack"
-            ));
-        }
-        // The switch of rack r has the address 10.3.0.r.
-        if servers.div_ceil(per_rack) > 255 {
-            return Err(format!(
-                "{servers} servers with {per_rack} in each rack are more than 255 racks"
-            ));
-        }
-        if !(MIN_KEY..=MAX_KEY).contains(&key_size) {
-            return Err(format!("a key has {MIN_KEY} to {MAX_KEY} bytes, not {key_size}"));
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

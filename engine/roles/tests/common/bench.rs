@@ -2,9 +2,11 @@
 
 use std::collections::VecDeque;
 
+use netkv_roles::netcache::NetCache;
+use netkv_roles::single_key::server::Protocol;
+use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
-    Actions, MemoryStore, Nanos, Server, ServerConfig, StoreResult, WriteId, fill_value,
-    read_writer,
+    Actions, MemoryStore, Nanos, Server as _, StoreResult, WriteId, fill_value, read_writer,
 };
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
@@ -13,16 +15,15 @@ use netkv_wire::{
 use netkv_workload::{ValueSize, key_of};
 
 use super::switch::{Entry, Node, Switch};
-use super::world::server_config;
+use super::world::{Behind, server_config};
 use super::{OwnedCall, frame_of};
-pub use netkv_roles::Scheme;
 
 pub const GENERATION: u32 = 5;
 
-pub struct Bench {
+pub struct Bench<P: Protocol> {
     pub now: Nanos,
     pub key: Key,
-    pub server: Server,
+    pub server: Server<P>,
     pub store: MemoryStore,
     pub switch: Switch,
     /// Frames that the server has sent and the switch has not seen.
@@ -34,9 +35,9 @@ pub struct Bench {
     next_control: u32,
 }
 
-impl Bench {
-    pub fn new(scheme: Scheme) -> Self {
-        let config = ServerConfig { guard: 0, ..server_config(0, 1, scheme) };
+impl<P: Behind> Bench<P> {
+    pub fn new() -> Self {
+        let config = server_config::<P>(0, 1, 0);
         Self {
             now: 1_000_000,
             key: key_of(1),
@@ -48,19 +49,6 @@ impl Bench {
             fail: false,
             next_control: 1,
         }
-    }
-
-    /// With the key cached and valid.
-    pub fn cached() -> Self {
-        let mut bench = Self::new(Scheme::NetCache);
-        bench.insert(GENERATION, 0b1111);
-        let install = bench.control(Op::Install, GENERATION);
-        bench.arrive(&install);
-        bench.run();
-        assert_eq!(bench.status(Op::InstallReply), Some(Status::Ok));
-        assert!(bench.switch.cached(&bench.key).is_some());
-        bench.arrived.clear();
-        bench
     }
 
     pub fn insert(&mut self, generation: u32, bitmap: u8) {
@@ -192,8 +180,23 @@ impl Bench {
     pub fn restart(&mut self, guard: Nanos) {
         let old = *self.server.config();
         let first_request = old.first_request + 1000;
-        let config = ServerConfig { guard, first_request, ..old };
+        let config = ServerConfig { protocol: P::settings(guard), first_request, ..old };
         self.server = Server::restore(config, self.now, self.store.applied());
         self.sent.clear();
+    }
+}
+
+impl Bench<NetCache> {
+    /// With the key cached and valid.
+    pub fn cached() -> Self {
+        let mut bench = Self::new();
+        bench.insert(GENERATION, 0b1111);
+        let install = bench.control(Op::Install, GENERATION);
+        bench.arrive(&install);
+        bench.run();
+        assert_eq!(bench.status(Op::InstallReply), Some(Status::Ok));
+        assert!(bench.switch.cached(&bench.key).is_some());
+        bench.arrived.clear();
+        bench
     }
 }

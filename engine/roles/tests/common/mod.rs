@@ -3,7 +3,9 @@
 
 pub mod bench;
 pub mod controller;
+pub mod frame;
 pub mod program;
+pub mod register;
 pub mod switch;
 pub mod world;
 

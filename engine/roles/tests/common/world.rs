@@ -3,9 +3,12 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use netkv_roles::netcache::{self, NetCache};
+use netkv_roles::plain::{Client, Plain};
+use netkv_roles::single_key::server::Protocol;
+use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
-    Actions, Backoff, Client, ClientConfig, MILLISECOND, MemoryStore, Nanos, Scheme, Server,
-    ServerConfig,
+    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Nanos, Server as _,
 };
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
@@ -50,11 +53,11 @@ enum Event {
     Churn,
 }
 
-pub struct World {
+pub struct World<P: Protocol> {
     pub now: Nanos,
     pub network: Network,
     pub client: Client,
-    pub servers: Vec<Server>,
+    pub servers: Vec<Server<P>>,
     pub stores: Vec<MemoryStore>,
     pub switch: Switch,
     pub controller: Controller,
@@ -65,25 +68,46 @@ pub struct World {
     sequence: u64,
 }
 
-pub fn server_config(server: u16, servers: u16, scheme: Scheme) -> ServerConfig {
-    ServerConfig {
-        retry: Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND },
-        lease: 5 * MILLISECOND,
-        guard: 4 * MILLISECOND,
-        max_waiting: 8,
-        ..ServerConfig::new(server, servers, scheme)
+/// The protocols of servers behind the switch program of NetCache.
+pub trait Behind: Protocol {
+    /// Whether the controller inserts and evicts keys.
+    const CACHES: bool;
+
+    fn settings(guard: Nanos) -> Self::Config;
+}
+
+impl Behind for Plain {
+    const CACHES: bool = false;
+
+    fn settings(_: Nanos) {}
+}
+
+impl Behind for NetCache {
+    const CACHES: bool = true;
+
+    fn settings(guard: Nanos) -> netcache::Config {
+        let retry = Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND };
+        netcache::Config { retry, lease: 5 * MILLISECOND, guard }
     }
+}
+
+pub fn server_config<P: Behind>(
+    server: u16,
+    servers: u16,
+    guard: Nanos,
+) -> ServerConfig<P::Config> {
+    let usual = ServerConfig::new(server, servers);
+    ServerConfig { max_waiting: 8, protocol: P::settings(guard), ..usual }
 }
 
 pub fn client_config(config: ClientConfig) -> ClientConfig {
     ClientConfig { retry: Backoff { initial: MILLISECOND, cap: 4 * MILLISECOND }, ..config }
 }
 
-impl World {
+impl<P: Behind> World<P> {
     pub fn new(
         seed: u64,
         servers: u16,
-        scheme: Scheme,
         client: ClientConfig,
         workload: WorkloadConfig,
         network: Network,
@@ -94,14 +118,14 @@ impl World {
             network,
             client: Client::new(client_config(client), Workload::new(workload).unwrap()).unwrap(),
             servers: (0..servers)
-                .map(|i| Server::new(server_config(i, servers, scheme), 0))
+                .map(|i| Server::new(server_config::<P>(i, servers, 4 * MILLISECOND), 0))
                 .collect(),
             stores: (0..servers)
                 .map(|_| MemoryStore::new(workload.keys, workload.value_size))
                 .collect(),
             switch: Switch::new(servers),
             controller: Controller::new(slots),
-            churn: (scheme == Scheme::NetCache).then_some(300 * MICROSECOND),
+            churn: P::CACHES.then_some(300 * MICROSECOND),
             keys: workload.keys,
             random: Random::new(seed, 0xbad),
             events: BinaryHeap::new(),
@@ -196,11 +220,11 @@ impl World {
     }
 
     /// Runs until `end` or until `done` says so.
-    pub fn run_until(&mut self, end: Nanos, mut done: impl FnMut(&World) -> bool) {
+    pub fn run_until(&mut self, end: Nanos, mut done: impl FnMut(&Self) -> bool) {
         loop {
             let event = self.events.peek().map(|Reverse((at, ..))| *at);
             let roles = [self.client.deadline(), self.controller.deadline()];
-            let servers = self.servers.iter().map(Server::deadline);
+            let servers = self.servers.iter().map(|server| server.deadline());
             let timer = roles.into_iter().chain(servers).flatten().min();
             let next = [event, timer].into_iter().flatten().min().unwrap_or(end);
             if next >= end || done(self) {

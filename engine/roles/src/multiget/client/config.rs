@@ -2,20 +2,22 @@
 
 use netkv_workload::MAX_MULTIGET;
 
-use super::super::{Architecture, Layout};
+use super::super::Layout;
+use super::Architecture;
+use crate::WINDOW;
 
 /// Requests that one operation takes at most: every key may have a request of its own.
-pub(super) const MOST_REQUESTS: u32 = MAX_MULTIGET as u32;
+pub(super) const MAX_REQUESTS: u32 = MAX_MULTIGET as u32;
 /// Smallest window that leaves room for operations with so many requests.
-const LEAST_WINDOW: u32 = 4 * MOST_REQUESTS;
+const MIN_WINDOW: u32 = 4 * MAX_REQUESTS;
 
 /// What a client process is.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy)]
 pub struct ClientConfig {
-    /// Its load, as for single keys; the role is not looked at.
+    /// Its load, as for single keys.
     pub load: crate::ClientConfig,
     /// Who splits its requests.
-    pub architecture: Architecture,
+    pub architecture: &'static dyn Architecture,
     /// Where servers and switches are.
     pub layout: Layout,
 }
@@ -24,11 +26,12 @@ impl ClientConfig {
     /// Checks what the types do not; a sentence about what cannot be.
     pub(super) fn check(&self) -> Result<(), String> {
         self.load.check()?;
+        self.load.check_window(WINDOW, "a server")?;
         self.layout.check()?;
-        if self.load.window < LEAST_WINDOW {
+        if self.load.window < MIN_WINDOW {
             return Err(format!(
                 "a window of {} requests is not possible for multigets; it is at least \
-                 {LEAST_WINDOW}, as one operation may take {MOST_REQUESTS}",
+                 {MIN_WINDOW}, as one operation may take {MAX_REQUESTS}",
                 self.load.window
             ));
         }

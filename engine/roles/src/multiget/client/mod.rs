@@ -25,8 +25,9 @@
 //!    counted, their operations and latency are not.
 //!
 //! Where it lives: `operation` has rule 1, `replies` rule 2, `requests` rules 3 and 4, and
-//! `crate::load` rules 5 to 7; `users` the operations of users.
+//! `crate::common::load` rules 5 to 7; `users` the operations of users.
 
+mod architecture;
 mod config;
 mod operation;
 mod replies;
@@ -38,15 +39,32 @@ use netkv_checker::{Summary, Violation};
 use netkv_workload::{Arrivals, OpKind, Workload};
 use rustc_hash::FxHashMap;
 
-use crate::load::{Judge, Load, Phase, Senders, Verification};
-use crate::mutation::Mutated;
-use crate::slots::Slots;
-use crate::timers::{Timeouts, Timers};
-use crate::{Actions, ClientStats, Nanos, Preserved};
+use crate::common::load::{Judge, Load, Phase, Senders, Verification};
+use crate::common::mutation::Mutated;
+use crate::common::slots::Slots;
+use crate::common::stats::counts;
+use crate::common::timers::{Timeouts, Timers};
+use crate::{Actions, ClientStats, Completion, Nanos, UserOp, VerifyReport};
+pub use architecture::Architecture;
+pub(super) use architecture::client;
 pub use config::ClientConfig;
-use config::MOST_REQUESTS;
-use operation::Operation;
+use config::MAX_REQUESTS;
+pub(super) use operation::{Operation, Part};
+pub(super) use requests::RequestWriter;
 use users::Users;
+
+counts! {
+    /// Numbers of things that only clients of multigets see.
+    pub struct MultigetCounts {
+        /// Keys that answered reads asked for, repeated ones each time.
+        keys_read,
+        /// Requests that servers get for the operations started: a multiget is one for each key
+        /// group, whoever splits it. Where a coordinator splits, the requests to it.
+        groups,
+        /// Servers that had not answered when an operation was given up.
+        missing_groups,
+    }
+}
 
 /// Many clients in one state machine. See the head comment for its rules.
 #[derive(Debug)]
@@ -64,16 +82,17 @@ pub struct Client {
     judge: Judge,
     verification: Option<Verification>,
     stats: ClientStats,
+    counts: MultigetCounts,
     last_missing: Vec<u16>,
     users: Users,
     /// Buffers that are used again and again.
     ids: Vec<u64>,
     value: Vec<u8>,
-    pub(crate) mutated: Mutated,
+    mutated: Mutated,
 }
 
 impl Client {
-    /// A client that starts no operation until [`Client::start`].
+    /// A client that starts no operation until [`crate::Client::start`].
     ///
     /// # Errors
     ///
@@ -93,12 +112,13 @@ impl Client {
             operations: Slots::default(),
             spare: Vec::new(),
             by_number: FxHashMap::default(),
-            senders: Senders::new(&config.load, MOST_REQUESTS),
+            senders: Senders::new(&config.load, MAX_REQUESTS),
             timers: Timers::new(),
             timeouts: Timeouts::new(config.load.retry),
             judge: Judge::new(&config.load),
             verification: None,
             stats: ClientStats::default(),
+            counts: MultigetCounts::default(),
             last_missing: Vec::new(),
             users: Users::default(),
             ids: Vec::new(),
@@ -108,105 +128,9 @@ impl Client {
         })
     }
 
-    /// What this client is.
-    pub fn config(&self) -> &ClientConfig {
-        &self.config
-    }
-
-    /// Starts or goes on with the load.
-    pub fn start(&mut self, now: Nanos, out: &mut Actions) {
-        self.verification = None;
-        self.load.start(now, self.workload.random());
-        self.fill(now, out);
-    }
-
-    /// Starts no more operations of the load; those under way end. See [`Client::outstanding`].
-    pub fn pause(&mut self) {
-        self.load.pause();
-    }
-
-    /// Changes when operations start: another rate, or another number outstanding.
-    pub fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
-        self.load.set_arrivals(now, arrivals, self.workload.random());
-        self.fill(now, out);
-    }
-
-    /// Does what is due at `now`: arrivals, retries, deadlines. Calling it early does nothing.
-    pub fn poll(&mut self, now: Nanos, out: &mut Actions) {
-        while let Some((at, slot)) = self.timers.take(now) {
-            self.on_timer(now, at, slot, out);
-        }
-        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
-        self.fill(now, out);
-    }
-
-    /// When to call [`Client::poll`], if nothing happens before.
-    pub fn deadline(&self) -> Option<Nanos> {
-        let due =
-            self.timers.next().unwrap_or(Nanos::MAX).min(self.load.due()).min(self.users.due());
-        (due != Nanos::MAX).then_some(due)
-    }
-
-    /// Operations under way.
-    pub fn outstanding(&self) -> usize {
-        self.operations.len()
-    }
-
-    /// The workload: its hottest keys and what it asks for.
-    pub fn workload(&self) -> &Workload {
-        &self.workload
-    }
-
-    /// The workload, to shift popularity.
-    pub fn workload_mut(&mut self) -> &mut Workload {
-        &mut self.workload
-    }
-
-    /// What was counted since the last [`Client::take_stats`].
-    pub fn stats(&self) -> &ClientStats {
-        &self.stats
-    }
-
-    /// Moves what was counted since the last call into `into` (whose content is lost).
-    pub fn take_stats(&mut self, into: &mut ClientStats) {
-        std::mem::swap(&mut self.stats, into);
-        self.stats.clear();
-    }
-
-    /// Records that only the switch has: none, as for every scheme that does not write back.
-    pub fn preserved(&self) -> Preserved {
-        Preserved::default()
-    }
-
-    /// The process dies, and another one begins in its place at once: all that was under way is
-    /// given up. The load goes on; what was seen and done is still judged.
-    pub fn forget_preserved(&mut self, now: Nanos, out: &mut Actions) {
-        for slot in self.operations.numbers() {
-            self.give_up(slot);
-        }
-        self.poll(now, out);
-    }
-
-    /// Starts no more operations. Nobody needs to be told.
-    pub fn leave(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
-        self.poll(now, out);
-    }
-
-    /// Whether nothing is left to be said after [`Client::leave`].
-    pub fn is_gone(&self) -> bool {
-        true
-    }
-
-    /// What the checker thinks of everything so far; `None` if reads are not judged.
-    pub fn history(&self) -> Option<Summary> {
-        self.judge.history()
-    }
-
-    /// The first violations of linearizability, with what proves them. Times are those of the
-    /// driver.
-    pub fn violations(&self) -> Vec<Violation> {
-        self.judge.violations()
+    /// Counts of multigets alone, since they were last taken.
+    pub fn multiget_counts(&self) -> &MultigetCounts {
+        &self.counts
     }
 
     /// The servers that had not answered when an operation was last given up, in order.
@@ -216,7 +140,7 @@ impl Client {
 
     /// Starts as many operations as may run now, those of users first.
     fn fill(&mut self, now: Nanos, out: &mut Actions) {
-        self.start_asked(now, out);
+        self.start_submitted(now, out);
         if self.load.phase == Phase::Verifying {
             self.verify_more(now, out);
         }
@@ -249,5 +173,112 @@ impl Client {
 
     fn take_spare(&mut self) -> Operation {
         self.spare.pop().unwrap_or_else(Operation::new)
+    }
+}
+
+impl crate::Client for Client {
+    fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        self.take_frame(now, bytes, out);
+    }
+
+    fn poll(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some((at, slot)) = self.timers.take(now) {
+            self.on_timer(now, at, slot, out);
+        }
+        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
+        self.fill(now, out);
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let timer = self.timers.next().unwrap_or(Nanos::MAX);
+        let due = [timer, self.load.due(), self.users.due()];
+        due.into_iter().min().filter(|due| *due != Nanos::MAX)
+    }
+
+    fn start(&mut self, now: Nanos, out: &mut Actions) {
+        self.verification = None;
+        self.load.start(now, self.workload.random());
+        self.fill(now, out);
+    }
+
+    fn pause(&mut self) {
+        self.load.pause();
+    }
+
+    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
+        self.load.set_arrivals(now, arrivals, self.workload.random());
+        self.fill(now, out);
+    }
+
+    fn outstanding(&self) -> usize {
+        self.operations.len()
+    }
+
+    fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    fn workload_mut(&mut self) -> &mut Workload {
+        &mut self.workload
+    }
+
+    fn stats(&self) -> &ClientStats {
+        &self.stats
+    }
+
+    fn take_stats(&mut self, into: &mut ClientStats) {
+        std::mem::swap(&mut self.stats, into);
+        self.stats.clear();
+        into.own.extend(std::mem::take(&mut self.counts).list());
+    }
+
+    fn crash(&mut self, now: Nanos, out: &mut Actions) {
+        for slot in self.operations.numbers() {
+            self.give_up(slot);
+        }
+        self.poll(now, out);
+    }
+
+    fn leave(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.poll(now, out);
+    }
+
+    fn verify(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.load.phase = Phase::Verifying;
+        self.verification = Some(Verification::default());
+        self.fill(now, out);
+    }
+
+    fn verified(&self) -> Option<VerifyReport> {
+        self.verification.as_ref()?.report(self.operations.len())
+    }
+
+    fn history(&self) -> Option<Summary> {
+        self.judge.history()
+    }
+
+    fn violations(&self) -> Vec<Violation> {
+        self.judge.violations()
+    }
+
+    fn submit(
+        &mut self,
+        now: Nanos,
+        token: u64,
+        op: &UserOp<'_>,
+        out: &mut Actions,
+    ) -> Result<(), String> {
+        self.take_operation(now, token, op, out)
+    }
+
+    fn completions(&mut self, into: &mut Vec<Completion>) {
+        self.users.completions(into);
+    }
+
+    #[cfg(feature = "mutations")]
+    fn mutate(&mut self, mutation: crate::Mutation) {
+        self.mutated = Mutated::without(mutation);
     }
 }

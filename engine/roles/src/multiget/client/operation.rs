@@ -2,83 +2,83 @@
 
 use netkv_checker::{ReadTicket, WriteId};
 use netkv_wire::Key;
-use netkv_wire::multiget::{Groups, MAX_SPLIT_KEYS, Op, group, keys_that_fit, owner, rack_of};
+use netkv_wire::multiget::{Groups, Op, group, owner};
 use netkv_workload::{OpKind, WireKey, key_of_wire, wire_key};
 
-use super::super::{Architecture, Layout, key_bits};
+use super::super::{Layout, key_bits};
 use crate::Nanos;
 
 /// A key of an operation; no two of one operation are the same.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
-    pub(super) key: Key,
-    pub(super) name: WireKey,
+pub struct Asked {
+    pub(in super::super) key: Key,
+    pub(in super::super) name: WireKey,
     /// Whether the key had a value before anybody wrote it.
-    pub(super) exists: bool,
+    pub(in super::super) exists: bool,
     /// The server that has it; not looked for if a coordinator does that.
-    pub(super) owner: u16,
+    pub(in super::super) owner: u16,
     /// Which of the keys it was before they were sorted.
-    pub(super) first: usize,
-    pub(super) ticket: Option<ReadTicket>,
+    pub(in super::super) first: usize,
+    pub(in super::super) ticket: Option<ReadTicket>,
     /// Where its value is in [`Operation::values`], if that is kept and there is one.
-    pub(super) value: Option<(usize, usize)>,
+    pub(in super::super) value: Option<(usize, usize)>,
 }
 
 /// A request: some of the keys, one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Part {
-    pub(super) number: u32,
+pub struct Part {
+    pub(in super::super) number: u32,
     /// Its first key, and how many there are.
-    pub(super) from: usize,
-    pub(super) count: usize,
-    pub(super) groups: Groups,
+    pub(in super::super) from: usize,
+    pub(in super::super) count: usize,
+    pub(in super::super) groups: Groups,
     /// Bit i: key i of the request is not answered.
-    pub(super) missing: u128,
+    pub(in super::super) missing: u128,
     /// Keys in all replies, copies included. What is over is not seen by that.
-    pub(super) counted: usize,
+    pub(in super::super) counted: usize,
 }
 
 impl Part {
     /// Whether nothing of it is answered.
-    pub(super) fn is_untouched(&self) -> bool {
+    pub(in super::super) fn is_untouched(&self) -> bool {
         self.missing.count_ones() as usize == self.count
     }
 }
 
 /// An operation from its start to its end. Memory of one that is over is used for others.
 #[derive(Debug)]
-pub(super) struct Operation {
-    pub(super) kind: OpKind,
+pub struct Operation {
+    pub(in super::super) kind: OpKind,
     /// What its requests ask at present: a read-modify-write first reads, then writes.
-    pub(super) op: Op,
+    pub(in super::super) op: Op,
     /// Id of the key that is written, for keys of the keyspace.
-    pub(super) id: u64,
+    pub(in super::super) id: u64,
     /// Bytes of the value to write, of the load.
-    pub(super) size: usize,
+    pub(in super::super) size: usize,
     /// What a user calls it, if it is a user's.
-    pub(super) token: Option<u64>,
+    pub(in super::super) token: Option<u64>,
     /// Whether it is a read of the final verification.
-    pub(super) verifies: bool,
-    pub(super) intended: Nanos,
-    pub(super) deadline: Nanos,
+    pub(in super::super) verifies: bool,
+    pub(in super::super) intended: Nanos,
+    pub(in super::super) deadline: Nanos,
     /// When its timer is due; others in the queue mean nothing.
-    pub(super) timer: Nanos,
-    pub(super) attempts: u32,
+    pub(in super::super) timer: Nanos,
+    pub(in super::super) attempts: u32,
     /// When something was last sent for it.
-    pub(super) sent: Nanos,
-    pub(super) client: u16,
-    pub(super) keys: Vec<Asked>,
+    pub(in super::super) sent: Nanos,
+    pub(in super::super) client: u16,
+    pub(in super::super) keys: Vec<Asked>,
     /// For each key as it was asked for, repeated ones each time: which one (`Asked::first`).
-    pub(super) places: Vec<usize>,
-    pub(super) parts: Vec<Part>,
+    pub(in super::super) places: Vec<usize>,
+    pub(in super::super) parts: Vec<Part>,
     /// Requests that are not answered in full.
-    pub(super) open: usize,
+    pub(in super::super) open: usize,
     /// Values that were read for a user, or the value that a user writes.
-    pub(super) values: Vec<u8>,
+    pub(in super::super) values: Vec<u8>,
 }
 
 impl Operation {
-    pub(super) const fn new() -> Self {
+    pub(in super::super) const fn new() -> Self {
         Self {
             kind: OpKind::Read,
             op: Op::Get,
@@ -101,7 +101,7 @@ impl Operation {
     }
 
     /// Makes another operation of it, which has no keys yet.
-    pub(super) fn begin(&mut self, kind: OpKind, intended: Nanos, deadline: Nanos) {
+    pub(in super::super) fn begin(&mut self, kind: OpKind, intended: Nanos, deadline: Nanos) {
         let Self { keys, places, parts, values, .. } = std::mem::replace(self, Self::new());
         (self.keys, self.places, self.parts, self.values) = (keys, places, parts, values);
         self.keys.clear();
@@ -117,12 +117,12 @@ impl Operation {
     }
 
     /// Adds a key of the keyspace, which has `keys` ids.
-    pub(super) fn add_id(&mut self, id: u64, keys: u64, layout: &Layout) {
+    pub(in super::super) fn add_id(&mut self, id: u64, keys: u64, layout: &Layout) {
         self.add(wire_key(id, layout.key_size), id < keys, layout);
     }
 
     /// Adds a key, unless it is there.
-    pub(super) fn add(&mut self, name: WireKey, exists: bool, layout: &Layout) {
+    pub(in super::super) fn add(&mut self, name: WireKey, exists: bool, layout: &Layout) {
         let known = self.keys.iter().position(|it| it.name == name);
         self.places.push(known.unwrap_or(self.keys.len()));
         if known.is_none() {
@@ -133,31 +133,28 @@ impl Operation {
         }
     }
 
-    /// Divides the keys among requests, which have no numbers yet (Algorithm 1 but for line 2).
-    pub(super) fn divide(&mut self, architecture: Architecture, layout: &Layout) {
-        if architecture != Architecture::CoordiMc {
-            for asked in &mut self.keys {
-                asked.owner = owner(asked.name.as_bytes(), layout.servers);
-            }
-            // Servers in ascending order; keys of one server stay as they were.
-            self.keys.sort_by_key(|asked| asked.owner);
+    /// Sorts the keys by their servers, in ascending order; keys of one server stay as they were.
+    pub(in super::super) fn sort_by_owner(&mut self, layout: &Layout) {
+        for asked in &mut self.keys {
+            asked.owner = owner(asked.name.as_bytes(), layout.servers);
         }
-        // Keys that a request may have in common.
-        let place = |asked: &Asked| match architecture {
-            Architecture::NetMc => u16::from(rack_of(asked.owner, layout.per_rack)),
-            Architecture::CliMc => asked.owner,
-            Architecture::CoordiMc => 0,
-        };
+        self.keys.sort_by_key(|asked| asked.owner);
+    }
+
+    /// Divides the keys among requests, which have no numbers yet: neighbours for which `together`
+    /// gives the same share one, as many as `fit` lets of keys with these lengths.
+    pub(in super::super) fn divide_by(
+        &mut self,
+        together: impl Fn(&Asked) -> u16,
+        fit: impl Fn(&mut dyn Iterator<Item = usize>) -> usize,
+    ) {
         self.parts.clear();
         let mut from = 0;
         while from < self.keys.len() {
             let rest = &self.keys[from..];
-            let alike = rest.iter().take_while(|asked| place(asked) == place(&rest[0]));
-            let lengths = alike.map(|asked| asked.name.as_bytes().len());
-            let count = match architecture {
-                Architecture::NetMc => lengths.take(MAX_SPLIT_KEYS).count(),
-                _ => keys_that_fit(lengths, layout.fields),
-            };
+            let place = together(&rest[0]);
+            let alike = rest.iter().take_while(|asked| together(asked) == place);
+            let count = fit(&mut alike.map(|asked| asked.name.as_bytes().len()));
             let missing = key_bits(0, count);
             let groups = group(rest[..count].iter().map(|asked| asked.owner as u8));
             self.parts.push(Part { number: 0, from, count, groups, missing, counted: 0 });
@@ -167,17 +164,17 @@ impl Operation {
     }
 
     /// The keys of a request.
-    pub(super) fn keys_of(&self, part: &Part) -> &[Asked] {
+    pub(in super::super) fn keys_of(&self, part: &Part) -> &[Asked] {
         &self.keys[part.from..part.from + part.count]
     }
 
     /// Who writes, or reads: the first request.
-    pub(super) fn id(&self) -> WriteId {
+    pub(in super::super) fn id(&self) -> WriteId {
         WriteId { client: self.client, request: self.parts.first().map_or(0, |it| it.number) }
     }
 
     /// The servers of the keys that are not answered, in order.
-    pub(super) fn missing_servers(&self, servers: u16, into: &mut Vec<u16>) {
+    pub(in super::super) fn missing_servers(&self, servers: u16, into: &mut Vec<u16>) {
         into.clear();
         into.extend(self.missing_keys().map(|asked| owner(asked.name.as_bytes(), servers)));
         into.sort_unstable();
@@ -185,7 +182,7 @@ impl Operation {
     }
 
     /// The keys without an answer: all, while it has no requests yet.
-    pub(super) fn missing_keys(&self) -> impl Iterator<Item = &Asked> {
+    pub(in super::super) fn missing_keys(&self) -> impl Iterator<Item = &Asked> {
         let unasked = if self.parts.is_empty() { &self.keys[..] } else { &[] };
         let asked = self.parts.iter().flat_map(|part| {
             let keys = self.keys_of(part).iter().enumerate();
@@ -197,13 +194,17 @@ impl Operation {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::climc::CliMc;
+    use super::super::super::coordimc::CoordiMc;
+    use super::super::super::netmc::NetMc;
+    use super::super::Architecture;
     use super::*;
 
-    fn divided(architecture: Architecture, layout: Layout, ids: &[u64]) -> Operation {
+    fn divided(architecture: &dyn Architecture, layout: Layout, ids: &[u64]) -> Operation {
         let mut operation = Operation::new();
         operation.begin(OpKind::Read, 0, 1);
         ids.iter().for_each(|id| operation.add_id(*id, 1000, &layout));
-        operation.divide(architecture, &layout);
+        architecture.divide(&mut operation, &layout);
         operation
     }
 
@@ -215,14 +216,14 @@ mod tests {
     fn a_switch_gets_one_request_a_server_its_own_and_a_coordinator_what_fits() {
         let layout = Layout::one_rack(5, 4);
         let ids: Vec<u64> = (0..16).collect();
-        let netmc = divided(Architecture::NetMc, layout, &ids);
+        let netmc = divided(&NetMc, layout, &ids);
         assert_eq!(sizes(&netmc), [16]);
         assert!(netmc.keys.is_sorted_by_key(|asked| asked.owner));
         assert_eq!(netmc.parts[0].groups.count, 5);
-        let climc = divided(Architecture::CliMc, layout, &ids);
+        let climc = divided(&CliMc, layout, &ids);
         assert_eq!(climc.parts.len(), 5);
         assert!(climc.parts.iter().all(|part| part.groups.count == 1));
-        let coordimc = divided(Architecture::CoordiMc, layout, &ids);
+        let coordimc = divided(&CoordiMc, layout, &ids);
         assert_eq!(sizes(&coordimc), [16]);
         assert!(coordimc.keys.is_sorted_by_key(|asked| asked.first), "its order is the user's");
     }
@@ -231,10 +232,10 @@ mod tests {
     fn what_exceeds_keyidx_or_a_frame_and_keys_of_several_racks_are_several_requests() {
         let layout = Layout::one_rack(1, 64);
         let ids: Vec<u64> = (0..50).collect();
-        let netmc = divided(Architecture::NetMc, layout, &ids);
+        let netmc = divided(&NetMc, layout, &ids);
         assert_eq!(sizes(&netmc), [16, 16, 16, 2]);
         assert_eq!(netmc.parts[3].missing, 0b11);
-        for architecture in [Architecture::CliMc, Architecture::CoordiMc] {
+        for architecture in [&CliMc as &dyn Architecture, &CoordiMc] {
             let operation = divided(architecture, layout, &ids);
             assert_eq!(sizes(&operation), [22, 22, 6], "{architecture:?}");
             assert_eq!(operation.parts[2].missing, 0b11_1111);
@@ -244,7 +245,7 @@ mod tests {
             assert_eq!(operation.parts[0].missing, u128::MAX);
         }
         let racks = Layout { servers: 6, per_rack: 2, fields: 2, key_size: 4 };
-        let operation = divided(Architecture::NetMc, racks, &ids[..12]);
+        let operation = divided(&NetMc, racks, &ids[..12]);
         assert_eq!(operation.parts.len(), 3, "one for each rack");
         for part in &operation.parts {
             let racks = operation.keys_of(part).iter().map(|asked| asked.owner / 2);
@@ -255,7 +256,7 @@ mod tests {
     #[test]
     fn a_repeated_key_is_asked_for_once_and_has_all_its_places() {
         let layout = Layout::one_rack(3, 4);
-        let operation = divided(Architecture::NetMc, layout, &[7, 9, 7, 7, 1]);
+        let operation = divided(&NetMc, layout, &[7, 9, 7, 7, 1]);
         assert_eq!(operation.keys.len(), 3);
         assert_eq!(operation.places, [0, 1, 0, 0, 2]);
     }

@@ -4,16 +4,15 @@ use netkv_wire::client_of_ip;
 use netkv_wire::multiget::{Answer, Op, View};
 use netkv_workload::OpKind;
 
-use super::super::key_bits;
+use super::super::{key_bits, mutation};
 use super::Client;
 use super::operation::{Operation, Part};
-use crate::load::Read;
-use crate::mutation::Mutation;
+use crate::common::load::Read;
 use crate::{Actions, Nanos};
 
 impl Client {
-    /// Takes one frame; pushes what must happen next onto `out`.
-    pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+    /// Takes one frame.
+    pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let receiver = View::parse(bytes, self.config.layout.fields)
             .ok()
             .filter(|view| view.header().reply)
@@ -24,7 +23,7 @@ impl Client {
         };
         let number = view.header().id;
         let mut found = self.by_number.get(&(client, number)).copied();
-        if self.mutated.by(Mutation::ClientIgnoresReceiver) {
+        if self.mutated.by(mutation::ClientIgnoresReceiver) {
             let same = self.by_number.iter().filter(|((_, it), _)| *it == number);
             found = same.min_by_key(|(it, _)| **it).map(|(_, at)| *at);
         }
@@ -42,7 +41,7 @@ impl Client {
             // Nothing was done; the retry timer runs on.
             Answer::Overloaded => self.stats.counts.overloaded += 1,
             Answer::Failed
-                if self.mutated.by(Mutation::ClientTakesFailuresAsDone)
+                if self.mutated.by(mutation::ClientTakesFailuresAsDone)
                     && !view.header().op.reads() =>
             {
                 self.complete(now, slot, out);
@@ -56,8 +55,8 @@ impl Client {
     fn on_entries(&mut self, now: Nanos, slot: u32, at: usize, view: &View<'_>, out: &mut Actions) {
         let Some(operation) = self.operations.get_mut(slot) else { return };
         let part = operation.parts[at];
-        let appends = self.mutated.by(Mutation::ClientAppendsReplies);
-        let trusts = appends || self.mutated.by(Mutation::ClientTrustsPlaces);
+        let appends = self.mutated.by(mutation::ClientAppendsReplies);
+        let trusts = appends || self.mutated.by(mutation::ClientTrustsPlaces);
         if view.header().op != operation.op || !(trusts || names_keys_of(operation, &part, view)) {
             self.stats.counts.malformed += 1;
             return;
@@ -69,7 +68,7 @@ impl Client {
         let end = (first + view.entries().count()).min(part.count);
         let mut new = part.missing & key_bits(first, end);
         for (place, entry) in (first..end).zip(view.entries()) {
-            if !entry.found && self.mutated.by(Mutation::ClientIgnoresAbsent) {
+            if !entry.found && self.mutated.by(mutation::ClientIgnoresAbsent) {
                 new &= !(1 << place);
             }
         }
@@ -102,10 +101,10 @@ impl Client {
         let part = &mut operation.parts[at];
         part.missing &= !new;
         part.counted += view.entries().count();
-        let over = if self.mutated.by(Mutation::ClientCountsKeys) {
+        let over = if self.mutated.by(mutation::ClientCountsKeys) {
             part.counted >= part.count
         } else {
-            part.missing == 0 || self.mutated.by(Mutation::ClientTakesFirstReply)
+            part.missing == 0 || self.mutated.by(mutation::ClientTakesFirstReply)
         };
         if over && (new != 0 || part.missing != 0) {
             part.missing = 0;
@@ -125,7 +124,7 @@ impl Client {
         if !operation.verifies && load {
             counts.reads += u64::from(reads);
             counts.writes += u64::from(!reads);
-            counts.keys_read += if reads { operation.places.len() as u64 } else { 0 };
+            self.counts.keys_read += if reads { operation.places.len() as u64 } else { 0 };
         }
         if !reads && load {
             self.judge.end_write(now, &operation.keys[0].key, operation.id());
@@ -140,7 +139,7 @@ impl Client {
             _ if operation.token.is_some() => {}
             _ => self.note_end(now, &operation),
         }
-        self.tell_done(&operation);
+        self.report_done(&operation);
         self.recycle(operation);
     }
 
@@ -150,7 +149,7 @@ impl Client {
         self.end_numbers(&operation);
         operation.op = Op::Put;
         operation.attempts = 0;
-        operation.divide(self.config.architecture, &self.config.layout);
+        self.config.architecture.divide(&mut operation, &self.config.layout);
         for part in &mut operation.parts {
             part.number = self.senders.take_again(operation.client).1;
         }
@@ -173,7 +172,7 @@ impl Client {
                 self.note_end(now, &operation);
             }
         }
-        self.tell_refused(&operation, answer);
+        self.report_refused(&operation, answer);
         self.recycle(operation);
     }
 

@@ -1,17 +1,15 @@
 //! What is sent, again if need be, and what is given up.
 
 use netkv_checker::WriteKind;
-use netkv_wire::multiget::{
-    Addresses, COORDINATOR_IP, Header, Op, rack_of, splitter_ip, write_keys, write_put,
-};
-use netkv_wire::{Ip, client_ip, server_ip};
+use netkv_wire::multiget::{Addresses, Header, Op, write_keys, write_put};
+use netkv_wire::{Ip, client_ip};
 use netkv_workload::OpKind;
 
-use super::super::{Architecture, key_bits, key_span};
+use super::super::{Layout, key_span, mutation};
 use super::Client;
 use super::operation::{Asked, Operation, Part};
-use crate::load::Phase;
-use crate::mutation::Mutation;
+use crate::common::load::Phase;
+use crate::common::mutation::Mutated;
 use crate::{Actions, Nanos, fill_value};
 
 impl Client {
@@ -28,8 +26,8 @@ impl Client {
         mut operation: Operation,
         out: &mut Actions,
     ) {
-        operation.divide(self.config.architecture, &self.config.layout);
-        if self.mutated.by(Mutation::ClientAsksOnce) {
+        self.config.architecture.divide(&mut operation, &self.config.layout);
+        if self.mutated.by(mutation::ClientAsksOnce) {
             operation.parts.truncate(1);
             operation.open = 1;
         }
@@ -48,7 +46,7 @@ impl Client {
         let id = operation.id();
         for (at, part) in operation.parts.iter().enumerate() {
             self.by_number.insert((operation.client, part.number), (slot, at));
-            self.stats.counts.groups += u64::from(part.groups.count);
+            self.counts.groups += u64::from(part.groups.count);
         }
         if operation.token.is_none() {
             for asked in &mut operation.keys {
@@ -76,28 +74,24 @@ impl Client {
             self.value.resize(operation.size, 0);
             fill_value(&operation.keys[0].key, operation.id(), &mut self.value);
         }
-        let frames = Frames {
-            config: &self.config,
-            operation,
-            value: &self.value,
-            ends_last_group: !self.mutated.by(Mutation::ClientEndsNoLastGroup),
-        };
+        let (layout, value, mutated) = (&self.config.layout, &self.value, self.mutated);
+        let writer = RequestWriter { layout, operation, value, mutated };
         for part in operation.parts.iter().filter(|part| part.missing != 0) {
-            frames.ask(part, out);
+            self.config.architecture.ask(&writer, part, out);
         }
         let sent = (out.frames().len() - before) as u64;
-        self.stats.counts.sent += sent;
+        self.stats.counts.requests += sent;
         self.stats.counts.retries += if operation.attempts > 1 { sent } else { 0 };
     }
 
     pub(super) fn on_timer(&mut self, now: Nanos, at: Nanos, slot: u32, out: &mut Actions) {
         let Some(operation) = self.operations.get(slot).filter(|it| it.timer == at) else { return };
-        if now < operation.deadline && !self.mutated.by(Mutation::RequestOnce) {
-            if self.mutated.by(Mutation::ClientNumbersRetriesAnew) {
+        if now < operation.deadline && !self.mutated.by(mutation::RequestOnce) {
+            if self.mutated.by(mutation::ClientNumbersRetriesAnew) {
                 self.number_anew(slot);
             }
             self.send(now, slot, out);
-        } else if self.mutated.by(Mutation::ClientEndsWithAPart) {
+        } else if self.mutated.by(mutation::ClientEndsWithAPart) {
             self.complete(now, slot, out);
         } else {
             self.give_up(slot);
@@ -124,7 +118,7 @@ impl Client {
             _ if operation.token.is_some() => {}
             _ => {
                 self.stats.counts.lost += 1;
-                self.stats.counts.missing_groups += self.last_missing.len() as u64;
+                self.counts.missing_groups += self.last_missing.len() as u64;
             }
         }
         self.recycle(operation);
@@ -168,63 +162,52 @@ impl Client {
 }
 
 /// Writes the frames of an operation.
-struct Frames<'a> {
-    config: &'a super::ClientConfig,
+#[derive(Debug)]
+pub struct RequestWriter<'a> {
+    pub(in super::super) layout: &'a Layout,
     operation: &'a Operation,
     value: &'a [u8],
-    /// Whether KEYIDX says that the last key group ends.
-    ends_last_group: bool,
+    mutated: Mutated,
 }
 
-impl Frames<'_> {
-    /// Asks for what is missing of a request.
-    fn ask(&self, part: &Part, out: &mut Actions) {
-        let keys = self.operation.keys_of(part);
-        let (op, groups) = (self.operation.op, &part.groups);
-        let mut header = Header::request(op, part.number, part.count as u8, groups);
-        let server = server_ip(keys[0].owner);
-        match self.config.architecture {
-            Architecture::NetMc if part.is_untouched() => {
-                let rack = rack_of(keys[0].owner, self.config.layout.per_rack);
-                header.rack = rack;
-                if !self.ends_last_group {
-                    header.keyidx &= !(0x8000 >> (part.count - 1));
-                }
-                self.write(splitter_ip(rack), &header, part, out);
-            }
-            Architecture::NetMc => self.ask_groups(header, part, out),
-            Architecture::CliMc => self.ask_span(server, header, part, out),
-            Architecture::CoordiMc => self.ask_span(COORDINATOR_IP, header, part, out),
-        }
+impl RequestWriter<'_> {
+    /// Whether KEYIDX ends the last key group, as it must.
+    pub(in super::super) fn ends_last_group(&self) -> bool {
+        !self.mutated.by(mutation::ClientEndsNoLastGroup)
+    }
+
+    /// The keys of a request.
+    pub(in super::super) fn keys_of(&self, part: &Part) -> &[Asked] {
+        self.operation.keys_of(part)
+    }
+
+    /// The header of a request for all of its keys.
+    pub(in super::super) fn header(&self, part: &Part) -> Header {
+        Header::request(self.operation.op, part.number, part.count as u8, &part.groups)
     }
 
     /// Asks for the keys from the first to the last one that is missing.
-    fn ask_span(&self, to: Ip, mut header: Header, part: &Part, out: &mut Actions) {
+    pub(in super::super) fn ask_span(
+        &self,
+        to: Ip,
+        mut header: Header,
+        part: &Part,
+        out: &mut Actions,
+    ) {
         (header.startidx, header.numkey) = key_span(part.missing);
         self.write(to, &header, part, out);
     }
 
-    /// Asks for each key group that misses a key, with the frame that the switch would have made
-    /// of the request: CLO is 1 and RACK 0, so that none splits it once more.
-    fn ask_groups(&self, header: Header, part: &Part, out: &mut Actions) {
-        let keys = self.operation.keys_of(part);
-        let mut start = 0;
-        for (order, group) in keys.chunk_by(|one, next| one.owner == next.owner).enumerate() {
-            let end = start + group.len();
-            let of_group = key_bits(start, end);
-            if part.missing & of_group != 0 {
-                let missing = Part { missing: part.missing & of_group, ..*part };
-                let keyidx = (u32::from(header.keyidx) << end) as u16;
-                let header = Header { oid: order as u8 + 1, keyidx, clo: 1, ..header };
-                self.ask_span(server_ip(group[0].owner), header, &missing, out);
-            }
-            start = end;
-        }
-    }
-
-    fn write(&self, destination: Ip, header: &Header, part: &Part, out: &mut Actions) {
+    /// Writes a request.
+    pub(in super::super) fn write(
+        &self,
+        destination: Ip,
+        header: &Header,
+        part: &Part,
+        out: &mut Actions,
+    ) {
         let source = client_ip(self.operation.client);
-        let addresses = Addresses { source, destination, fields: self.config.layout.fields };
+        let addresses = Addresses { source, destination, fields: self.layout.fields };
         let keys = self.operation.keys_of(part);
         out.send_written(|bytes| {
             if header.op == Op::Put {

@@ -1,6 +1,6 @@
 //! Operations of users, beside the load or without one, with the same requests and retries.
 //!
-//! One that no client identity has room for waits for it, in the order of [`Client::submit`], from
+//! One that no client identity has room for waits for it, in the order of [`crate::Client::submit`], from
 //! which its deadline counts.
 
 use std::collections::VecDeque;
@@ -9,10 +9,10 @@ use netkv_wire::MAX_VALUE;
 use netkv_wire::multiget::{Answer, MAX_KEY, MIN_KEY};
 use netkv_workload::{MAX_MULTIGET, OpKind, WireKey};
 
+use super::super::mutation;
 use super::Client;
 use super::operation::Operation;
-use crate::mutation::Mutation;
-use crate::user::name_keys;
+use crate::common::user::name_keys;
 use crate::{Actions, Completion, Nanos, Outcome, UserOp};
 
 /// What users have asked for.
@@ -24,6 +24,11 @@ pub(super) struct Users {
 }
 
 impl Users {
+    /// Moves the operations that have ended to the end of `into`.
+    pub(super) fn completions(&mut self, into: &mut Vec<Completion>) {
+        into.append(&mut self.ended);
+    }
+
     /// When the first of those that wait is given up. All have the same time, so it is the oldest.
     pub(super) fn due(&self) -> Nanos {
         self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
@@ -31,13 +36,8 @@ impl Users {
 }
 
 impl Client {
-    /// Starts an operation of a user, whatever the load does. It ends by its deadline, with a
-    /// [`Completion`] that has this token.
-    ///
-    /// # Errors
-    ///
-    /// A sentence, if there is no such operation, or if too many are under way.
-    pub fn submit(
+    /// See [`crate::Client::submit`].
+    pub(super) fn take_operation(
         &mut self,
         now: Nanos,
         token: u64,
@@ -89,12 +89,12 @@ impl Client {
             self.choose_read(&mut operation);
         }
         self.users.waiting.push_back(operation);
-        self.start_asked(now, out);
+        self.start_submitted(now, out);
         Ok(())
     }
 
     /// Starts what waits, as far as there is room, and gives up what has waited too long.
-    pub(super) fn start_asked(&mut self, now: Nanos, out: &mut Actions) {
+    pub(super) fn start_submitted(&mut self, now: Nanos, out: &mut Actions) {
         while let Some(first) = self.users.waiting.front() {
             let over = first.deadline <= now;
             let most = self.config.load.max_outstanding;
@@ -103,7 +103,7 @@ impl Client {
             }
             let Some(mut operation) = self.users.waiting.pop_front() else { return };
             if over {
-                operation.divide(self.config.architecture, &self.config.layout);
+                self.config.architecture.divide(&mut operation, &self.config.layout);
                 self.name_missing(&operation);
                 self.recycle(operation);
             } else {
@@ -112,18 +112,13 @@ impl Client {
         }
     }
 
-    /// Moves the users' operations that have ended to the end of `into`.
-    pub fn completions(&mut self, into: &mut Vec<Completion>) {
-        into.append(&mut self.users.ended);
-    }
-
-    pub(super) fn tell_done(&mut self, operation: &Operation) {
+    pub(super) fn report_done(&mut self, operation: &Operation) {
         let outcome = if operation.op.reads() {
             Outcome::Values(self.values(operation))
         } else {
             Outcome::Done
         };
-        self.tell(operation, outcome);
+        self.report(operation, outcome);
     }
 
     /// The value of each key as it was asked for.
@@ -133,7 +128,7 @@ impl Client {
             let (from, to) = asked.value?;
             Some(operation.values[from..to].to_vec())
         };
-        if self.mutated.by(Mutation::ClientAnswersRepeatsOnce) {
+        if self.mutated.by(mutation::ClientAnswersRepeatsOnce) {
             return (0..operation.keys.len()).map(|first| value(&first)).collect();
         }
         operation.places.iter().map(value).collect()
@@ -143,18 +138,18 @@ impl Client {
     pub(super) fn name_missing(&mut self, operation: &Operation) {
         operation.missing_servers(self.config.layout.servers, &mut self.last_missing);
         let missing = name_keys(operation.missing_keys().map(|asked| asked.name.as_bytes()));
-        self.tell(operation, Outcome::TimedOut { missing });
+        self.report(operation, Outcome::TimedOut { missing });
     }
 
-    pub(super) fn tell_refused(&mut self, operation: &Operation, answer: Answer) {
+    pub(super) fn report_refused(&mut self, operation: &Operation, answer: Answer) {
         let why = match answer {
             Answer::Failed => "the store of a server failed",
             _ => "the key is reserved for the store itself",
         };
-        self.tell(operation, Outcome::Refused(why.to_owned()));
+        self.report(operation, Outcome::Refused(why.to_owned()));
     }
 
-    fn tell(&mut self, operation: &Operation, outcome: Outcome) {
+    fn report(&mut self, operation: &Operation, outcome: Outcome) {
         if let Some(token) = operation.token {
             self.users.ended.push(Completion { token, outcome });
         }

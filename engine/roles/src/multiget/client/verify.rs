@@ -3,24 +3,10 @@
 use netkv_workload::{OpKind, key_id};
 
 use super::Client;
-use crate::load::{Phase, VERIFY_DEADLINE, VERIFYING, Verification, VerifyReport};
+use crate::common::load::{VERIFY_DEADLINE, VERIFYING};
 use crate::{Actions, Nanos};
 
 impl Client {
-    /// Starts no more operations and reads back every key that was written, once those under
-    /// way have ended. See [`Client::verified`].
-    pub fn verify(&mut self, now: Nanos, out: &mut Actions) {
-        self.pause();
-        self.load.phase = Phase::Verifying;
-        self.verification = Some(Verification::default());
-        self.fill(now, out);
-    }
-
-    /// What the verification found, once it is over.
-    pub fn verified(&self) -> Option<VerifyReport> {
-        self.verification.as_ref()?.report(self.operations.len())
-    }
-
     pub(super) fn verify_more(&mut self, now: Nanos, out: &mut Actions) {
         let keys = self.workload.config().keys;
         while self.operations.len() < VERIFYING && self.senders.has_room() {

@@ -30,11 +30,14 @@ use netkv_wire::{Ip, Key, server_ip};
 use netkv_workload::keyspace_id;
 use rustc_hash::FxHashMap;
 
+use super::mutation;
 use super::results::{Results, send_answer};
-use crate::mutation::{Mutated, Mutation};
-use crate::server::{Arrival, Copies, Service, Window};
-use crate::slots::Slots;
-use crate::{Actions, Applied, CallId, Nanos, RESERVED, ServerStats, StoreResult};
+use crate::common::copies::Copies;
+use crate::common::mutation::Mutated;
+use crate::common::service::{Arrival, Service};
+use crate::common::slots::Slots;
+use crate::common::window::Window;
+use crate::{Actions, Applied, CallId, Counts, Nanos, RESERVED, ServerStats, StoreResult};
 pub use config::ServerConfig;
 use reads::Reading;
 use writes::Write;
@@ -85,7 +88,9 @@ pub struct Server {
     service: Option<Service>,
     spare_results: Vec<Results>,
     stats: ServerStats,
-    pub(crate) mutated: Mutated,
+    /// Keys that reads taken up have asked for.
+    keys_read: u64,
+    mutated: Mutated,
 }
 
 impl Server {
@@ -119,6 +124,7 @@ impl Server {
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
             spare_results: Vec::new(),
             stats: ServerStats::default(),
+            keys_read: 0,
             mutated: Mutated::default(),
             config,
         }
@@ -134,24 +140,57 @@ impl Server {
         &self.stats
     }
 
-    /// Number of keys for which a write is under way or waits.
-    pub fn busy_keys(&self) -> usize {
-        self.waiting.len()
+    /// Keys that reads taken up have asked for.
+    pub fn keys_read(&self) -> u64 {
+        self.keys_read
     }
 
-    /// Serves `factor` times slower than its service rate says, from the next request on; 1 is the
-    /// rate itself. A server without a rate has nothing to slow down: then false.
-    pub fn slow(&mut self, factor: f64) -> bool {
-        let (Some(service), Some(rate)) = (&mut self.service, self.config.service_rate) else {
-            return false;
-        };
-        service.set_rate(rate / factor);
-        true
+    /// Takes up a request whose turn has come.
+    fn serve(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
+        let asker = Asker::of(view);
+        if !asker.header.op.reads() {
+            self.copies.end(now, asker.request());
+        }
+        if view.asked().any(|key| self.is_reserved(key)) {
+            self.stats.unexpected += 1;
+            self.copies.forget(asker.request());
+            self.answer(&asker, Answer::Rejected, out);
+        } else if asker.header.op.reads() {
+            self.on_read(view, asker, out);
+        } else {
+            self.on_write(now, view, asker, out);
+        }
     }
 
-    /// Takes one frame; pushes what must happen next onto `out`. Frames that are not for this
-    /// server are counted and have no effect.
-    pub fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+    /// Whether a key is one of a store's own records, so that no client may touch it.
+    fn is_reserved(&self, key: &[u8]) -> bool {
+        let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
+        key.starts_with(&RESERVED)
+            && !of_keyspace
+            && !self.mutated.by(mutation::ServerTakesReservedKeys)
+    }
+
+    fn address(&self) -> Ip {
+        server_ip(self.config.server)
+    }
+
+    fn addresses_to(&self, asker: &Asker) -> Addresses {
+        let fields = self.config.layout.fields;
+        Addresses { source: self.address(), destination: asker.ip, fields }
+    }
+
+    /// Answers a request without anything about its keys.
+    fn answer(&self, asker: &Asker, answer: Answer, out: &mut Actions) {
+        send_answer(&self.addresses_to(asker), &asker.header, answer, out);
+    }
+}
+
+impl crate::Server for Server {
+    fn index(&self) -> u16 {
+        self.config.server
+    }
+
+    fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
         let Ok(view) = View::parse(bytes, self.config.layout.fields) else {
             self.stats.malformed += 1;
             return;
@@ -181,31 +220,7 @@ impl Server {
         }
     }
 
-    /// Takes up a request whose turn has come.
-    fn serve(&mut self, now: Nanos, view: &View<'_>, out: &mut Actions) {
-        let asker = Asker::of(view);
-        if !asker.header.op.reads() {
-            self.copies.end(now, asker.request());
-        }
-        if view.asked().any(|key| self.is_reserved(key)) {
-            self.stats.unexpected += 1;
-            self.copies.forget(asker.request());
-            self.answer(&asker, Answer::Rejected, out);
-        } else if asker.header.op.reads() {
-            self.on_read(view, asker, out);
-        } else {
-            self.on_write(now, view, asker, out);
-        }
-    }
-
-    /// The store has finished `call`. An id that is not under way has no effect.
-    pub fn on_stored(
-        &mut self,
-        now: Nanos,
-        call: CallId,
-        result: StoreResult<'_>,
-        out: &mut Actions,
-    ) {
+    fn on_stored(&mut self, now: Nanos, call: CallId, result: StoreResult<'_>, out: &mut Actions) {
         if result == StoreResult::Failed {
             self.stats.failures += 1;
         }
@@ -216,13 +231,11 @@ impl Server {
         }
     }
 
-    /// When to call [`Server::on_timer`], if nothing happens before.
-    pub fn deadline(&self) -> Option<Nanos> {
+    fn deadline(&self) -> Option<Nanos> {
         self.service.as_ref().and_then(Service::next)
     }
 
-    /// Does what is due at `now`. Calling it early does nothing.
-    pub fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
+    fn on_timer(&mut self, now: Nanos, out: &mut Actions) {
         while let Some((_, bytes)) = self.service.as_mut().and_then(|it| it.take(now)) {
             if let Ok(view) = View::parse(&bytes, self.config.layout.fields) {
                 self.serve(now, &view, out);
@@ -233,25 +246,26 @@ impl Server {
         }
     }
 
-    /// Whether a key is one of a store's own records, so that no client may touch it.
-    fn is_reserved(&self, key: &[u8]) -> bool {
-        let of_keyspace = keyspace_id(key, self.config.layout.key_size).is_some();
-        key.starts_with(&RESERVED)
-            && !of_keyspace
-            && !self.mutated.by(Mutation::ServerTakesReservedKeys)
+    fn slow(&mut self, factor: f64) -> bool {
+        let (Some(service), Some(rate)) = (&mut self.service, self.config.service_rate) else {
+            return false;
+        };
+        service.set_rate(rate / factor);
+        true
     }
 
-    fn address(&self) -> Ip {
-        server_ip(self.config.server)
+    fn busy_keys(&self) -> usize {
+        self.waiting.len()
     }
 
-    fn addresses_to(&self, asker: &Asker) -> Addresses {
-        let fields = self.config.layout.fields;
-        Addresses { source: self.address(), destination: asker.ip, fields }
+    fn counts(&self) -> Counts {
+        let mut counts: Counts = self.stats.list().collect();
+        counts.extend([("keys_read", self.keys_read), ("busy_keys", self.waiting.len() as u64)]);
+        counts
     }
 
-    /// Answers a request without anything about its keys.
-    fn answer(&self, asker: &Asker, answer: Answer, out: &mut Actions) {
-        send_answer(&self.addresses_to(asker), &asker.header, answer, out);
+    #[cfg(feature = "mutations")]
+    fn mutate(&mut self, mutation: crate::Mutation) {
+        self.mutated = Mutated::without(mutation);
     }
 }

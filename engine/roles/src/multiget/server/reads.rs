@@ -3,9 +3,9 @@
 use netkv_wire::multiget::{Answer, View};
 use netkv_workload::{WireKey, key_of_wire};
 
+use super::super::mutation;
 use super::super::results::Results;
 use super::{Asker, Call, Server};
-use crate::mutation::Mutation;
 use crate::{Actions, Nanos, StoreCall, StoreResult};
 
 /// A read that waits for the store.
@@ -30,7 +30,7 @@ impl Server {
         }
         let mut results = self.spare_results.pop().unwrap_or_default();
         results.clear();
-        if self.mutated.by(Mutation::ServerReadsAllKeys) {
+        if self.mutated.by(mutation::ServerReadsAllKeys) {
             keys = view.keys().count();
             view.keys().filter_map(WireKey::new).for_each(|name| results.push(name));
         } else {
@@ -38,7 +38,7 @@ impl Server {
         }
         self.stats.served += 1;
         self.stats.reads += 1;
-        self.stats.keys_read += keys as u64;
+        self.keys_read += keys as u64;
         self.reading += keys;
         let read = self.reads.add(Reading { asker, results, left: keys, failed: false });
         let Some(reading) = self.reads.get(read) else { return };
@@ -63,7 +63,7 @@ impl Server {
         let known = match result {
             StoreResult::Value(value, _) => reading.results.set(at, Some(value)),
             StoreResult::NotFound(_) => reading.results.set(at, None),
-            _ if self.mutated.by(Mutation::ServerTakesFailuresForAbsent) => {
+            _ if self.mutated.by(mutation::ServerTakesFailuresForAbsent) => {
                 reading.results.set(at, None)
             }
             StoreResult::Done | StoreResult::Failed => false,

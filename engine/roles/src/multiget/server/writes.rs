@@ -4,10 +4,10 @@ use netkv_wire::multiget::{Answer, COORDINATOR_IP, OnBehalf, Op, View};
 use netkv_wire::{Key, client_of_ip};
 use netkv_workload::{WireKey, key_of_wire};
 
+use super::super::mutation;
 use super::super::results::send_written;
 use super::{Asker, Call, Server};
-use crate::mutation::Mutation;
-use crate::server::{Seen, Window};
+use crate::common::window::{Seen, Window};
 use crate::{Actions, Nanos, Origin, StoreCall, StoreOp, StoreResult};
 
 /// A write from its arrival to its reply.
@@ -26,7 +26,7 @@ impl Server {
     fn origin_of(&self, view: &View<'_>) -> Option<OnBehalf> {
         let request = view.header().id;
         match view.source() {
-            COORDINATOR_IP if self.mutated.by(Mutation::ServerNumbersByCoordinator) => {
+            COORDINATOR_IP if self.mutated.by(mutation::ServerNumbersByCoordinator) => {
                 Some(OnBehalf { client: u16::MAX, request })
             }
             COORDINATOR_IP => view.on_behalf(),
@@ -57,13 +57,13 @@ impl Server {
         let window = self.windows.entry(client).or_insert_with(|| Window::new(request, second));
         let plainly_late = request < window.newest();
         let mut seen = window.look(request, second);
-        if plainly_late && self.mutated.by(Mutation::ServerPlainNumbers) {
+        if plainly_late && self.mutated.by(mutation::ServerPlainNumbers) {
             seen = Seen::Late;
         }
         let repeat = match seen {
             Seen::New => true,
-            Seen::Late => self.mutated.by(Mutation::RepeatLateWrites),
-            Seen::UnderWay | Seen::Ended(_) => self.mutated.by(Mutation::RepeatWrites),
+            Seen::Late => self.mutated.by(mutation::RepeatLateWrites),
+            Seen::UnderWay | Seen::Ended(_) => self.mutated.by(mutation::RepeatWrites),
         };
         if !repeat {
             self.on_copy(&asker, &name, seen, out);
@@ -81,7 +81,7 @@ impl Server {
         self.note(origin, Seen::UnderWay);
         let write = Write { asker, origin, key, name, value: view.value().to_vec() };
         match self.waiting.get_mut(&key) {
-            Some(waiting) if !self.mutated.by(Mutation::OvertakeWrites) => waiting.push_back(write),
+            Some(waiting) if !self.mutated.by(mutation::OvertakeWrites) => waiting.push_back(write),
             _ => self.store(now, write, out),
         }
     }
@@ -89,7 +89,7 @@ impl Server {
     /// A copy has no effect on the store. Whoever sent it is told how the write ended.
     fn on_copy(&mut self, asker: &Asker, name: &WireKey, seen: Seen<Answer>, out: &mut Actions) {
         match seen {
-            Seen::Ended(answer) if !self.mutated.by(Mutation::LeaveCopiesUnanswered) => {
+            Seen::Ended(answer) if !self.mutated.by(mutation::LeaveCopiesUnanswered) => {
                 self.stats.duplicates += 1;
                 self.answer_write(asker, name, answer, out);
             }
@@ -103,7 +103,7 @@ impl Server {
     fn store(&mut self, now: Nanos, write: Write, out: &mut Actions) {
         self.waiting.entry(write.key).or_default();
         let op = if write.asker.header.op == Op::Put { StoreOp::Put } else { StoreOp::Delete };
-        if self.mutated.by(Mutation::AnswerBeforeStored) {
+        if self.mutated.by(mutation::AnswerBeforeStored) {
             self.answer_write(&write.asker, &write.name, Answer::Ok, out);
         }
         let OnBehalf { client: sender, request } = write.origin;
@@ -123,7 +123,7 @@ impl Server {
         out: &mut Actions,
     ) {
         let answer = match result {
-            StoreResult::Failed if !self.mutated.by(Mutation::AnswerFailuresAsDone) => {
+            StoreResult::Failed if !self.mutated.by(mutation::AnswerFailuresAsDone) => {
                 Answer::Failed
             }
             _ => Answer::Ok,

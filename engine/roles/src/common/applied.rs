@@ -1,0 +1,215 @@
+//! What a store remembers of the writes that it has applied. A server that starts again over the
+//! store begins with that, and knows a late copy of a write of its former life.
+//!
+//! Rules
+//! -----
+//! 1. A write and its mark get into the store together or not at all.
+//! 2. A mark only adds to what is there, so writes may end in any order.
+//! 3. Marks are kept in blocks of 64 request numbers; the last 128 blocks of a sender cover its
+//!    window and more. A block gives way to a newer one, never to an older one.
+//! 4. What is older than `FORGET` says nothing: request numbers wrap, and no copy is that late.
+
+use netkv_wire::is_newer;
+use rustc_hash::FxHashMap;
+
+use crate::{Nanos, SECOND, WINDOW};
+
+/// A sender that has been silent for that long has nothing under way any more: requests end
+/// earlier, by reply or deadline, and so do all copies of their frames.
+pub const FORGET: Nanos = 600 * SECOND;
+/// The same in seconds, as marks have it.
+const FORGET_SECONDS: u32 = (FORGET / SECOND) as u32;
+/// Longest time after which a client gives an operation up, with room for its last frames.
+pub const MAX_DEADLINE: Nanos = FORGET / 2;
+
+/// Whether what was so at one second is too old to mean anything at another.
+pub(crate) const fn is_forgotten(then: u32, now: u32) -> bool {
+    now.saturating_sub(then) > FORGET_SECONDS
+}
+
+/// Which request a write carries out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// Who asked for the write.
+    pub sender: u16,
+    /// The number that it gave.
+    pub request: u32,
+    /// When, in seconds of a clock that goes on while the server is down.
+    pub second: u32,
+}
+
+/// Request numbers in a block.
+const NUMBERS: u32 = 64;
+/// Blocks of a sender. One more than the window has would do if their count divided 2^32.
+const BLOCKS: usize = 128;
+const _: () = assert!(BLOCKS as u32 * NUMBERS >= WINDOW + NUMBERS);
+
+/// Which of 64 consecutive requests of a sender were writes that have been applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Block {
+    /// The first of the numbers, a multiple of 64.
+    first: u32,
+    /// When the last mark was made.
+    pub(crate) second: u32,
+    /// Bit i: number `first + i` was applied. 0: the block is not in use.
+    bits: u64,
+}
+
+impl Block {
+    /// Bytes of a block in a store.
+    pub const BYTES: usize = 16;
+
+    /// The block as a store keeps it, big-endian.
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[0..4].copy_from_slice(&self.first.to_be_bytes());
+        bytes[4..8].copy_from_slice(&self.second.to_be_bytes());
+        bytes[8..16].copy_from_slice(&self.bits.to_be_bytes());
+        bytes
+    }
+
+    /// The block in these bytes; `None` if no block looks like that.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (first, rest) = bytes.split_first_chunk()?;
+        let (second, rest) = rest.split_first_chunk()?;
+        let bits = rest.try_into().ok()?;
+        let block = Self {
+            first: u32::from_be_bytes(*first),
+            second: u32::from_be_bytes(*second),
+            bits: u64::from_be_bytes(bits),
+        };
+        (block.first.is_multiple_of(NUMBERS) && block.bits != 0).then_some(block)
+    }
+
+    /// The numbers that were applied, oldest first.
+    pub(crate) fn requests(self) -> impl DoubleEndedIterator<Item = u32> {
+        (0..NUMBERS).filter(move |bit| self.bits >> bit & 1 == 1).map(move |bit| self.first + bit)
+    }
+
+    const fn place(self) -> usize {
+        (self.first / NUMBERS) as usize % BLOCKS
+    }
+}
+
+/// The marks of all senders. The head comment has the rules.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Applied {
+    senders: FxHashMap<u16, Box<[Block; BLOCKS]>>,
+}
+
+impl Applied {
+    /// Notes that a write has been applied. Returns the block that changed, or `None` if the
+    /// sender has gone on so far that the mark means nothing.
+    pub fn mark(&mut self, origin: Origin) -> Option<Block> {
+        let Origin { sender, request, second } = origin;
+        let first = request - request % NUMBERS;
+        let new = Block { first, second, bits: 0 };
+        let blocks = self.senders.entry(sender).or_insert_with(empty);
+        let block = &mut blocks[new.place()];
+        if block.bits == 0 || is_forgotten(block.second, second) || is_newer(first, block.first) {
+            *block = new;
+        } else if block.first != first {
+            return None;
+        }
+        block.second = block.second.max(second);
+        block.bits |= 1 << (request % NUMBERS);
+        Some(*block)
+    }
+
+    /// Takes a block back that [`Applied::mark`] returned in a former life.
+    pub fn restore(&mut self, sender: u16, block: Block) {
+        self.senders.entry(sender).or_insert_with(empty)[block.place()] = block;
+    }
+
+    /// Whether a write of this sender has ever been marked.
+    pub fn knows(&self, sender: u16) -> bool {
+        self.senders.contains_key(&sender)
+    }
+
+    /// Number of places for blocks of one sender.
+    pub const PLACES: usize = BLOCKS;
+
+    /// The place of a block: a block takes the place of one 128 blocks before it.
+    pub const fn place(block: Block) -> usize {
+        block.place()
+    }
+
+    /// The senders with their blocks, in no order.
+    pub(crate) fn senders(
+        &self,
+    ) -> impl Iterator<Item = (u16, impl Iterator<Item = Block> + Clone)> {
+        self.senders.iter().map(|(sender, blocks)| {
+            (*sender, blocks.iter().copied().filter(|block| block.bits != 0))
+        })
+    }
+}
+
+fn empty() -> Box<[Block; BLOCKS]> {
+    Box::new([Block::default(); BLOCKS])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn origin(request: u32, second: u32) -> Origin {
+        Origin { sender: 1, request, second }
+    }
+
+    fn marked(applied: &Applied) -> Vec<u32> {
+        let mut all: Vec<u32> =
+            applied.senders().flat_map(|(_, blocks)| blocks.flat_map(Block::requests)).collect();
+        all.sort_unstable();
+        all
+    }
+
+    #[test]
+    fn every_write_of_a_window_is_remembered_in_whatever_order_they_end_also_across_the_wrap() {
+        for start in [0, 63, 1000, u32::MAX - 2000] {
+            let mut applied = Applied::default();
+            let numbers: Vec<u32> = (0..WINDOW).map(|at| start.wrapping_add(at)).collect();
+            // 1365 has no divisor in common with 4096, so this goes through all of them.
+            for at in 0..WINDOW as usize {
+                applied.mark(origin(numbers[at * 1365 % WINDOW as usize], 5));
+            }
+            let mut expected = numbers;
+            expected.sort_unstable();
+            assert_eq!(marked(&applied), expected);
+        }
+    }
+
+    #[test]
+    fn a_straggler_does_not_drive_out_newer_marks() {
+        let mut applied = Applied::default();
+        let ahead = BLOCKS as u32 * NUMBERS;
+        applied.mark(origin(ahead + 3, 9));
+        assert_eq!(applied.mark(origin(3, 9)), None);
+        assert_eq!(marked(&applied), [ahead + 3]);
+    }
+
+    #[test]
+    fn marks_of_long_ago_do_not_pass_for_marks_of_now_when_the_numbers_have_wrapped() {
+        let later = 7 + FORGET_SECONDS + 1;
+        for before in [64, 64 + BLOCKS as u32 * NUMBERS] {
+            let mut applied = Applied::default();
+            applied.mark(origin(before, 7));
+            applied.mark(origin(65, later));
+            assert_eq!(marked(&applied), [65], "after a mark at {before}");
+        }
+    }
+
+    #[test]
+    fn blocks_come_back_from_their_bytes_and_other_bytes_are_none() {
+        let mut applied = Applied::default();
+        applied.mark(origin(130, 7));
+        let block = applied.mark(origin(191, 9)).unwrap();
+        assert_eq!(Block::from_bytes(&block.to_bytes()), Some(block));
+        let mut other = Applied::default();
+        other.restore(1, block);
+        assert_eq!(marked(&other), [130, 191]);
+        assert_eq!(Block::from_bytes(&block.to_bytes()[1..]), None);
+        assert_eq!(Block::from_bytes(&[block.to_bytes().as_slice(), &[0]].concat()), None);
+        assert_eq!(Block::from_bytes(&[0; 16]), None);
+        assert_eq!(Block::from_bytes(&[1; 16]), None, "no block begins there");
+    }
+}

@@ -1,0 +1,15 @@
+//! What the roles of all protocols are made of.
+
+pub(crate) mod actions;
+pub(crate) mod applied;
+pub(crate) mod copies;
+pub(crate) mod load;
+pub(crate) mod memory;
+pub mod mutation;
+pub(crate) mod service;
+pub(crate) mod slots;
+pub(crate) mod stats;
+pub(crate) mod timers;
+pub(crate) mod user;
+pub(crate) mod value;
+pub(crate) mod window;

@@ -1,0 +1,212 @@
+//! The client of FarReach (`docs/farreach.md`, "Client"): it stamps its requests, preserves records
+//! that only the switch has, and accepts no answer of the switch that it could not preserve.
+//!
+//! `registration` has what process and controller exchange, `preserved` the records, `release` the
+//! lists that allow to drop some, `collected` what a recovery reads.
+
+mod collected;
+mod preserved;
+mod registration;
+mod release;
+
+use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Op, Sequence, Stamp, Status, bits};
+
+use super::mutation;
+use crate::common::mutation::Mutated;
+use crate::registry::ClientEntry;
+use crate::single_key;
+use crate::single_key::client::{Protocol, Verdict};
+use crate::{Actions, ClientConfig, Counts, Nanos};
+pub use preserved::Preserved;
+use preserved::Records;
+use registration::Registration;
+
+/// The clients of a process.
+pub type Client = single_key::Client<FarReach>;
+
+/// Clients that a switch tells apart: it remembers the last requests of each.
+const MAX_CLIENTS: u16 = 64;
+/// Requests of a client that a switch remembers.
+pub const WINDOW: u32 = 1024;
+
+/// The registry's entry for clients.
+pub(crate) const CLIENT: ClientEntry = ClientEntry {
+    name: "farreach",
+    new: |options, workload| {
+        let config = ClientConfig { window: WINDOW, ..options.load };
+        Ok(Box::new(Client::new(config, workload)?))
+    },
+};
+
+/// What a process knows of a write-back cache.
+#[derive(Debug)]
+pub struct FarReach {
+    registration: Registration,
+    records: Records,
+    /// Most records that were preserved at a time since counts were last taken.
+    most: usize,
+    mutated: Mutated,
+}
+
+impl FarReach {
+    /// Preserves a record that only the switch has.
+    fn preserve(
+        &mut self,
+        key: &Key,
+        sequence: Sequence,
+        length: Option<u16>,
+        fill: impl FnOnce(&mut [u8]),
+    ) {
+        self.records.keep(key, sequence, length, fill, self.mutated);
+        self.most = self.most.max(self.records.gauge().records);
+    }
+
+    /// Whether the answer to a read is a record that only the switch has.
+    fn is_dirty(&self, frame: &FrameView<'_>, stamp: Stamp) -> bool {
+        let embedded = !self.mutated.by(mutation::ClientKeepsNoEmbedded);
+        stamp.bits & bits::EMBEDDED != 0 && embedded
+            || frame.cache_hit() && stamp.bits & bits::DIRTY != 0
+    }
+}
+
+/// The stamp of an answer from the switch's state: a write that it has applied, a record that
+/// it answers with, or one that it has given to the server for its answer.
+fn of_switch(frame: &FrameView<'_>) -> Option<Stamp> {
+    let stamp = frame.stamp()?;
+    (frame.cache_hit() || stamp.bits & bits::EMBEDDED != 0).then_some(stamp)
+}
+
+impl Client {
+    /// Records that only the switch has, as far as is known, and that are preserved therefore.
+    pub fn preserved(&self) -> Preserved {
+        self.protocol.records.gauge()
+    }
+
+    /// Which records are preserved, in no order. For tests.
+    #[cfg(feature = "mutations")]
+    pub fn kept(&self) -> Vec<(Key, Sequence)> {
+        self.protocol.records.iter().map(|kept| (kept.key, kept.sequence)).collect()
+    }
+}
+
+impl Protocol for FarReach {
+    fn new(config: &ClientConfig) -> Result<Self, String> {
+        let ClientConfig { first_client, clients, first_request, retry, .. } = *config;
+        if first_client + clients - 1 > MAX_CLIENTS {
+            return Err(format!(
+                "{clients} clients from number {first_client} on are too many for FarReach; its \
+                 switch tells clients 1 to {MAX_CLIENTS} apart"
+            ));
+        }
+        config.check_window(WINDOW, "a switch of FarReach")?;
+        Ok(Self {
+            registration: Registration::new(first_client, first_request, retry),
+            records: Records::default(),
+            most: 0,
+            mutated: Mutated::default(),
+        })
+    }
+
+    /// The incarnation of the switch that is known now.
+    fn stamp(&self) -> Option<Stamp> {
+        let sequence = Sequence { life: self.registration.incarnation(), number: 0 };
+        Some(Stamp { sequence, generation: 0, bits: 0 })
+    }
+
+    /// An answer from the switch's state does not count if that switch has died, since its record
+    /// was not collected; nor does a record that the controller would not collect from this process.
+    fn judge(&self, frame: &FrameView<'_>, written: usize) -> Verdict {
+        let Some(stamp) = of_switch(frame) else {
+            return if frame.cache_hit() { Verdict::Malformed } else { Verdict::Accept };
+        };
+        if frame.value().len().max(written) > MAX_CACHED_VALUE {
+            return Verdict::Malformed;
+        }
+        let dirty = self.is_dirty(frame, stamp);
+        let clean = self.mutated.by(mutation::ClientIgnoresCleanRecords);
+        let past = (dirty || clean || frame.op() != Op::GetReply)
+            && self.registration.is_past(stamp.sequence.life, self.mutated)
+            && !self.mutated.by(mutation::ClientTakesPastAnswers);
+        let alone = dirty
+            && !self.registration.is_registered()
+            && !self.mutated.by(mutation::ClientTakesWhatNobodyCollects);
+        if past || alone { Verdict::Ignore } else { Verdict::Accept }
+    }
+
+    fn on_written(
+        &mut self,
+        key: &Key,
+        length: Option<u16>,
+        fill: impl FnOnce(&mut [u8]),
+        frame: &FrameView<'_>,
+    ) {
+        let Some(stamp) = of_switch(frame) else { return };
+        if length.is_none() && self.mutated.by(mutation::ClientKeepsNoDeletes) {
+            return;
+        }
+        self.preserve(key, stamp.sequence, length, fill);
+    }
+
+    fn on_read(&mut self, key: &Key, frame: &FrameView<'_>) {
+        let Some(stamp) = of_switch(frame) else { return };
+        let (value, found) = (frame.value(), frame.status() == Status::Ok);
+        if !self.is_dirty(frame, stamp)
+            || self.mutated.by(mutation::ClientKeepsNoReads)
+            || !found && self.mutated.by(mutation::ClientKeepsNoDeletes)
+        {
+            return;
+        }
+        let length = found.then_some(value.len() as u16);
+        self.preserve(key, stamp.sequence, length, |slot| slot.copy_from_slice(value));
+    }
+
+    fn on_message(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) -> bool {
+        self.registration.on_frame(now, frame, &mut self.records, out, self.mutated)
+    }
+
+    fn start(&mut self, now: Nanos) {
+        self.registration.register_again(now);
+    }
+
+    fn poll(&mut self, now: Nanos, out: &mut Actions) {
+        self.registration.poll(now, out, self.mutated);
+    }
+
+    fn due(&self) -> Nanos {
+        self.registration.due()
+    }
+
+    fn crash(&mut self) {
+        self.registration.restart();
+        self.records.clear();
+    }
+
+    fn leave(&mut self, now: Nanos) {
+        self.registration.leave(now);
+    }
+
+    fn has_left(&self) -> bool {
+        self.registration.has_left()
+    }
+
+    fn take_counts(&mut self, into: &mut Counts) {
+        into.push(("preserved_most", self.most as u64));
+        self.add_gauges(into);
+        self.most = self.records.gauge().records;
+    }
+
+    fn add_gauges(&self, into: &mut Counts) {
+        let Preserved { records, bytes, most_records, most_bytes } = self.records.gauge();
+        into.extend([
+            ("preserved", records as u64),
+            ("preserved_bytes", bytes as u64),
+            ("preserved_peak", most_records as u64),
+            ("preserved_peak_bytes", most_bytes as u64),
+        ]);
+    }
+
+    #[cfg(feature = "mutations")]
+    fn mutate(&mut self, mutation: crate::Mutation) {
+        self.mutated = Mutated::without(mutation);
+    }
+}

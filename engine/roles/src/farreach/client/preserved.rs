@@ -1,0 +1,190 @@
+//! Records that only the switch has, kept until they are safe elsewhere.
+//!
+//! A record is kept when the switch has answered with it. It goes when a snapshot has it (its key
+//! is listed with a sequence that is not older), or when its entry is gone: an entry goes only when
+//! its record is durable. To know the latter it is enough that a snapshot point came after the
+//! record and found no entry of its key. Numbers of snapshots do not tell that: incomplete ones
+//! have numbers, too. Lists do. The controller takes no snapshot before everybody has the list of
+//! the one before, or was given up. So of the lists that become whole after a record was kept, the
+//! first may be of a point before it, and the second is of one behind it. A third is waited for in
+//! case that the first was one that the controller no longer waited for: a record goes when three
+//! lists have become whole since it was kept, and neither of the last two has its key.
+//!
+//! To keep a record costs a lookup and a copy; memory is used again.
+
+use std::collections::hash_map::Entry;
+
+use netkv_wire::{Key, MAX_CACHED_VALUE, Sequence};
+use rustc_hash::FxHashMap;
+
+use super::mutation;
+use crate::common::mutation::Mutated;
+
+/// Lists that must have been completed since a record was kept before it may go unlisted.
+const LISTS: u32 = 3;
+/// Bytes of a record beside its value: key and sequence.
+const OVERHEAD: usize = 16 + 8;
+
+/// How much a client process keeps, and the most that it kept at a time.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Preserved {
+    /// Records.
+    pub records: usize,
+    /// Bytes of them: keys, sequences and values.
+    pub bytes: usize,
+    /// Most records at a time.
+    pub most_records: usize,
+    /// Most bytes at a time.
+    pub most_bytes: usize,
+}
+
+/// A record without its value.
+#[derive(Debug, Clone, Copy)]
+struct Record {
+    sequence: Sequence,
+    /// Lists that had been completed when it was kept.
+    since: u32,
+    /// The last list that had its key.
+    listed: u32,
+    /// Where its value is.
+    slot: u32,
+    /// Bytes of the value; none if the record says that the key is deleted.
+    length: Option<u16>,
+}
+
+impl Record {
+    fn bytes(&self) -> usize {
+        OVERHEAD + usize::from(self.length.unwrap_or(0))
+    }
+}
+
+/// A record that is kept, to be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Kept<'a> {
+    pub(super) key: Key,
+    pub(super) sequence: Sequence,
+    /// None if the key is deleted.
+    pub(super) value: Option<&'a [u8]>,
+}
+
+/// All records that a process keeps.
+#[derive(Debug, Default)]
+pub(super) struct Records {
+    by_key: FxHashMap<Key, Record>,
+    /// Values of the records, and of slots that are free.
+    values: Vec<[u8; MAX_CACHED_VALUE]>,
+    free: Vec<u32>,
+    /// Lists that were completed.
+    lists: u32,
+    gauge: Preserved,
+}
+
+impl Records {
+    /// Keeps a record, if it is newer than what is kept of its key. `length` is that of its value
+    /// (at most [`MAX_CACHED_VALUE`]), which `fill` writes; none if the key is deleted.
+    pub(super) fn keep(
+        &mut self,
+        key: &Key,
+        sequence: Sequence,
+        length: Option<u16>,
+        fill: impl FnOnce(&mut [u8]),
+        mutated: Mutated,
+    ) {
+        let (lists, gauge) = (self.lists, &mut self.gauge);
+        let record = match self.by_key.entry(*key) {
+            Entry::Occupied(entry) => {
+                let record = entry.into_mut();
+                let any = mutated.by(mutation::ClientKeepsOlder);
+                if !sequence.is_newer(record.sequence) && !any {
+                    return;
+                }
+                gauge.bytes -= record.bytes();
+                *record = Record { sequence, since: lists, length, ..*record };
+                record
+            }
+            Entry::Vacant(entry) => {
+                let slot = self.free.pop().unwrap_or_else(|| {
+                    self.values.push([0; MAX_CACHED_VALUE]);
+                    (self.values.len() - 1) as u32
+                });
+                gauge.records += 1;
+                gauge.most_records = gauge.most_records.max(gauge.records);
+                entry.insert(Record { sequence, since: lists, listed: 0, slot, length })
+            }
+        };
+        gauge.bytes += record.bytes();
+        gauge.most_bytes = gauge.most_bytes.max(gauge.bytes);
+        if let Some(length) = length {
+            fill(&mut self.values[record.slot as usize][..usize::from(length)]);
+        }
+    }
+
+    /// The whole list of a snapshot, keys with the sequences that are safe: what may go goes.
+    pub(super) fn release(
+        &mut self,
+        snapshot: u32,
+        list: impl Iterator<Item = (Key, Sequence)>,
+        mutated: Mutated,
+    ) {
+        let counted = !mutated.by(mutation::ClientCountsSnapshots);
+        self.lists = if counted { self.lists.wrapping_add(1) } else { snapshot };
+        let any = mutated.by(mutation::ClientReleasesNewer);
+        for (key, sequence) in list {
+            let Some(record) = self.by_key.get_mut(&key) else { continue };
+            record.listed = self.lists;
+            if any || !record.sequence.is_newer(sequence) {
+                self.remove(&key);
+            }
+        }
+        let lists = self.lists;
+        let least = if mutated.by(mutation::ClientReleasesUnlisted) { 0 } else { LISTS };
+        let never = mutated.by(mutation::ClientKeepsUnlisted);
+        let before = u32::from(!mutated.by(mutation::ClientLooksAtOneList));
+        let Self { by_key, free, gauge, .. } = self;
+        by_key.retain(|_, record| {
+            let old = lists.wrapping_sub(record.since) >= least && !never;
+            let unlisted = lists.wrapping_sub(record.listed) > before;
+            if old && unlisted {
+                gauge.records -= 1;
+                gauge.bytes -= record.bytes();
+                free.push(record.slot);
+            }
+            !(old && unlisted)
+        });
+    }
+
+    /// This record is safe, and so are older ones of its key.
+    pub(super) fn remove_up_to(&mut self, key: &Key, sequence: Sequence) {
+        if self.by_key.get(key).is_some_and(|record| !record.sequence.is_newer(sequence)) {
+            self.remove(key);
+        }
+    }
+
+    fn remove(&mut self, key: &Key) {
+        if let Some(record) = self.by_key.remove(key) {
+            self.gauge.records -= 1;
+            self.gauge.bytes -= record.bytes();
+            self.free.push(record.slot);
+        }
+    }
+
+    /// Everything that is kept, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = Kept<'_>> {
+        self.by_key.iter().map(|(key, record)| {
+            let value = &self.values[record.slot as usize];
+            let value = record.length.map(|length| &value[..usize::from(length)]);
+            Kept { key: *key, sequence: record.sequence, value }
+        })
+    }
+
+    pub(super) fn gauge(&self) -> Preserved {
+        self.gauge
+    }
+
+    /// Forgets everything, but not the most that there was.
+    pub(super) fn clear(&mut self) {
+        let Preserved { most_records, most_bytes, .. } = self.gauge;
+        *self = Self::default();
+        self.gauge = Preserved { most_records, most_bytes, ..Preserved::default() };
+    }
+}

@@ -1,0 +1,301 @@
+//! Messages between a client process and the controller of a write-back cache. The process sends
+//! HELLO (register) and BYE (deregister) until they are answered. The controller sends RELEASE,
+//! COLLECT and RECOVERED: each is answered as often as it comes, and takes effect once. All of them
+//! use the address of the first client of the process.
+
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Message, Op, Sequence, Stamp, Status, client_ip,
+    is_newer,
+};
+
+use super::collected::Collected;
+use super::mutation;
+use super::preserved::Records;
+use super::release::{ReleaseList, Taken};
+use crate::common::mutation::Mutated;
+use crate::{Actions, Backoff, MILLISECOND, Nanos, SECOND};
+
+/// From an answered HELLO to the next.
+const HELLO_EVERY: Nanos = 60 * SECOND;
+/// A BYE without answer is repeated for that long.
+const BYE_TIMEOUT: Nanos = 2 * SECOND;
+/// Longest first wait before HELLO or BYE is repeated: until it is answered the switch's cache is of
+/// no use, however patient a client is with its requests.
+const MAX_FIRST_WAIT: Nanos = 50 * MILLISECOND;
+/// Longest wait of all.
+const MAX_WAIT: Nanos = SECOND;
+
+/// The state of the registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// A HELLO or BYE waits for its answer; it is not sent any more from that time on.
+    Pending(Op, Nanos),
+    /// The controller knows the process.
+    Registered,
+    /// BYE is over.
+    Left,
+}
+
+/// The registration of the process with the controller.
+#[derive(Debug)]
+pub(super) struct Registration {
+    client: u16,
+    retry: Backoff,
+    state: State,
+    /// Number of the HELLO or BYE at hand; a line of its own, so that none holds up the window of
+    /// the first client.
+    number: u32,
+    attempts: u32,
+    /// When there is something to send.
+    due: Nanos,
+    /// Whether a HELLO was ever answered.
+    registered: bool,
+    /// The newest known incarnation of the switch; 0 for none.
+    incarnation: u32,
+    /// The newest incarnation for which records were collected, or are; 0 for none.
+    collected: u32,
+    collection: Option<Collected>,
+    list: ReleaseList,
+}
+
+impl Registration {
+    /// A process that is going to send HELLO at once.
+    pub(super) fn new(client: u16, first_request: u32, retry: Backoff) -> Self {
+        Self {
+            client,
+            retry: Backoff { initial: retry.initial.min(MAX_FIRST_WAIT), cap: MAX_WAIT },
+            state: State::Pending(Op::Hello, Nanos::MAX),
+            number: first_request,
+            attempts: 0,
+            due: 0,
+            registered: false,
+            incarnation: 0,
+            collected: 0,
+            collection: None,
+            list: ReleaseList::default(),
+        }
+    }
+
+    /// The process has crashed, and another one starts in its place.
+    pub(super) fn restart(&mut self) {
+        *self = Self::new(self.client, self.number.wrapping_add(1), self.retry);
+    }
+
+    /// The incarnation to stamp new requests with.
+    pub(super) fn incarnation(&self) -> u32 {
+        self.incarnation
+    }
+
+    /// Whether a switch whose record is of this incarnation has died with it: records are collected
+    /// for a later one, or have been. A higher incarnation of a running switch does not mean that:
+    /// records keep theirs.
+    pub(super) fn is_past(&self, incarnation: u32, mutated: Mutated) -> bool {
+        let eras = mutated.by(mutation::ClientIgnoresEras);
+        let begun = if eras { self.incarnation } else { self.collected };
+        begun != 0 && is_newer(begun, incarnation)
+    }
+
+    /// Whether what the process keeps would be collected: the controller knows it.
+    pub(super) fn is_registered(&self) -> bool {
+        self.registered
+    }
+
+    /// Whether BYE is over.
+    pub(super) fn has_left(&self) -> bool {
+        self.state == State::Left
+    }
+
+    /// Sends HELLO, if it has sent BYE before.
+    pub(super) fn register_again(&mut self, now: Nanos) {
+        if matches!(self.state, State::Left | State::Pending(Op::Bye, _)) {
+            self.open(now, Op::Hello, Nanos::MAX);
+        }
+    }
+
+    /// Sends BYE, unless it has.
+    pub(super) fn leave(&mut self, now: Nanos) {
+        if !matches!(self.state, State::Left | State::Pending(Op::Bye, _)) {
+            self.open(now, Op::Bye, now + BYE_TIMEOUT);
+        }
+    }
+
+    fn open(&mut self, now: Nanos, op: Op, until: Nanos) {
+        self.state = State::Pending(op, until);
+        self.number = self.number.wrapping_add(1);
+        self.attempts = 0;
+        self.due = now;
+    }
+
+    /// When to call [`Registration::poll`].
+    pub(super) fn due(&self) -> Nanos {
+        self.due
+    }
+
+    /// Sends what is due.
+    pub(super) fn poll(&mut self, now: Nanos, out: &mut Actions, mutated: Mutated) {
+        if now < self.due {
+            return;
+        }
+        if self.state == State::Registered {
+            self.open(now, Op::Hello, Nanos::MAX);
+        }
+        let State::Pending(op, until) = self.state else {
+            self.due = Nanos::MAX;
+            return;
+        };
+        if now >= until || self.attempts > 0 && mutated.by(mutation::ClientHellosOnce) {
+            self.end(op);
+            return;
+        }
+        self.attempts += 1;
+        self.due = now.saturating_add(self.retry.wait(self.attempts)).min(until);
+        let address = client_ip(self.client);
+        let (client, number) = (self.client, self.number);
+        out.send(&Message::request(address, CONTROLLER_IP, op, client, number, [0; 16]));
+    }
+
+    /// A HELLO or BYE is over.
+    fn end(&mut self, op: Op) {
+        self.state = if op == Op::Bye { State::Left } else { State::Registered };
+        self.due = Nanos::MAX;
+    }
+
+    /// Takes a frame of the controller; false if it is none that is expected.
+    pub(super) fn on_frame(
+        &mut self,
+        now: Nanos,
+        frame: &FrameView<'_>,
+        records: &mut Records,
+        out: &mut Actions,
+        mutated: Mutated,
+    ) -> bool {
+        let Some(stamp) = frame.stamp() else {
+            return frame.op() == Op::ByeReply && self.bye(frame);
+        };
+        match frame.op() {
+            Op::HelloReply => return self.on_hello_reply(now, frame, stamp.sequence.life),
+            Op::ByeReply => return self.bye(frame),
+            _ if frame.sender() != CONTROLLER_SENDER => return false,
+            Op::Release => return self.release(frame, stamp, records, out, mutated),
+            // There is no such incarnation.
+            _ if stamp.sequence.life == 0 => return false,
+            Op::Collect => self.collect(frame, stamp.sequence, records, out, mutated),
+            Op::Recovered => self.recovered(frame, stamp, records, out, mutated),
+            _ => return false,
+        }
+        true
+    }
+
+    fn is_answer(&self, frame: &FrameView<'_>) -> bool {
+        frame.sender() == self.client && frame.request() == self.number
+    }
+
+    fn on_hello_reply(&mut self, now: Nanos, frame: &FrameView<'_>, life: u32) -> bool {
+        if !self.is_answer(frame) || !matches!(self.state, State::Pending(Op::Hello, _)) {
+            // An answer to an earlier one, or a copy: its incarnation may be over.
+            return frame.sender() == self.client;
+        }
+        self.registered = true;
+        self.learn(life);
+        self.end(Op::Hello);
+        self.due = now.saturating_add(HELLO_EVERY);
+        true
+    }
+
+    fn bye(&mut self, frame: &FrameView<'_>) -> bool {
+        if self.is_answer(frame) && matches!(self.state, State::Pending(Op::Bye, _)) {
+            self.end(Op::Bye);
+        }
+        frame.sender() == self.client
+    }
+
+    fn learn(&mut self, incarnation: u32) {
+        if self.incarnation == 0 || incarnation != 0 && is_newer(incarnation, self.incarnation) {
+            self.incarnation = incarnation;
+        }
+    }
+
+    fn is_over(&self, incarnation: u32) -> bool {
+        self.incarnation != 0 && is_newer(self.incarnation, incarnation)
+    }
+
+    fn release(
+        &mut self,
+        frame: &FrameView<'_>,
+        stamp: Stamp,
+        records: &mut Records,
+        out: &mut Actions,
+        mutated: Mutated,
+    ) -> bool {
+        let Sequence { life: snapshot, number } = stamp.sequence;
+        let (part, parts) = ((number >> 16) as u16, number as u16);
+        match self.list.take(snapshot, part, parts, frame.value(), mutated) {
+            Taken::Malformed => return false,
+            Taken::Whole => records.release(snapshot, self.list.drain(), mutated),
+            Taken::Noted => {}
+        }
+        out.send(&frame.reply(Status::Ok).with_stamp(stamp));
+        true
+    }
+
+    /// COLLECT of a recovery that is over is not answered: what it asks for is no longer there, and
+    /// the controller must not take an empty list for an answer.
+    fn collect(
+        &mut self,
+        frame: &FrameView<'_>,
+        wanted: Sequence,
+        records: &mut Records,
+        out: &mut Actions,
+        mutated: Mutated,
+    ) {
+        let Sequence { life, number: from } = wanted;
+        if self.is_over(life) && !mutated.by(mutation::ClientTellsDeadControllers) {
+            return;
+        }
+        let again = mutated.by(mutation::ClientFreezesAgain);
+        if self.collected != life || again {
+            self.collected = life;
+            self.learn(life);
+            let all = mutated.by(mutation::ClientFreezesTheLiving);
+            // Records of the switch's new incarnation are not lost.
+            let lost = |of: u32| is_newer(life, of) || all;
+            self.collection = Some(Collected::new(records, |record| lost(record.sequence.life)));
+            if mutated.by(mutation::ClientDropsAtCollect) {
+                records.clear();
+            }
+        }
+        let Some(collection) = &self.collection else { return };
+        let sequence = Sequence { life, number: collection.len() as u32 };
+        let stamp = Stamp { sequence, ..Stamp::default() };
+        let page = collection.page(from as usize);
+        out.send(&frame.reply(Status::Ok).with_stamp(stamp).with_value(page));
+    }
+
+    fn recovered(
+        &mut self,
+        frame: &FrameView<'_>,
+        stamp: Stamp,
+        records: &mut Records,
+        out: &mut Actions,
+        mutated: Mutated,
+    ) {
+        let life = stamp.sequence.life;
+        out.send(&frame.reply(Status::Ok).with_stamp(stamp));
+        let any = mutated.by(mutation::ClientThawsForAnyLife);
+        if self.is_over(life) && !any {
+            return;
+        }
+        self.learn(life);
+        let collection = self.collection.take();
+        if self.collected != life && !any {
+            // Nothing was collected for this incarnation, and nothing will be.
+            self.collected = life;
+            return;
+        }
+        for (key, sequence) in collection.iter().flat_map(Collected::records) {
+            let newest = Sequence { life: life.wrapping_add(1), number: 0 };
+            let newer = mutated.by(mutation::ClientReleasesWhatIsNewer);
+            records.remove_up_to(key, if newer { newest } else { sequence });
+        }
+    }
+}

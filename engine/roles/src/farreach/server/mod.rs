@@ -1,0 +1,292 @@
+//! The server of FarReach (docs/farreach.md, "Server"): records of a write-back cache.
+//!
+//! Rules, beside those of [`crate::single_key::server`]
+//! -----
+//! 1. Of all writes of a key the one with the newest sequence stays, in whatever order they come: a
+//!    write that is not newer than what is stored has no effect, and is answered ok, since it was
+//!    overwritten before it came. Deletes leave a tombstone. The stored sequence is known before a
+//!    write is carried out: the server remembers it, or asks the store.
+//! 2. A write without effect is remembered in the store like one with: a copy of it may have got a
+//!    newer sequence from the switch, and must not be carried out by a server that has started again.
+//! 3. Replies carry the sequence of the stored record after the request, so that the switch detects
+//!    that its entry is out of date, and the generation that the request came with.
+//! 4. A read that carries the switch's record is answered with the newer of the two. The embedded one
+//!    is not stored: the controller does that.
+//! 5. A write that was sent first in an earlier incarnation of the switch, and of which the server
+//!    knows nothing, is answered "unknown": the switch may have carried it out before it lost its
+//!    memory.
+//! 6. RESTORE is a write like any other, but not remembered: its copy is not newer than itself. It is
+//!    answered when the store has it, and so is FETCH, a read. Where the store fails they get no
+//!    answer, so that the controller asks again.
+//!
+//! `writes` has rules 1, 2, 5 and 6, `queries` rules 3 and 4; `offers` reports hot records, and
+//! `tombstones` drops what deletes leave.
+
+mod offers;
+mod queries;
+mod sequences;
+mod tombstones;
+mod writes;
+
+use std::convert::Infallible;
+
+use netkv_wire::{CONTROLLER_IP, FrameView, Key, Op, Stamp, Status, bits};
+
+use super::mutation;
+use crate::common::stats::counts;
+use crate::records::Keying;
+use crate::registry::ServerEntry;
+use crate::single_key::server::pending::PendingRequests;
+use crate::single_key::server::{Protocol, Write};
+use crate::single_key::{self, ServerConfig, SingleKeyFrames};
+use crate::{Actions, Backoff, Counts, MILLISECOND, Nanos, SECOND, StoreResult};
+use offers::Offers;
+use queries::Query;
+use sequences::Sequences;
+use tombstones::{Tombstone, Tombstones};
+
+/// A storage server.
+pub type Server = single_key::Server<FarReach>;
+
+/// The registry's entry for servers.
+pub(crate) const SERVER: ServerEntry = ServerEntry {
+    name: "farreach",
+    keying: |_| Keying::Ranges,
+    keeps_sequences: true,
+    frames: |_| Box::new(SingleKeyFrames),
+    restore: |options, now, applied| {
+        Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
+    },
+};
+
+/// Settings of a server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Retries of OFFER.
+    pub retry: Backoff,
+    /// How long after the start a HORIZON may be a copy of an earlier one; longer than a frame can
+    /// be under way.
+    pub guard: Nanos,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let retry = Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND };
+        Self { retry, guard: 2 * SECOND }
+    }
+}
+
+counts! {
+    /// Counts of a server since it started.
+    pub struct WriteBackStats {
+        /// Records offered to the controller, retries not counted.
+        offers,
+        /// Records of the controller that were newer than the stored ones.
+        restored,
+        /// Writes of clients without effect, because a newer one was stored before.
+        guarded,
+        /// Writes answered with "unknown".
+        unknown,
+        /// Tombstones dropped.
+        dropped_tombstones,
+    }
+}
+
+/// What a server knows of the write-back cache.
+#[derive(Debug)]
+pub struct FarReach {
+    guard_until: Nanos,
+    sequences: Sequences,
+    offers: Offers,
+    tombstones: Tombstones,
+    pending: PendingRequests,
+    stats: WriteBackStats,
+}
+
+/// What is under way for a key.
+#[derive(Debug)]
+pub enum Step {
+    /// The store is asked what it has, before a write.
+    Looking(Write<Stamp>),
+    /// The store is given a write that is newer than what it has.
+    Writing(Write<Stamp>),
+    /// The store is given the origin of a write that is not newer, and so has no effect.
+    Noting(Write<Stamp>),
+    /// The store is asked whether a tombstone is still there.
+    Checking(Tombstone),
+    /// The store drops a tombstone.
+    Dropping(Tombstone),
+}
+
+/// Timers of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Timer {
+    /// This request may have to be sent again.
+    Retry(u32),
+    /// This key may be offered again.
+    OfferAgain(Key),
+    /// More tombstones may be dropped.
+    Tombstones,
+}
+
+impl Server {
+    /// Counts of the protocol since the start.
+    pub fn write_back_stats(&self) -> &WriteBackStats {
+        &self.protocol.stats
+    }
+
+    /// Opens an OFFER, which is sent again until it is answered.
+    fn open_offer(&mut self, now: Nanos, key: &Key, out: &mut Actions) {
+        let (request, again) = self.protocol.pending.open(now, Op::Offer, key, 0);
+        self.timers.set(again, Timer::Retry(request));
+        self.send_offer(request, out);
+    }
+
+    /// Sends an OFFER again, if it is still pending.
+    fn send_again(&mut self, now: Nanos, request: u32, out: &mut Actions) {
+        if self.mutated.by(mutation::OfferOnce) {
+            return;
+        }
+        if let Some(again) = self.protocol.pending.again(now, request) {
+            self.timers.set(again, Timer::Retry(request));
+            self.stats.retries += 1;
+            self.send_offer(request, out);
+        }
+    }
+
+    fn send_offer(&self, request: u32, out: &mut Actions) {
+        let requests = &self.protocol.pending;
+        let Some(pending) = requests.get(request) else { return };
+        let Some((sequence, value)) = self.protocol.offers.record(&pending.key) else { return };
+        let stamp = Stamp { sequence, ..Stamp::default() };
+        let message = requests.message(request, pending, CONTROLLER_IP);
+        out.send(&message.with_stamp(stamp).with_value(value));
+    }
+}
+
+impl Protocol for FarReach {
+    type Config = Config;
+    /// All 0 if the frame has no stamp.
+    type Tag = Stamp;
+    type Step = Step;
+    type KeyState = ();
+    type Control = Infallible;
+    type Query = Query;
+    type Timer = Timer;
+
+    fn new(config: &ServerConfig<Config>, now: Nanos) -> Self {
+        let Config { retry, guard } = config.protocol;
+        Self {
+            guard_until: now.saturating_add(guard),
+            sequences: Sequences::default(),
+            offers: Offers::default(),
+            tombstones: Tombstones::default(),
+            pending: PendingRequests::new(config.server, config.first_request, retry),
+            stats: WriteBackStats::default(),
+        }
+    }
+
+    fn is_for_all(op: Op) -> bool {
+        op == Op::Horizon
+    }
+
+    fn on_message(server: &mut Server, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        match frame.op() {
+            Op::OfferReply => server.on_offer_reply(now, frame),
+            Op::Restore => server.on_restore(now, frame, out),
+            Op::Fetch => server.on_fetch(frame, out),
+            Op::Horizon => server.on_horizon(now, frame, out),
+            _ => server.reject_message(frame, out),
+        }
+    }
+
+    /// A request is stamped, and if it is a write, the switch has numbered it.
+    fn accepts(frame: &FrameView<'_>) -> bool {
+        let numbered = |stamp: Stamp| !frame.op().is_write() || stamp.sequence.number != 0;
+        frame.stamp().is_some_and(numbered)
+    }
+
+    fn refusal(frame: &FrameView<'_>) -> Option<Stamp> {
+        frame.stamp().map(|_| Stamp::default())
+    }
+
+    fn on_get(server: &mut Server, _: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        server.query(frame, out);
+    }
+
+    /// Rule 5.
+    fn is_unknown(server: &mut Server, frame: &FrameView<'_>, is_new: bool) -> bool {
+        let past = frame.stamp().is_some_and(|stamp| stamp.has(bits::PAST));
+        let unknown = past && is_new && !server.mutated.by(mutation::DoPastWrites);
+        server.protocol.stats.unknown += u64::from(unknown);
+        unknown
+    }
+
+    fn tag(&self, frame: &FrameView<'_>, _: Nanos) -> Stamp {
+        frame.stamp().unwrap_or_default()
+    }
+
+    fn start_write(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        write: Write<Stamp>,
+        out: &mut Actions,
+    ) {
+        server.start_guarded(now, key, write, out);
+    }
+
+    fn on_copy(
+        server: &mut Server,
+        _: Nanos,
+        frame: &FrameView<'_>,
+        ended: Option<Status>,
+        out: &mut Actions,
+    ) {
+        match ended {
+            Some(Status::Ok) => server.answer_copy(frame, out),
+            Some(status) => server.refuse(frame, status, out),
+            None => {}
+        }
+    }
+
+    fn on_queried(
+        server: &mut Server,
+        now: Nanos,
+        query: Query,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        server.on_queried(now, query, result, out);
+    }
+
+    fn on_step_stored(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        step: Step,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        match step {
+            Step::Looking(write) => server.on_looked(now, key, write, result, out),
+            Step::Writing(write) => server.on_written(now, key, write, result, out),
+            Step::Noting(write) => server.on_noted(now, key, write, result, out),
+            Step::Checking(tombstone) => server.on_checked(tombstone, result, out),
+            Step::Dropping(tombstone) => server.on_dropped(tombstone, result),
+        }
+    }
+
+    fn on_timer(server: &mut Server, now: Nanos, timer: Timer, out: &mut Actions) {
+        match timer {
+            Timer::Retry(request) => server.send_again(now, request, out),
+            Timer::OfferAgain(key) => server.protocol.offers.rest_is_over(&key),
+            Timer::Tombstones => server.drop_tombstones(now, out),
+        }
+    }
+
+    fn add_counts(&self, into: &mut Counts) {
+        into.extend(self.stats.list());
+        into.push(("tombstones", self.tombstones.len() as u64));
+    }
+}

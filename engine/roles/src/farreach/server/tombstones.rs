@@ -1,0 +1,210 @@
+//! What is left of deleted keys, and when it may go (docs/farreach.md, "Server", rule 6).
+//!
+//! A tombstone keeps an older record of its key out of the store. It may go when there is no such
+//! record any more: those that a snapshot or a client had are gone some HORIZONs later, and no frame
+//! is under way for ten minutes.
+//!
+//! The list is a server's memory of this life. A tombstone that it does not know (of a former life,
+//! or because there were too many) stays until somebody asks for its key. That costs a record in the
+//! store, but no write.
+
+use std::collections::VecDeque;
+
+use netkv_wire::{FrameView, Key, Sequence, Status, is_newer};
+use rustc_hash::FxHashMap;
+
+use super::{Server, Step, Timer, mutation};
+use crate::common::applied::is_forgotten;
+use crate::common::mutation::Mutated;
+use crate::single_key::server::state::Call;
+use crate::{Actions, FORGET, MILLISECOND, Nanos, StoreCall, StoreOp, StoreResult};
+
+/// HORIZONs after which no snapshot and no client has a record from before a tombstone. A client
+/// that preserved one just before may have had the next RELEASE already, and drops it with the third
+/// after that, at the latest; the HORIZON after each RELEASE says that all clients have it. One
+/// HORIZON may have been under way when the tombstone was made.
+const HORIZONS: u64 = 5;
+/// Tombstones that a server knows of at most; beyond it forgets the oldest.
+const MAX_TOMBSTONES: usize = 1 << 20;
+/// So many are dropped at once, then there is a pause: requests do not wait long behind them.
+const PORTION: usize = 64;
+const PAUSE: Nanos = MILLISECOND;
+
+/// A tombstone in the store.
+#[derive(Debug, Clone, Copy)]
+pub struct Tombstone {
+    pub(super) key: Key,
+    /// Which delete has made it.
+    pub(super) sequence: Sequence,
+    made: Nanos,
+    /// How many HORIZONs had come then.
+    horizons: u64,
+}
+
+/// The tombstones that a server knows of.
+#[derive(Debug, Default)]
+pub(super) struct Tombstones {
+    known: FxHashMap<Key, Sequence>,
+    /// In the order in which they were made. One that `known` has another sequence for, or none,
+    /// has been overwritten.
+    order: VecDeque<Tombstone>,
+    horizons: u64,
+    /// Number of the last HORIZON, and the second in which it came.
+    last: Option<(u32, u32)>,
+}
+
+impl Tombstones {
+    /// Number of tombstones that are known.
+    pub(super) fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// The store has this tombstone now.
+    pub(super) fn add(&mut self, now: Nanos, key: &Key, sequence: Sequence) {
+        if self.known.get(key).is_some_and(|known| !sequence.is_newer(*known)) {
+            return;
+        }
+        self.known.insert(*key, sequence);
+        self.make_room();
+        let horizons = self.horizons;
+        self.order.push_back(Tombstone { key: *key, sequence, made: now, horizons });
+    }
+
+    fn make_room(&mut self) {
+        if self.order.len() < MAX_TOMBSTONES {
+            return;
+        }
+        if self.known.len() <= MAX_TOMBSTONES / 2 {
+            let known = &self.known;
+            self.order.retain(|it| known.get(&it.key) == Some(&it.sequence));
+        } else if let Some(oldest) = self.order.pop_front() {
+            self.forget(&oldest);
+        }
+    }
+
+    /// The key has a value again.
+    pub(super) fn overwritten(&mut self, key: &Key) {
+        self.known.remove(key);
+    }
+
+    fn forget(&mut self, tombstone: &Tombstone) {
+        if self.is_known(tombstone) {
+            self.known.remove(&tombstone.key);
+        }
+    }
+
+    fn is_known(&self, tombstone: &Tombstone) -> bool {
+        self.known.get(&tombstone.key) == Some(&tombstone.sequence)
+    }
+
+    /// Counts a HORIZON with this number; false if it was counted before.
+    fn hear(&mut self, request: u32, second: u32, mutated: Mutated) -> bool {
+        if let Some((last, heard)) = self.last
+            && !is_forgotten(heard, second)
+            && !is_newer(request, last)
+            && !mutated.by(mutation::CountHorizonCopies)
+        {
+            return false;
+        }
+        self.last = Some((request, second));
+        self.horizons += 1;
+        true
+    }
+
+    /// Takes the first tombstone that may go at `now`.
+    fn take_due(&mut self, now: Nanos, mutated: Mutated) -> Option<Tombstone> {
+        while let Some(first) = self.order.front().copied() {
+            let passed = first.horizons + HORIZONS <= self.horizons
+                || mutated.by(mutation::DropTombstonesAtAnyHorizon);
+            let old = now.saturating_sub(first.made) >= FORGET
+                || mutated.by(mutation::DropYoungTombstones);
+            if self.is_known(&first) && !(passed && old) {
+                return None;
+            }
+            self.order.pop_front();
+            if self.is_known(&first) {
+                return Some(first);
+            }
+        }
+        None
+    }
+}
+
+impl Server {
+    /// Number of tombstones that the server knows of.
+    pub fn tombstones(&self) -> usize {
+        self.protocol.tombstones.len()
+    }
+
+    /// The controller says that another snapshot is in force everywhere.
+    pub(super) fn on_horizon(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        let second = self.config.second(now);
+        // In the guard time it may be a copy of one that a former life has counted.
+        let early =
+            now < self.protocol.guard_until && !self.mutated.by(mutation::CountHorizonCopies);
+        if !early && self.protocol.tombstones.hear(frame.request(), second, self.mutated) {
+            self.drop_tombstones(now, out);
+        }
+        self.send_reply(frame.reply(Status::Ok), out);
+    }
+
+    /// Drops tombstones that may go, not too many at once.
+    pub(super) fn drop_tombstones(&mut self, now: Nanos, out: &mut Actions) {
+        for _ in 0..PORTION {
+            let Some(tombstone) = self.protocol.tombstones.take_due(now, self.mutated) else {
+                return;
+            };
+            if self.keys.contains_key(&tombstone.key) {
+                self.protocol.tombstones.order.push_back(tombstone);
+                continue;
+            }
+            if self.mutated.by(mutation::DropUnchecked) {
+                self.drop_tombstone(tombstone, out);
+                continue;
+            }
+            // What is known comes from reads, too, which may be told behind a later write.
+            self.get_for_step(&tombstone.key, Step::Checking(tombstone), out);
+        }
+        self.timers.set(now + PAUSE, Timer::Tombstones);
+    }
+
+    /// The store has told what is there of a key whose tombstone may go.
+    pub(super) fn on_checked(
+        &mut self,
+        tombstone: Tombstone,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        match result {
+            StoreResult::NotFound(found) if found == tombstone.sequence => {
+                self.drop_tombstone(tombstone, out)
+            }
+            StoreResult::Failed => self.protocol.tombstones.order.push_back(tombstone),
+            _ => self.protocol.tombstones.forget(&tombstone),
+        }
+    }
+
+    fn drop_tombstone(&mut self, tombstone: Tombstone, out: &mut Actions) {
+        let id = self.calls.add(Call::Key(tombstone.key));
+        out.call(&StoreCall { op: StoreOp::Delete, ..StoreCall::get(id, tombstone.key) });
+        self.set_step(&tombstone.key, Step::Dropping(tombstone));
+    }
+
+    /// The store has dropped a tombstone.
+    pub(super) fn on_dropped(&mut self, tombstone: Tombstone, result: StoreResult<'_>) {
+        if result == StoreResult::Failed {
+            self.protocol.tombstones.order.push_back(tombstone);
+            return;
+        }
+        self.protocol.stats.dropped_tombstones += 1;
+        self.protocol.tombstones.forget(&tombstone);
+        self.protocol.sequences.set(&tombstone.key, Sequence::default());
+    }
+
+    /// Notes what a read has told about a key without a value.
+    pub(super) fn note_tombstone(&mut self, now: Nanos, key: &Key, sequence: Sequence) {
+        if sequence != Sequence::default() {
+            self.protocol.tombstones.add(now, key, sequence);
+        }
+    }
+}

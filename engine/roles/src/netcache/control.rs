@@ -1,0 +1,150 @@
+//! Messages of the controller: ADMIT, INSTALL, EVICTED (NetCache paper, section on cache update).
+
+use netkv_wire::{FrameView, Key, MAX_CACHED_VALUE, Message, Op, Status, is_newer};
+
+use super::state::{Cause, Control, Step, Timer};
+use super::{Server, mutation};
+use crate::common::window::{Seen, Window};
+use crate::{Actions, Nanos, StoreResult};
+
+/// How a message of the controller was answered, for its copies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ControlReply {
+    pub(super) status: Status,
+    pub(super) length: u16,
+}
+
+impl Server {
+    pub(super) fn on_control(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        let Some(control) = Control::read(frame) else {
+            self.stats.malformed += 1;
+            return;
+        };
+        let key = frame.key();
+        let second = self.config.second(now);
+        let window = self
+            .protocol
+            .control_windows
+            .entry(control.sender)
+            .or_insert_with(|| Window::new(control.request, second));
+        match window.look(control.request, second) {
+            Seen::New => {}
+            _ if self.mutated.by(mutation::RepeatControl) => {}
+            Seen::Ended(reply) => {
+                self.stats.duplicates += 1;
+                self.send_control_reply(&key, &control, reply, out);
+                return;
+            }
+            Seen::UnderWay => {
+                self.stats.duplicates += 1;
+                return;
+            }
+            Seen::Late => {
+                self.stats.late += 1;
+                return;
+            }
+        }
+        window.set(control.request, Seen::UnderWay);
+        if control.op == Op::Evicted {
+            self.on_evicted(&key, &control, out);
+        } else {
+            self.keys.entry(key).or_default().own.controls.push_back(control);
+        }
+        self.advance(now, &key, out);
+    }
+
+    /// The entry is out of the switch's lookup table, so its record is of no use.
+    fn on_evicted(&mut self, key: &Key, control: &Control, out: &mut Actions) {
+        let any = self.mutated.by(mutation::EvictAnyGeneration);
+        let same = |generation: u32| generation == control.generation || any;
+        if self.protocol.records.get(key).is_some_and(|record| same(record.generation)) {
+            self.forget(key);
+        }
+        self.release(key);
+        self.answer_control(key, control, ControlReply { status: Status::Ok, length: 0 }, out);
+    }
+
+    pub(super) fn start_control(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        control: Control,
+        out: &mut Actions,
+    ) {
+        let older = |generation: u32| is_newer(generation, control.generation);
+        if self.protocol.records.get(key).is_some_and(|record| older(record.generation)) {
+            let reply = ControlReply { status: Status::Rejected, length: 0 };
+            self.answer_control(key, &control, reply, out);
+        } else if control.op == Op::Install {
+            self.invalidate(now, key, Cause::Install(control), out);
+        } else {
+            self.get_for_step(key, Step::Measuring(control), out);
+        }
+    }
+
+    /// The store has answered with the value for an ADMIT: hold its writes if it fits a cache.
+    pub(super) fn on_measured(
+        &mut self,
+        now: Nanos,
+        key: &Key,
+        control: Control,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        let (status, length) = match result {
+            StoreResult::Value(value, _) if value.len() > MAX_CACHED_VALUE => {
+                (Status::TooLarge, value.len() as u16)
+            }
+            StoreResult::Value(value, _) => (Status::Ok, value.len() as u16),
+            StoreResult::NotFound(_) => (Status::NotFound, 0),
+            StoreResult::Done | StoreResult::Failed => (Status::Rejected, 0),
+        };
+        if status == Status::Ok && !self.mutated.by(mutation::HoldNothing) {
+            let for_ever = self.mutated.by(mutation::HoldForEver);
+            let until = if for_ever { Nanos::MAX } else { now + self.config.protocol.lease };
+            if let Some(state) = self.keys.get_mut(key) {
+                state.own.held_until = Some(until);
+            }
+            self.timers.set(until, Timer::Lease(*key));
+        }
+        self.answer_control(key, &control, ControlReply { status, length }, out);
+    }
+
+    /// Lets the writes of `key` go, as far as ADMIT holds them.
+    pub(super) fn release(&mut self, key: &Key) {
+        if let Some(state) = self.keys.get_mut(key) {
+            state.own.held_until = None;
+        }
+    }
+
+    pub(super) fn answer_control(
+        &mut self,
+        key: &Key,
+        control: &Control,
+        reply: ControlReply,
+        out: &mut Actions,
+    ) {
+        if let Some(window) = self.protocol.control_windows.get_mut(&control.sender) {
+            window.set(control.request, Seen::Ended(reply));
+        }
+        self.send_control_reply(key, control, reply, out);
+    }
+
+    fn send_control_reply(
+        &self,
+        key: &Key,
+        control: &Control,
+        reply: ControlReply,
+        out: &mut Actions,
+    ) {
+        let message = Message::request(
+            self.address(),
+            control.controller,
+            control.op.reply(),
+            control.sender,
+            control.request,
+            *key,
+        );
+        out.send(&Message { length: reply.length, ..message.with_status(reply.status) });
+    }
+}

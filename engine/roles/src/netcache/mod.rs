@@ -1,0 +1,241 @@
+//! NetCache: single keys behind a write-through cache in the switch (NetCache paper, section on cache
+//! coherence). Clients are those of [`crate::plain`].
+//!
+//! Rules of a server, beside those of [`crate::single_key::server`]
+//! -----
+//! 1. A write is *fast* if the switch has certainly invalidated the entry for it: it is marked
+//!    with the generation of the record and a version newer than any that was pushed; or it is
+//!    unmarked and there is no record. Every other write is *slow*: the server invalidates the
+//!    entry itself (INVALIDATE) and applies the write only when the switch has answered.
+//! 2. A value is pushed (UPDATE) with the version of the write or INVALIDATE that made room for
+//!    it, retried until answered. One version is never pushed with two values. While INVALIDATE
+//!    or UPDATE are under way, further writes of the key wait.
+//! 3. A record of an entry is made from a mark in the reply to an INVALIDATE only. It goes when the
+//!    switch answers "not cached", or when the controller reports the eviction.
+//! 4. A marked read means that the entry is out of date. If the version is newer than what was
+//!    pushed, or there is no record (this server restarted), the value is pushed again.
+//! 5. ADMIT holds the writes of a key, so that its value fits when INSTALL comes, but not
+//!    longer than its lease. INSTALL is safe without it.
+//! 6. Unmarked writes that arrive within some time after the start are slow too: they may have
+//!    passed the switch before an entry was filled of which this server has lost the record.
+//! 7. A server that restarts needs no memory of its pending requests and records: they are made
+//!    again (rules 3 and 4), and messages of the controller may come twice.
+//!
+//! `coherence` has rules 1 to 4 and 6, `control` rule 5 and what the controller sends, `state` what is
+//! remembered.
+
+mod coherence;
+mod control;
+pub mod mutation;
+mod state;
+
+use netkv_wire::{FrameView, Key, Op, Status};
+use rustc_hash::FxHashMap;
+
+use crate::common::stats::counts;
+use crate::common::window::Window;
+use crate::records::Keying;
+use crate::registry::ServerEntry;
+use crate::single_key::server::pending::PendingRequests;
+use crate::single_key::server::state::{KeyState, Next};
+use crate::single_key::server::{Protocol, Read, Write};
+use crate::single_key::{self, ServerConfig, SingleKeyFrames};
+use crate::{Actions, Backoff, Counts, MILLISECOND, Nanos, SECOND, StoreResult};
+use control::ControlReply;
+use state::{Control, Record, Step, Tag, Timer, Waiting};
+
+/// A storage server.
+pub type Server = single_key::Server<NetCache>;
+
+/// The registry's entry for servers.
+pub(crate) const SERVER: ServerEntry = ServerEntry {
+    name: "netcache",
+    keying: |_| Keying::Ranges,
+    keeps_sequences: false,
+    frames: |_| Box::new(SingleKeyFrames),
+    restore: |options, now, applied| {
+        Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
+    },
+};
+
+/// Settings of a server.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Config {
+    /// Retries of INVALIDATE, UPDATE and OUTGROWN.
+    pub retry: Backoff,
+    /// How long ADMIT holds writes if no INSTALL comes.
+    pub lease: Nanos,
+    /// How long after the start unmarked writes that arrive are slow; longer than a frame can be
+    /// under way.
+    pub guard: Nanos,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        let retry = Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND };
+        Self { retry, lease: SECOND, guard: 2 * SECOND }
+    }
+}
+
+counts! {
+    /// Counts of a server since it started.
+    pub struct CacheStats {
+        /// Writes that needed an invalidation of their own.
+        slow_writes,
+        /// Updates sent to the switch, retries not counted.
+        updates,
+    }
+}
+
+/// What a server knows about the switch's cache.
+#[derive(Debug)]
+pub struct NetCache {
+    guard_until: Nanos,
+    records: FxHashMap<Key, Record>,
+    control_windows: FxHashMap<u16, Window<ControlReply>>,
+    pending: PendingRequests,
+    stats: CacheStats,
+}
+
+impl Server {
+    /// Counts of the protocol since the start.
+    pub fn cache_stats(&self) -> &CacheStats {
+        &self.protocol.stats
+    }
+
+    /// Number of keys that the server believes cached.
+    pub fn cached_keys(&self) -> usize {
+        self.protocol.records.len()
+    }
+}
+
+impl Protocol for NetCache {
+    type Config = Config;
+    type Tag = Tag;
+    type Step = Step;
+    type KeyState = Waiting;
+    type Control = Control;
+    type Query = Read;
+    type Timer = Timer;
+
+    fn new(config: &ServerConfig<Config>, now: Nanos) -> Self {
+        let Config { retry, guard, .. } = config.protocol;
+        Self {
+            guard_until: now.saturating_add(guard),
+            records: FxHashMap::default(),
+            control_windows: FxHashMap::default(),
+            pending: PendingRequests::new(config.server, config.first_request, retry),
+            stats: CacheStats::default(),
+        }
+    }
+
+    fn on_message(server: &mut Server, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        match frame.op() {
+            Op::InvalidateReply => server.on_invalidate_reply(now, frame, out),
+            Op::UpdateReply => server.on_update_reply(now, frame, out),
+            Op::OutgrownReply => server.on_outgrown_reply(frame),
+            Op::Admit | Op::Install | Op::Evicted => server.on_control(now, frame, out),
+            _ => server.reject_message(frame, out),
+        }
+    }
+
+    fn on_get(server: &mut Server, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        server.read(frame, out);
+        server.refresh(now, frame, out);
+    }
+
+    fn tag(&self, frame: &FrameView<'_>, arrived: Nanos) -> Tag {
+        Tag { mark: frame.mark(), guarded: arrived < self.guard_until }
+    }
+
+    fn next(state: &mut KeyState<Self>, now: Nanos) -> Next<Self> {
+        if let Some(control) = state.own.controls.pop_front() {
+            return Next::Control(control);
+        }
+        if state.own.held_until.is_some_and(|until| until > now) {
+            return Next::Hold;
+        }
+        state.own.held_until = None;
+        state.next_write()
+    }
+
+    fn start_write(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        write: Write<Tag>,
+        out: &mut Actions,
+    ) {
+        server.start_coherent(now, key, write, out);
+    }
+
+    fn start_control(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        control: Control,
+        out: &mut Actions,
+    ) {
+        server.start_control(now, key, control, out);
+    }
+
+    /// On its way the copy has invalidated the entry again.
+    fn on_copy(
+        server: &mut Server,
+        now: Nanos,
+        frame: &FrameView<'_>,
+        ended: Option<Status>,
+        out: &mut Actions,
+    ) {
+        if let Some(status) = ended {
+            server.refuse(frame, status, out);
+        }
+        server.refresh(now, frame, out);
+    }
+
+    fn on_queried(
+        server: &mut Server,
+        now: Nanos,
+        read: Read,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        server.answer_read(now, &read, result, out);
+    }
+
+    fn on_step_stored(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        step: Step,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        match step {
+            Step::Storing { write, push } => {
+                server.on_write_stored(now, key, write, push, result, out);
+            }
+            Step::Measuring(control) => server.on_measured(now, key, control, result, out),
+            Step::Fetching { mark, install } => {
+                server.on_fetched(now, key, mark, install, result, out);
+            }
+            step @ (Step::Invalidating(_) | Step::Updating { .. }) => {
+                // These wait for a frame and are not ended by the store.
+                server.stats.unexpected += 1;
+                server.set_step(key, step);
+            }
+        }
+    }
+
+    fn on_timer(server: &mut Server, now: Nanos, timer: Timer, out: &mut Actions) {
+        match timer {
+            Timer::Retry(request) => server.send_again(now, request, out),
+            Timer::Lease(key) => server.advance(now, &key, out),
+        }
+    }
+
+    fn add_counts(&self, into: &mut Counts) {
+        into.extend(self.stats.list());
+        into.push(("cached_keys", self.records.len() as u64));
+    }
+}

@@ -1,0 +1,105 @@
+//! Single keys without a cache: the switch only forwards, and servers and clients follow the rules
+//! of [`crate::single_key`] with nothing added.
+
+use std::convert::Infallible;
+
+use netkv_wire::{FrameView, Key};
+
+use crate::common::window::WINDOW;
+use crate::records::Keying;
+use crate::registry::{ClientEntry, ServerEntry};
+use crate::single_key::client::Protocol as ClientProtocol;
+use crate::single_key::server::state::Read;
+use crate::single_key::server::{Protocol as ServerProtocol, Write};
+use crate::single_key::{self, ServerConfig, SingleKeyFrames};
+use crate::{Actions, ClientConfig, Nanos, StoreResult};
+
+/// A storage server.
+pub type Server = single_key::Server<Plain>;
+/// The clients of a process.
+pub type Client = single_key::Client<Plain>;
+
+/// The registry's entry for servers.
+pub(crate) const SERVER: ServerEntry = ServerEntry {
+    name: "nocache",
+    keying: |_| Keying::Ranges,
+    keeps_sequences: false,
+    frames: |_| Box::new(SingleKeyFrames),
+    restore: |options, now, applied| {
+        Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
+    },
+};
+
+/// The registry's entry for clients.
+pub(crate) const CLIENT: ClientEntry = ClientEntry {
+    name: "plain",
+    new: |options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
+};
+
+/// Requests and answers, nothing else.
+#[derive(Debug)]
+pub struct Plain;
+
+/// The store is given a write.
+#[derive(Debug)]
+pub struct Storing(Write<()>);
+
+impl ServerProtocol for Plain {
+    type Config = ();
+    type Tag = ();
+    type Step = Storing;
+    type KeyState = ();
+    type Control = Infallible;
+    type Query = Read;
+    type Timer = ();
+
+    fn new(_: &ServerConfig<()>, _: Nanos) -> Self {
+        Self
+    }
+
+    fn on_get(server: &mut Server, _: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        server.read(frame, out);
+    }
+
+    fn tag(&self, _: &FrameView<'_>, _: Nanos) {}
+
+    fn start_write(
+        server: &mut Server,
+        now: Nanos,
+        key: &Key,
+        write: Write<()>,
+        out: &mut Actions,
+    ) {
+        server.store(now, key, &write, out);
+        server.set_step(key, Storing(write));
+    }
+
+    fn on_queried(
+        server: &mut Server,
+        now: Nanos,
+        read: Read,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        server.answer_read(now, &read, result, out);
+    }
+
+    fn on_step_stored(
+        server: &mut Server,
+        _: Nanos,
+        key: &Key,
+        Storing(write): Storing,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    ) {
+        server.end_write(key, &write, result, out);
+        server.recycle(write.value);
+    }
+}
+
+impl ClientProtocol for Plain {
+    fn new(config: &ClientConfig) -> Result<Self, String> {
+        config.check_window(WINDOW, "a server")?;
+        Ok(Self)
+    }
+}

@@ -1,0 +1,27 @@
+//! How the records of a data set are named and divided among servers.
+
+use netkv_wire::{multiget, partition};
+use netkv_workload::{key_of, wire_key};
+
+/// How records are named, and which server owns each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keying {
+    /// Keys of 16 bytes, a range of the hash for each server.
+    Ranges,
+    /// Keys of so many bytes, the hash modulo the number of servers.
+    Modulo(usize),
+}
+
+impl Keying {
+    /// Calls `take` with what a record of the keyspace is stored under (empty: its key) and with
+    /// its owner.
+    pub fn record<T>(self, id: u64, servers: u16, take: impl FnOnce(&[u8], u16) -> T) -> T {
+        match self {
+            Self::Ranges => take(&[], partition(&key_of(id), servers)),
+            Self::Modulo(size) => {
+                let name = wire_key(id, size);
+                take(name.as_bytes(), multiget::owner(name.as_bytes(), servers))
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! The table of protocols: the names of their roles, and how to make one.
+//!
+//! It is the only shared place that lists protocols. A role is named in the configuration of a node
+//! (`server_role` and `client_role` of a scheme in Python); a driver deserializes the name to a
+//! [`ServerRole`], [`ClientRole`] or [`CoordinatorRole`] and knows nothing else of the protocol.
+
+use std::fmt;
+use std::ops::Deref;
+
+use netkv_workload::Workload;
+use serde::{Deserialize, Deserializer};
+
+use crate::records::Keying;
+use crate::{Applied, Backoff, Client, ClientConfig, Coordinator, Frames, Nanos, Server};
+use crate::{farreach, multiget, netcache, plain};
+
+/// The roles of servers.
+pub static SERVERS: &[ServerEntry] =
+    &[plain::SERVER, netcache::SERVER, farreach::server::SERVER, multiget::SERVER];
+
+/// The roles of clients.
+pub static CLIENTS: &[ClientEntry] = &[
+    plain::CLIENT,
+    farreach::client::CLIENT,
+    multiget::netmc::CLIENT,
+    multiget::climc::CLIENT,
+    multiget::coordimc::CLIENT,
+];
+
+/// The roles of coordinators.
+pub static COORDINATORS: &[CoordinatorEntry] = &[multiget::coordimc::COORDINATOR];
+
+/// What all roles of a rack have to know alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keyspace {
+    /// Number of servers that share the keys.
+    pub servers: u16,
+    /// Bytes of a key of the keyspace.
+    pub key_size: usize,
+}
+
+/// What a server is told, whatever its protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerOptions {
+    /// Which server it is, from 0.
+    pub server: u16,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
+    /// First request number of its own; see [`crate::first_request`].
+    pub first_request: u32,
+    /// What a clock that goes on while the server is down showed at the driver's time 0.
+    pub epoch: Nanos,
+    /// Requests of clients served in a second, if limited.
+    pub service_rate: Option<f64>,
+    /// Most requests that wait for service.
+    pub service_queue: usize,
+}
+
+/// What the clients of a process are told, whatever their protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct ClientOptions {
+    /// Their load. The window is the protocol's.
+    pub load: ClientConfig,
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
+}
+
+/// What a worker of a coordinator is told, whatever its protocol.
+#[derive(Debug, Clone, Copy)]
+pub struct CoordinatorOptions {
+    /// The keys and how many servers share them.
+    pub keyspace: Keyspace,
+    /// Which worker this is, from 0.
+    pub worker: u32,
+    /// How many there are (at least 1).
+    pub workers: u32,
+    /// First number of its own requests; see [`crate::first_request`].
+    pub first_request: u32,
+    /// Retries towards servers.
+    pub retry: Backoff,
+    /// Time after which a request of a client ends with what is there.
+    pub deadline: Nanos,
+    /// Most requests of clients under way.
+    pub max_requests: usize,
+}
+
+/// A role that was made, or a sentence about what cannot be.
+pub type Made<R> = Result<Box<R>, String>;
+
+/// A role of servers.
+pub struct ServerEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// How its records are named and divided, for keys of so many bytes.
+    pub keying: fn(usize) -> Keying,
+    /// Whether its store keeps the sequence of the last write with each record, and tombstones.
+    pub keeps_sequences: bool,
+    /// The frames of its protocol.
+    pub frames: fn(Keyspace) -> Box<dyn Frames>,
+    /// A server that starts now over a store that has applied these writes.
+    pub restore: fn(&ServerOptions, Nanos, &Applied) -> Made<dyn Server>,
+}
+
+/// A role of clients.
+pub struct ClientEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// Clients that start no operation yet.
+    pub new: fn(&ClientOptions, Workload) -> Made<dyn Client>,
+}
+
+/// A role of coordinators.
+pub struct CoordinatorEntry {
+    /// Its name in configurations.
+    pub name: &'static str,
+    /// Which of so many workers takes a frame.
+    pub worker_of: fn(&[u8], u32) -> u32,
+    /// A worker with nothing under way.
+    pub new: fn(&CoordinatorOptions) -> Made<dyn Coordinator>,
+}
+
+/// Makes the type of a role that is named in a configuration.
+macro_rules! roles {
+    ($($(#[$about:meta])* $role:ident of $entry:ident in $table:ident, $kind:literal;)*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Copy)]
+        pub struct $role(&'static $entry);
+
+        impl $role {
+            /// The role with this name.
+            ///
+            /// # Errors
+            ///
+            /// A sentence with the names that there are.
+            pub fn named(name: &str) -> Result<Self, String> {
+                $table.iter().find(|entry| entry.name == name).map(Self).ok_or_else(|| {
+                    let names: Vec<&str> = $table.iter().map(|entry| entry.name).collect();
+                    format!("'{name}' is not a role of {}; it is one of: {}", $kind, names.join(", "))
+                })
+            }
+        }
+
+        impl Default for $role {
+            fn default() -> Self {
+                Self(&$table[0])
+            }
+        }
+
+        impl Deref for $role {
+            type Target = $entry;
+
+            fn deref(&self) -> &$entry {
+                self.0
+            }
+        }
+
+        impl fmt::Debug for $role {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(self.0.name)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $role {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                Self::named(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+            }
+        }
+    )*};
+}
+
+roles! {
+    /// A role of servers, by its name.
+    ServerRole of ServerEntry in SERVERS, "servers";
+    /// A role of clients, by its name; the default only sends requests and takes answers.
+    ClientRole of ClientEntry in CLIENTS, "clients";
+    /// A role of coordinators, by its name.
+    CoordinatorRole of CoordinatorEntry in COORDINATORS, "coordinators";
+}

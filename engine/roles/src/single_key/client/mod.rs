@@ -1,0 +1,240 @@
+//! Clients of single keys: a load generator and the operations of users, many clients in one state
+//! machine.
+//!
+//! Rules
+//! -----
+//! 1. Replies are matched by (client, request number), never by key. A request that is sent again
+//!    keeps its number; a write keeps its value, which names the client and the number. The answer
+//!    to any copy ends it. Retries back off, and the first wait follows the time that answers take.
+//! 2. A client never uses a request number `window` above its oldest request under way: servers,
+//!    and a switch that writes back, take what is older for a late copy. If all clients are at
+//!    that limit, operations wait.
+//! 3. An operation that is not over at its deadline is given up and counted as lost. If it was a
+//!    write, it may still take effect.
+//! 4. Latency counts from the moment at which the operation was to start (open loop: its Poisson
+//!    arrival), so that waiting is not left out (no coordinated omission).
+//! 5. Every operation is recorded and every read is judged by the
+//!    [`Checker`](netkv_checker::Checker), whether the history of its key can still be linearized;
+//!    a final verification reads every written key back.
+//! 6. What a protocol adds is in its [`Protocol`]: stamps of requests, which answers count, and what
+//!    it exchanges with the controller.
+//!
+//! [`crate::common::load`] has rules 2 and 4 and when operations start, `requests` rules 1 and 3,
+//! `reads` and `verify` rule 5. Operations that users submit beside the load are in `users`.
+
+mod protocol;
+mod reads;
+mod requests;
+mod users;
+mod verify;
+
+use netkv_checker::{Summary, Violation};
+use netkv_workload::{Arrivals, Operation, Workload};
+use rustc_hash::FxHashMap;
+
+use crate::common::load::{Judge, Load, Phase, Senders, Verification};
+use crate::common::mutation::Mutated;
+use crate::common::timers::{Timeouts, Timers};
+use crate::{Actions, ClientConfig, ClientStats, Completion, Counts, Nanos, UserOp, VerifyReport};
+pub use protocol::{Protocol, Verdict};
+use requests::Request;
+use users::Users;
+
+/// Many clients in one state machine. See the head comment for its rules.
+#[derive(Debug)]
+pub struct Client<P: Protocol> {
+    config: ClientConfig,
+    workload: Workload,
+    load: Load,
+    requests: Vec<Option<Request>>,
+    free: Vec<u32>,
+    outstanding: usize,
+    by_number: FxHashMap<(u16, u32), u32>,
+    senders: Senders,
+    timers: Timers<(u16, u32)>,
+    timeouts: Timeouts,
+    pub(crate) protocol: P,
+    judge: Judge,
+    verification: Option<Verification>,
+    users: Users,
+    stats: ClientStats,
+    value: Vec<u8>,
+    mutated: Mutated,
+}
+
+impl<P: Protocol> Client<P> {
+    /// Clients that start no operation until [`crate::Client::start`].
+    ///
+    /// # Errors
+    ///
+    /// A sentence, if there are no clients or more than there are ids, or about another setting
+    /// that cannot be.
+    pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
+        config.check()?;
+        Ok(Self {
+            workload,
+            load: Load::new(&config),
+            requests: Vec::new(),
+            free: Vec::new(),
+            outstanding: 0,
+            by_number: FxHashMap::default(),
+            senders: Senders::new(&config, 1),
+            timers: Timers::new(),
+            timeouts: Timeouts::new(config.retry),
+            protocol: P::new(&config)?,
+            judge: Judge::new(&config),
+            verification: None,
+            users: Users::default(),
+            stats: ClientStats::default(),
+            value: Vec::new(),
+            mutated: Mutated::default(),
+            config,
+        })
+    }
+
+    /// Starts as many operations as may run now, those of users first.
+    fn fill(&mut self, now: Nanos, out: &mut Actions) {
+        self.start_submitted(now, out);
+        if self.load.phase == Phase::Verifying {
+            self.verify_more(now, out);
+        }
+        loop {
+            let has_room = || self.senders.has_room();
+            let counts = &mut self.stats.counts;
+            let Some(intended) = self.load.next(now, self.outstanding, has_room, counts) else {
+                return;
+            };
+            let operation = self.workload.draw();
+            self.begin(now, intended, operation, out);
+        }
+    }
+
+    fn begin(&mut self, now: Nanos, intended: Nanos, operation: Operation, out: &mut Actions) {
+        let exists = operation.id < self.workload.config().keys;
+        let request = Request::new(operation, exists, intended, intended + self.config.deadline);
+        self.start_request(now, request, out);
+    }
+}
+
+impl<P: Protocol> crate::Client for Client<P> {
+    fn on_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        self.take_frame(now, bytes, out);
+    }
+
+    fn poll(&mut self, now: Nanos, out: &mut Actions) {
+        self.protocol.poll(now, out);
+        while let Some((at, number)) = self.timers.take(now) {
+            self.on_timer(now, at, number, out);
+        }
+        self.load.arrive(now, self.workload.random(), &mut self.stats.counts);
+        self.fill(now, out);
+    }
+
+    fn deadline(&self) -> Option<Nanos> {
+        let timer = self.timers.next().unwrap_or(Nanos::MAX);
+        let due = [timer, self.load.due(), self.protocol.due(), self.users.due()];
+        due.into_iter().min().filter(|due| *due != Nanos::MAX)
+    }
+
+    fn start(&mut self, now: Nanos, out: &mut Actions) {
+        self.verification = None;
+        self.protocol.start(now);
+        self.load.start(now, self.workload.random());
+        self.fill(now, out);
+    }
+
+    fn pause(&mut self) {
+        self.load.pause();
+    }
+
+    fn set_arrivals(&mut self, now: Nanos, arrivals: Arrivals, out: &mut Actions) {
+        self.load.set_arrivals(now, arrivals, self.workload.random());
+        self.fill(now, out);
+    }
+
+    fn outstanding(&self) -> usize {
+        self.outstanding
+    }
+
+    fn workload(&self) -> &Workload {
+        &self.workload
+    }
+
+    fn workload_mut(&mut self) -> &mut Workload {
+        &mut self.workload
+    }
+
+    fn stats(&self) -> &ClientStats {
+        &self.stats
+    }
+
+    fn take_stats(&mut self, into: &mut ClientStats) {
+        std::mem::swap(&mut self.stats, into);
+        self.stats.clear();
+        self.protocol.take_counts(&mut into.own);
+    }
+
+    fn add_gauges(&self, into: &mut Counts) {
+        self.protocol.add_gauges(into);
+    }
+
+    fn crash(&mut self, now: Nanos, out: &mut Actions) {
+        for slot in 0..self.requests.len() {
+            if let Some(request) = self.requests[slot].take() {
+                self.give_up(slot as u32, &request);
+                self.stats.counts.lost += u64::from(request.is_load());
+            }
+        }
+        self.protocol.crash();
+        self.poll(now, out);
+    }
+
+    fn leave(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.protocol.leave(now);
+        self.poll(now, out);
+    }
+
+    fn has_left(&self) -> bool {
+        self.protocol.has_left()
+    }
+
+    fn verify(&mut self, now: Nanos, out: &mut Actions) {
+        self.pause();
+        self.load.phase = Phase::Verifying;
+        self.verification = Some(Verification::default());
+        self.verify_more(now, out);
+    }
+
+    fn verified(&self) -> Option<VerifyReport> {
+        self.verification.as_ref()?.report(self.outstanding)
+    }
+
+    fn history(&self) -> Option<Summary> {
+        self.judge.history()
+    }
+
+    fn violations(&self) -> Vec<Violation> {
+        self.judge.violations()
+    }
+
+    fn submit(
+        &mut self,
+        now: Nanos,
+        token: u64,
+        op: &UserOp<'_>,
+        out: &mut Actions,
+    ) -> Result<(), String> {
+        self.take_operation(now, token, op, out)
+    }
+
+    fn completions(&mut self, into: &mut Vec<Completion>) {
+        self.users.completions(into);
+    }
+
+    #[cfg(feature = "mutations")]
+    fn mutate(&mut self, mutation: crate::Mutation) {
+        self.mutated = Mutated::without(mutation);
+        self.protocol.mutate(mutation);
+    }
+}

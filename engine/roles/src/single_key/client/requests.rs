@@ -1,0 +1,332 @@
+//! A request from its first frame to its reply or deadline.
+
+use netkv_checker::{ReadTicket, WriteId, WriteKind};
+use netkv_wire::{FrameView, Key, Message, Op, SERVICE_IP, Stamp, Status, client_ip};
+use netkv_workload::{OpKind, Operation};
+
+use super::users::Submitted;
+use super::{Client, Protocol, Verdict};
+use crate::common::load::Phase;
+use crate::single_key::mutation;
+use crate::{Actions, Nanos, fill_value};
+
+/// An operation under way.
+#[derive(Debug)]
+pub(super) struct Request {
+    pub(super) operation: Operation,
+    /// Whether the key had a value before anybody wrote it.
+    pub(super) exists: bool,
+    /// Whether it is a read of the final verification.
+    pub(super) verifies: bool,
+    /// What it is for a user, if it is a user's.
+    pub(super) submitted: Option<Box<Submitted>>,
+    pub(super) intended: Nanos,
+    deadline: Nanos,
+    /// What the current frame asks: a read-modify-write first reads, then writes.
+    pub(super) op: Op,
+    client: u16,
+    number: u32,
+    attempts: u32,
+    /// When it was last sent.
+    sent: Nanos,
+    /// What it was stamped with when it was first sent.
+    stamp: Option<Stamp>,
+    /// When the timer of this request is due; others in the queue mean nothing.
+    timer: Nanos,
+    pub(super) ticket: Option<ReadTicket>,
+}
+
+impl Request {
+    pub(super) fn new(
+        operation: Operation,
+        exists: bool,
+        intended: Nanos,
+        deadline: Nanos,
+    ) -> Self {
+        let op = match operation.kind {
+            OpKind::Read | OpKind::ReadModifyWrite => Op::Get,
+            OpKind::Update | OpKind::Insert => Op::Put,
+            OpKind::Delete => Op::Delete,
+        };
+        Self {
+            operation,
+            exists,
+            verifies: false,
+            submitted: None,
+            intended,
+            deadline,
+            op,
+            client: 0,
+            number: 0,
+            attempts: 0,
+            sent: 0,
+            stamp: None,
+            timer: 0,
+            ticket: None,
+        }
+    }
+
+    pub(super) fn id(&self) -> WriteId {
+        WriteId { client: self.client, request: self.number }
+    }
+
+    pub(super) fn verifying(mut self) -> Self {
+        self.verifies = true;
+        self
+    }
+
+    pub(super) fn submitted(mut self, submitted: Box<Submitted>) -> Self {
+        self.submitted = Some(submitted);
+        self
+    }
+
+    /// Whether it is an operation of the load.
+    pub(super) fn is_load(&self) -> bool {
+        !self.verifies && self.submitted.is_none()
+    }
+}
+
+impl<P: Protocol> Client<P> {
+    /// Takes one frame.
+    pub(super) fn take_frame(&mut self, now: Nanos, bytes: &[u8], out: &mut Actions) {
+        let Ok(frame) = FrameView::parse(bytes) else {
+            self.stats.counts.malformed += 1;
+            return;
+        };
+        let number = (frame.sender(), frame.request());
+        let mut found = self.by_number.get(&number).copied();
+        if self.mutated.by(mutation::MatchRepliesByKey) {
+            found = (0..self.requests.len() as u32).find(|slot| self.is_about(*slot, &frame.key()));
+        }
+        let Some(slot) = found.filter(|slot| self.expects(*slot, &frame)) else {
+            self.on_other_frame(now, &frame, out);
+            return;
+        };
+        if frame.status() == Status::Overloaded {
+            // Nothing was done; the retry timer runs on.
+            self.stats.counts.overloaded += 1;
+            return;
+        }
+        let expected = self.requests[slot as usize].as_ref();
+        let written = expected.map_or(0, |it| if it.op == Op::Put { it.operation.size } else { 0 });
+        match self.protocol.judge(&frame, written) {
+            Verdict::Accept => {}
+            Verdict::Ignore => {
+                self.stats.counts.ignored += 1;
+                return;
+            }
+            Verdict::Malformed => {
+                self.stats.counts.malformed += 1;
+                return;
+            }
+        }
+        let Some(request) = self.requests[slot as usize].take() else { return };
+        self.end_number(&request);
+        self.timeouts.answered(request.attempts, now.saturating_sub(request.sent));
+        self.on_reply(now, slot, request, &frame, out);
+        self.fill(now, out);
+    }
+
+    /// A frame that answers no request under way.
+    fn on_other_frame(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+        let ours = frame.op().is_reply() && self.senders.issued(frame.sender(), frame.request());
+        let expected = self.protocol.on_message(now, frame, out);
+        let counts = &mut self.stats.counts;
+        if ours && !expected {
+            counts.late_replies += 1;
+        } else if !expected {
+            counts.malformed += 1;
+        }
+    }
+
+    fn expects(&self, slot: u32, frame: &FrameView<'_>) -> bool {
+        self.requests[slot as usize].as_ref().is_some_and(|it| it.op.reply() == frame.op())
+    }
+
+    fn is_about(&self, slot: u32, key: &Key) -> bool {
+        self.requests[slot as usize].as_ref().is_some_and(|it| it.operation.key == *key)
+    }
+
+    fn on_reply(
+        &mut self,
+        now: Nanos,
+        slot: u32,
+        mut request: Request,
+        frame: &FrameView<'_>,
+        out: &mut Actions,
+    ) {
+        if let Some(submitted) = &request.submitted {
+            self.release(slot);
+            self.on_answer(&request, submitted, frame);
+            return;
+        }
+        let mut refused = !matches!(frame.status(), Status::Ok | Status::NotFound);
+        if request.op == Op::Get {
+            self.on_read(now, &mut request, frame, refused);
+        } else {
+            if frame.status() == Status::Unknown {
+                self.stats.counts.unknown += 1;
+                if !self.mutated.by(mutation::ClientTakesUnknownAsDone) {
+                    self.give_up(slot, &request);
+                    return;
+                }
+                refused = false;
+            }
+            if !refused {
+                self.note_written(&request, frame);
+            }
+            self.stats.counts.writes += 1;
+            let (key, id) = (&request.operation.key, request.id());
+            if refused {
+                // One without acknowledgement: who knows what the store did.
+                self.judge.give_up_write(key, id);
+            } else {
+                self.judge.end_write(now, key, id);
+            }
+            self.settle(&request);
+        }
+        if request.op == Op::Get && request.operation.kind == OpKind::ReadModifyWrite && !refused {
+            request.op = Op::Put;
+            request.attempts = 0;
+            let (client, number) = self.senders.take_again(request.client);
+            (request.client, request.number) = (client, number);
+            self.enter(now, slot, request, out);
+            return;
+        }
+        self.release(slot);
+        self.stats.counts.errors += u64::from(refused);
+        if request.verifies {
+            self.verify_ended(request.ticket.is_none());
+        } else {
+            self.stats.counts.completed += 1;
+            self.stats.latency.saturating_record(now.saturating_sub(request.intended).max(1));
+        }
+    }
+
+    /// Hands a write that is done to the protocol.
+    pub(super) fn note_written(&mut self, request: &Request, frame: &FrameView<'_>) {
+        let (key, id) = (&request.operation.key, request.id());
+        let length = (request.op == Op::Put).then_some(request.operation.size as u16);
+        let fill = |value: &mut [u8]| match &request.submitted {
+            Some(submitted) => value.copy_from_slice(&submitted.value),
+            None => fill_value(key, id, value),
+        };
+        self.protocol.on_written(key, length, fill, frame);
+    }
+
+    /// Numbers a request and sends it for the first time. There is room (rule 2).
+    pub(super) fn start_request(&mut self, now: Nanos, mut request: Request, out: &mut Actions) {
+        (request.client, request.number) = self.senders.take();
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.requests.push(None);
+            (self.requests.len() - 1) as u32
+        });
+        self.outstanding += 1;
+        self.enter(now, slot, request, out);
+    }
+
+    /// Puts a numbered request into its slot, tells the checker, and sends it.
+    fn enter(&mut self, now: Nanos, slot: u32, mut request: Request, out: &mut Actions) {
+        self.by_number.insert((request.client, request.number), slot);
+        request.stamp = self.protocol.stamp();
+        let (key, id, exists) = (&request.operation.key, request.id(), request.exists);
+        match request.op {
+            _ if request.submitted.is_some() => {}
+            Op::Get => request.ticket = self.judge.begin_read(now, key),
+            Op::Put => self.judge.begin_write(now, key, id, WriteKind::Put, exists),
+            _ => self.judge.begin_write(now, key, id, WriteKind::Delete, exists),
+        }
+        self.send(now, &mut request, out);
+        self.requests[slot as usize] = Some(request);
+    }
+
+    /// Sends a request, for the first time or again, and sets its timer.
+    fn send(&mut self, now: Nanos, request: &mut Request, out: &mut Actions) {
+        request.attempts += 1;
+        self.stats.counts.requests += 1;
+        self.stats.counts.retries += u64::from(request.attempts > 1);
+        request.sent = now;
+        request.timer = (now + self.timeouts.wait(request.attempts)).min(request.deadline);
+        self.timers.set(request.timer, (request.client, request.number));
+        let key = request.operation.key;
+        let message = Message::request(
+            client_ip(request.client),
+            SERVICE_IP,
+            request.op,
+            request.client,
+            request.number,
+            key,
+        );
+        let message = Message { stamp: request.stamp, ..message };
+        if let Some(submitted) = &request.submitted {
+            out.send(&message.with_value(&submitted.value));
+        } else if request.op == Op::Put {
+            self.value.resize(request.operation.size, 0);
+            fill_value(&key, request.id(), &mut self.value);
+            out.send(&message.with_value(&self.value));
+        } else {
+            out.send(&message);
+        }
+    }
+
+    pub(super) fn on_timer(
+        &mut self,
+        now: Nanos,
+        at: Nanos,
+        number: (u16, u32),
+        out: &mut Actions,
+    ) {
+        let Some(&slot) = self.by_number.get(&number) else { return };
+        let Some(mut request) = self.requests[slot as usize].take_if(|it| it.timer == at) else {
+            return;
+        };
+        let again = !self.mutated.by(mutation::RequestOnce);
+        if now < request.deadline && again {
+            if self.mutated.by(mutation::ClientStampsRetriesAnew) {
+                request.stamp = self.protocol.stamp();
+            }
+            self.send(now, &mut request, out);
+            self.requests[slot as usize] = Some(request);
+            return;
+        }
+        self.give_up(slot, &request);
+        self.stats.counts.lost += u64::from(request.is_load());
+    }
+
+    /// Ends a request of which nobody knows what it has done.
+    pub(super) fn give_up(&mut self, slot: u32, request: &Request) {
+        self.end_number(request);
+        self.release(slot);
+        if let Some(submitted) = &request.submitted {
+            self.users.give_up(submitted);
+            return;
+        }
+        let (key, id) = (&request.operation.key, request.id());
+        match (request.ticket, request.op) {
+            (Some(ticket), _) => self.judge.give_up_read(key, ticket),
+            (None, Op::Get) => {}
+            (None, _) => self.judge.give_up_write(key, id),
+        }
+        self.settle(request);
+        if request.verifies {
+            self.verify_ended(false);
+        }
+    }
+
+    fn end_number(&mut self, request: &Request) {
+        self.by_number.remove(&(request.client, request.number));
+        self.senders.end(request.client, request.number);
+    }
+
+    fn release(&mut self, slot: u32) {
+        self.free.push(slot);
+        self.outstanding -= 1;
+    }
+
+    /// An insert is over, so read-latest may go on to it.
+    fn settle(&mut self, request: &Request) {
+        if request.operation.kind == OpKind::Insert && self.load.phase != Phase::Verifying {
+            self.workload.settle_insert(request.operation.id);
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Operations of users, in the same table, with the same retries and windows as those of a load.
+//!
+//! Rules
+//! -----
+//! 1. An operation that was taken ends exactly once, by its deadline at the latest, which counts
+//!    from [`crate::Client::submit`].
+//! 2. It asks a request for each key. Those that no client identity has room for wait in their
+//!    order; when too many wait, no more operations are taken.
+//! 3. A read of several keys is all or nothing: it ends with the last answer, with the first refusal,
+//!    or at the deadline, with all keys that are missing by then.
+//! 4. Values are not of the kind that tells its writer, so nothing of it is judged. Frames are
+//!    counted, operations and latency are not: they are not the load's.
+//! 5. Answers are handed to the protocol, as for the load.
+
+use std::collections::VecDeque;
+
+use netkv_wire::{FrameView, Key, MAX_VALUE, Op, Status};
+use netkv_workload::{OpKind, Operation};
+use rustc_hash::FxHashMap;
+
+use super::requests::Request;
+use super::{Client, Protocol};
+use crate::common::user::name_keys;
+use crate::{Actions, Completion, Nanos, Outcome, UserOp, is_reserved};
+
+/// What a request of a user has beside that of a load.
+#[derive(Debug)]
+pub(super) struct Submitted {
+    group: u64,
+    /// Which of the keys of its operation it is about.
+    place: usize,
+    /// The value to write.
+    pub(super) value: Vec<u8>,
+}
+
+/// A request that waits for a client identity with room.
+#[derive(Debug)]
+struct Waiting {
+    submitted: Box<Submitted>,
+    operation: Operation,
+    deadline: Nanos,
+}
+
+/// An operation under way.
+#[derive(Debug)]
+struct Group {
+    token: u64,
+    /// Its keys and what was answered about them.
+    answers: Vec<(Key, Option<Answer>)>,
+    left: usize,
+}
+
+/// The value of a key, if it has one.
+type Answer = Option<Vec<u8>>;
+
+impl Group {
+    /// The keys that were not answered, for people.
+    fn missing(&self) -> String {
+        let open = self.answers.iter().filter(|(_, answer)| answer.is_none());
+        name_keys(open.map(|(key, _)| &key[..]))
+    }
+}
+
+/// All operations of users.
+#[derive(Debug, Default)]
+pub(super) struct Users {
+    waiting: VecDeque<Waiting>,
+    groups: FxHashMap<u64, Group>,
+    next: u64,
+    ended: Vec<Completion>,
+}
+
+impl Users {
+    /// Moves what has ended since the last call behind what `into` has.
+    pub(super) fn completions(&mut self, into: &mut Vec<Completion>) {
+        into.append(&mut self.ended);
+    }
+
+    /// When the first of those that wait is given up. All have the same time, so it is the oldest.
+    pub(super) fn due(&self) -> Nanos {
+        self.waiting.front().map_or(Nanos::MAX, |first| first.deadline)
+    }
+
+    /// The request will not be answered any more.
+    pub(super) fn give_up(&mut self, submitted: &Submitted) {
+        if let Some(group) = self.groups.remove(&submitted.group) {
+            let outcome = Outcome::TimedOut { missing: group.missing() };
+            self.ended.push(Completion { token: group.token, outcome });
+        }
+    }
+
+    fn end(&mut self, submitted: &Submitted, outcome: Outcome) {
+        if let Some(group) = self.groups.remove(&submitted.group) {
+            self.ended.push(Completion { token: group.token, outcome });
+        }
+    }
+
+    /// A key of a read was answered. The others of its operation may have ended it before.
+    fn answered(&mut self, submitted: &Submitted, value: Answer) {
+        let Some(group) = self.groups.get_mut(&submitted.group) else { return };
+        group.answers[submitted.place].1 = Some(value);
+        group.left -= 1;
+        if group.left == 0 {
+            let answers = std::mem::take(&mut group.answers).into_iter();
+            let values = answers.map(|(_, answer)| answer.flatten()).collect();
+            self.end(submitted, Outcome::Values(values));
+        }
+    }
+}
+
+impl<P: Protocol> Client<P> {
+    /// See [`crate::Client::submit`].
+    pub(super) fn take_operation(
+        &mut self,
+        now: Nanos,
+        token: u64,
+        op: &UserOp<'_>,
+        out: &mut Actions,
+    ) -> Result<(), String> {
+        let (kind, keys, value) = match *op {
+            UserOp::Get(keys) => (OpKind::Read, keys, &[][..]),
+            UserOp::Put(ref key, value) => (OpKind::Update, std::slice::from_ref(key), value),
+            UserOp::Delete(ref key) => (OpKind::Delete, std::slice::from_ref(key), &[][..]),
+        };
+        let mut answers = Vec::with_capacity(keys.len());
+        for key in keys {
+            answers.push((checked(key)?, None));
+        }
+        if value.len() > MAX_VALUE {
+            return Err(format!(
+                "A value of {} bytes is too long; it may have up to {MAX_VALUE}.",
+                value.len()
+            ));
+        }
+        if self.users.waiting.len() + keys.len() > self.config.max_waiting {
+            return Err(format!(
+                "Too many requests are under way: {} wait to be sent already.",
+                self.users.waiting.len()
+            ));
+        }
+        let users = &mut self.users;
+        if keys.is_empty() {
+            users.ended.push(Completion { token, outcome: Outcome::Values(Vec::new()) });
+            return Ok(());
+        }
+        let (group, deadline) = (users.next, now + self.config.deadline);
+        users.next += 1;
+        for (place, (key, _)) in answers.iter().enumerate() {
+            let submitted = Box::new(Submitted { group, place, value: value.to_vec() });
+            let operation = Operation { kind, id: u64::MAX, key: *key, size: value.len() };
+            users.waiting.push_back(Waiting { submitted, operation, deadline });
+        }
+        users.groups.insert(group, Group { token, left: answers.len(), answers });
+        self.start_submitted(now, out);
+        Ok(())
+    }
+
+    /// Starts what waits, as far as there is room, and gives up what has waited too long.
+    pub(super) fn start_submitted(&mut self, now: Nanos, out: &mut Actions) {
+        while let Some(first) = self.users.waiting.front() {
+            let over = first.deadline <= now;
+            // Another key of the same operation may have ended it.
+            let wanted = self.users.groups.contains_key(&first.submitted.group);
+            let room = self.outstanding < self.config.max_outstanding && self.senders.has_room();
+            if !over && wanted && !room {
+                return;
+            }
+            let Some(Waiting { submitted, operation, deadline }) = self.users.waiting.pop_front()
+            else {
+                return;
+            };
+            if over {
+                self.users.give_up(&submitted);
+            } else if wanted {
+                let request = Request::new(operation, false, now, deadline);
+                self.start_request(now, request.submitted(submitted), out);
+            }
+        }
+    }
+
+    /// A request of a user was answered.
+    pub(super) fn on_answer(
+        &mut self,
+        request: &Request,
+        submitted: &Submitted,
+        frame: &FrameView<'_>,
+    ) {
+        let status = frame.status();
+        match (request.op, status) {
+            (Op::Get, Status::Ok | Status::NotFound) => {
+                self.protocol.on_read(&request.operation.key, frame);
+                let value = (status == Status::Ok).then(|| frame.value().to_vec());
+                self.users.answered(submitted, value);
+            }
+            (_, Status::Ok | Status::NotFound) => {
+                self.note_written(request, frame);
+                let done = if status == Status::Ok { Outcome::Done } else { Outcome::NotFound };
+                self.users.end(submitted, done);
+            }
+            (_, Status::Unknown) => {
+                self.stats.counts.unknown += 1;
+                self.users.end(submitted, Outcome::Unknown);
+            }
+            (_, Status::TooLarge) => {
+                self.users.end(submitted, Outcome::Refused("the value is too long".to_owned()));
+            }
+            _ => {
+                let why = "the server has refused it, or its store has failed".to_owned();
+                self.users.end(submitted, Outcome::Refused(why));
+            }
+        }
+    }
+}
+
+/// The key, if it is one on the wire.
+fn checked(key: &[u8]) -> Result<Key, String> {
+    let key: Key = key
+        .try_into()
+        .map_err(|_| format!("A key has {} bytes, not {}.", size_of::<Key>(), key.len()))?;
+    if is_reserved(&key) {
+        return Err("Keys that begin with 'netkv:' are the store's own.".to_owned());
+    }
+    Ok(key)
+}

@@ -1,0 +1,60 @@
+//! What a server is told.
+
+use crate::registry::ServerOptions;
+use crate::{Nanos, SECOND};
+
+/// What a server is; `C` are the settings of its protocol.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ServerConfig<C> {
+    /// Which server this is, from 0.
+    pub server: u16,
+    /// Number of servers that share the keys.
+    pub servers: u16,
+    /// First request number of its own; see [`crate::first_request`].
+    pub first_request: u32,
+    /// What a clock that goes on while the server is down showed at the driver's time 0. Any clock
+    /// will do; 0 if the driver's time goes on itself.
+    pub epoch: Nanos,
+    /// Most writes that wait for one key; more are answered with "overloaded".
+    pub max_waiting: usize,
+    /// Requests of clients served in a second, if limited (server emulation).
+    pub service_rate: Option<f64>,
+    /// Most requests that wait for service; more are dropped.
+    pub service_queue: usize,
+    /// Settings of the protocol.
+    pub protocol: C,
+}
+
+impl<C: Default> ServerConfig<C> {
+    /// Server `server` of `servers` with the usual settings and no rate limit.
+    pub fn new(server: u16, servers: u16) -> Self {
+        Self {
+            server,
+            servers,
+            first_request: 1,
+            epoch: 0,
+            max_waiting: 256,
+            service_rate: None,
+            service_queue: 256,
+            protocol: C::default(),
+        }
+    }
+
+    /// The usual settings with what every role is told.
+    pub fn of(options: &ServerOptions) -> Self {
+        Self {
+            first_request: options.first_request,
+            epoch: options.epoch,
+            service_rate: options.service_rate,
+            service_queue: options.service_queue,
+            ..Self::new(options.server, options.keyspace.servers)
+        }
+    }
+}
+
+impl<C> ServerConfig<C> {
+    /// The second of its clock at `now`.
+    pub(crate) const fn second(&self, now: Nanos) -> u32 {
+        (self.epoch.saturating_add(now) / SECOND) as u32
+    }
+}

@@ -1,0 +1,76 @@
+//! Requests of the server itself to switch and controller, sent again until they are answered.
+
+use netkv_wire::{FrameView, Ip, Key, Message, Op, sender_of_server, server_ip};
+use rustc_hash::FxHashMap;
+
+use crate::common::mutation::Mutated;
+use crate::single_key::mutation;
+use crate::{Backoff, Nanos};
+
+/// A request that waits for its answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pending {
+    pub(crate) op: Op,
+    pub(crate) key: Key,
+    /// The generation that it is about, if its protocol has generations.
+    pub(crate) generation: u32,
+    attempts: u32,
+}
+
+/// The requests that wait for an answer.
+#[derive(Debug)]
+pub(crate) struct PendingRequests {
+    server: u16,
+    retry: Backoff,
+    next: u32,
+    open: FxHashMap<u32, Pending>,
+}
+
+impl PendingRequests {
+    pub(crate) fn new(server: u16, first_request: u32, retry: Backoff) -> Self {
+        Self { server, retry, next: first_request, open: FxHashMap::default() }
+    }
+
+    /// Opens a request; gives its number, and when it is to be sent again.
+    pub(crate) fn open(&mut self, now: Nanos, op: Op, key: &Key, generation: u32) -> (u32, Nanos) {
+        let request = self.next;
+        self.next = request.wrapping_add(1);
+        self.open.insert(request, Pending { op, key: *key, generation, attempts: 1 });
+        (request, now + self.retry.wait(1))
+    }
+
+    /// The request with this number, if it is open.
+    pub(crate) fn get(&self, request: u32) -> Option<&Pending> {
+        self.open.get(&request)
+    }
+
+    /// Counts another transmission; gives when the next one is due.
+    pub(crate) fn again(&mut self, now: Nanos, request: u32) -> Option<Nanos> {
+        let pending = self.open.get_mut(&request)?;
+        pending.attempts += 1;
+        Some(now + self.retry.wait(pending.attempts))
+    }
+
+    /// Whether `frame` answers an open request with this operation.
+    pub(crate) fn is_answer(&mut self, frame: &FrameView<'_>, op: Op, mutated: Mutated) -> bool {
+        let answers = |pending: &Pending| pending.op == op && pending.key == frame.key();
+        if mutated.by(mutation::MatchAnswersByKey) {
+            let open = self.open.values().any(answers);
+            self.open.retain(|_, pending| !answers(pending));
+            return open;
+        }
+        frame.sender() == sender_of_server(self.server)
+            && self.open.get(&frame.request()).is_some_and(answers)
+    }
+
+    /// The request is over.
+    pub(crate) fn close(&mut self, request: u32) {
+        self.open.remove(&request);
+    }
+
+    /// The frame of a request, as far as all of them are alike.
+    pub(crate) fn message(&self, request: u32, pending: &Pending, to: Ip) -> Message<'static> {
+        let (source, sender) = (server_ip(self.server), sender_of_server(self.server));
+        Message::request(source, to, pending.op, sender, request, pending.key)
+    }
+}

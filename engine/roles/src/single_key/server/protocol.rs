@@ -1,0 +1,130 @@
+//! What a protocol of single keys adds to its servers.
+
+use std::fmt::Debug;
+
+use netkv_wire::{FrameView, Key, Op, Stamp, Status};
+
+use super::state::{KeyState, Next, Write};
+use super::{Server, ServerConfig};
+use crate::{Actions, Counts, Nanos, StoreResult};
+
+/// A protocol, with what a server of it keeps beside requests. Methods take the whole server, since
+/// its steps go on to requests, keys and the store.
+pub trait Protocol: Debug + Send + Sync + Sized + 'static {
+    /// Its settings.
+    type Config: Debug + Copy + Default + PartialEq + Send + Sync;
+    /// What it reads from the frame of a write.
+    type Tag: Debug + Send + Sync;
+    /// What may be under way for a key.
+    type Step: Debug + Send + Sync;
+    /// What else it remembers of a key while something is under way.
+    type KeyState: Debug + Default + Send + Sync;
+    /// Work that waits for a key beside writes.
+    type Control: Debug + Send + Sync;
+    /// A question to the store that does not wait for other work of its key.
+    type Query: Debug + Send + Sync;
+    /// Its timers.
+    type Timer: Debug + Copy + Ord + Send + Sync;
+
+    /// The state of a server that starts at `now`.
+    fn new(config: &ServerConfig<Self::Config>, now: Nanos) -> Self;
+
+    /// Whether messages with this operation are for every server, whatever their key is.
+    fn is_for_all(_op: Op) -> bool {
+        false
+    }
+
+    /// Takes a frame that is not a request of a client.
+    fn on_message(
+        server: &mut Server<Self>,
+        _now: Nanos,
+        frame: &FrameView<'_>,
+        out: &mut Actions,
+    ) {
+        server.reject_message(frame, out);
+    }
+
+    /// Whether a client's request can have come through the switch. Others are rejected.
+    fn accepts(_frame: &FrameView<'_>) -> bool {
+        true
+    }
+
+    /// The stamp of an answer to a request that has no effect.
+    fn refusal(_frame: &FrameView<'_>) -> Option<Stamp> {
+        None
+    }
+
+    /// A read. It is served at once, whatever is under way for its key.
+    fn on_get(server: &mut Server<Self>, now: Nanos, frame: &FrameView<'_>, out: &mut Actions);
+
+    /// Whether the effect of a write is unknown, of which the server knows nothing if `is_new`: then
+    /// it is not carried out.
+    fn is_unknown(_server: &mut Server<Self>, _frame: &FrameView<'_>, _is_new: bool) -> bool {
+        false
+    }
+
+    /// What it reads from the frame of a write that arrived at `arrived`.
+    fn tag(&self, frame: &FrameView<'_>, arrived: Nanos) -> Self::Tag;
+
+    /// What is to be started for a key for which nothing is under way.
+    fn next(state: &mut KeyState<Self>, _now: Nanos) -> Next<Self> {
+        state.next_write()
+    }
+
+    /// Starts a write of a key for which nothing is under way.
+    fn start_write(
+        server: &mut Server<Self>,
+        now: Nanos,
+        key: &Key,
+        write: Write<Self::Tag>,
+        out: &mut Actions,
+    );
+
+    /// Starts other work of a key for which nothing is under way.
+    fn start_control(
+        _server: &mut Server<Self>,
+        _now: Nanos,
+        _key: &Key,
+        _control: Self::Control,
+        _out: &mut Actions,
+    ) {
+    }
+
+    /// A copy of a write has come, whose original has ended like that, if it has.
+    fn on_copy(
+        server: &mut Server<Self>,
+        _now: Nanos,
+        frame: &FrameView<'_>,
+        ended: Option<Status>,
+        out: &mut Actions,
+    ) {
+        if let Some(status) = ended {
+            server.refuse(frame, status, out);
+        }
+    }
+
+    /// The store has answered a query.
+    fn on_queried(
+        server: &mut Server<Self>,
+        now: Nanos,
+        query: Self::Query,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    );
+
+    /// The store has ended its call for the step of a key, which has been taken out.
+    fn on_step_stored(
+        server: &mut Server<Self>,
+        now: Nanos,
+        key: &Key,
+        step: Self::Step,
+        result: StoreResult<'_>,
+        out: &mut Actions,
+    );
+
+    /// A timer is due.
+    fn on_timer(_server: &mut Server<Self>, _now: Nanos, _timer: Self::Timer, _out: &mut Actions) {}
+
+    /// Appends counts and gauges of its own.
+    fn add_counts(&self, _into: &mut Counts) {}
+}

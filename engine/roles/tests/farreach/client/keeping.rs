@@ -1,0 +1,138 @@
+//! What is kept, and what is taken for an answer.
+
+use netkv_roles::Client as _;
+use netkv_roles::SECOND;
+use netkv_wire::{FrameView, Op, Status, bits};
+
+use crate::client::play::{LIFE, Play, Told, at, first_value, key, op_of, stamp, stamp_of};
+
+/// The switch has the only copy of what was read: the acknowledgement of the write was lost.
+///
+/// Protection: A read of a record that only the switch has is preserved.
+pub fn read(play: &mut Play) {
+    let value = first_value(key(1));
+    let read = play.read(key(1));
+    play.hit(&read, at(LIFE, 9), Some(&value));
+    let clean = play.read(key(2));
+    play.answer(&clean, stamp(at(LIFE, 3), 0), Some(&first_value(key(2))), true);
+    let told = play.collect(LIFE + 2);
+    let seen = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
+    play.expect(told == [seen], "what was seen and only the switch has, and only that, is told");
+}
+
+/// A write that outdated the entry is lost on its way to the server, and a read is answered with
+/// the embedded record.
+///
+/// Protection: A read that a server answered with an embedded record is preserved, too.
+pub fn embedded(play: &mut Play) {
+    let value = first_value(key(1));
+    let read = play.read(key(1));
+    play.answer(&read, stamp(at(LIFE, 9), bits::EMBEDDED), Some(&value), false);
+    let told = play.collect(LIFE + 2);
+    let seen = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
+    play.expect(told == [seen], "what was seen is told");
+}
+
+/// A delete that only the switch knows of, by its own answer and by a read that finds nothing.
+///
+/// Protection: A delete is preserved as a record.
+pub fn delete(play: &mut Play) {
+    play.write_hit(key(1), at(LIFE, 7));
+    let delete = play.delete(key(1));
+    play.hit(&delete, at(LIFE, 8), None);
+    let read = play.read(key(2));
+    play.answer(&read, stamp(at(LIFE, 9), bits::DIRTY | bits::DELETED), None, true);
+    let told = play.collect(LIFE + 2);
+    let gone = |key, number| Told { key, sequence: at(LIFE, number), value: None };
+    let expected = [gone(key(1), 8), gone(key(2), 9)];
+    let all = told.len() == 2 && expected.iter().all(|it| told.contains(it));
+    play.expect(all, "a deleted key is told as deleted");
+}
+
+/// Answers to two clients of the process change places, also where numbers wrap and between
+/// incarnations.
+///
+/// Protection: The record with the newer sequence stays.
+pub fn late_answer(play: &mut Play) {
+    let orders = [
+        (key(1), at(LIFE, 9), at(LIFE, 7)),
+        (key(2), at(LIFE, 3), at(LIFE, u32::MAX - 3)),
+        (key(3), at(LIFE + 1, 2), at(LIFE, 7)),
+    ];
+    for (key, newer, older) in orders {
+        let (first, second) = (play.write(key), play.write(key));
+        play.hit(&second, newer, None);
+        play.hit(&first, older, None);
+        let value = FrameView::parse(&second).unwrap().value().to_vec();
+        play.expect(play.client.outstanding() == 0, "both are answered");
+        let told = Told { key, sequence: newer, value: Some(value) };
+        play.newest.push(told);
+    }
+    let told = play.collect(LIFE + 3);
+    let newest = std::mem::take(&mut play.newest);
+    play.expect(told.iter().all(|it| newest.contains(it)), "the newest record is told");
+}
+
+/// The controller does not know the process yet, so it would not collect preserved records.
+///
+/// Protection: Before HELLO is answered, the client ignores answers with records that only the
+/// switch has.
+pub fn before_hello_is_answered(play: &mut Play) {
+    let value = first_value(key(1));
+    play.client.crash(play.now, &mut play.out);
+    play.poll();
+    let read = play.read(key(1));
+    play.hit(&read, at(LIFE, 9), Some(&value));
+    let alone = play.counts().completed;
+    play.expect(alone == 0, "a record that nobody would ask for is not taken for an answer");
+    play.answer_hello(LIFE);
+    if let Some(again) = play.wait(SECOND).first() {
+        play.hit(again, at(LIFE, 9), Some(&value));
+    }
+    play.expect(play.client.outstanding() == 0 && play.kept() == 1, "then it is kept");
+}
+
+/// HELLO is lost on its way.
+///
+/// Protection: HELLO is repeated until answered.
+pub fn lost_hello(play: &mut Play) {
+    play.client.crash(play.now, &mut play.out);
+    play.poll();
+    play.asked.clear();
+    play.wait(2 * SECOND);
+    let again = play.asked.iter().filter(|it| op_of(it) == Op::Hello).count();
+    play.expect(again > 1, "HELLO is repeated until it is answered");
+}
+
+/// The switch fails, and a write is sent again to the next one.
+///
+/// Protection: A retry has the version stamp of the first transmission.
+pub fn retry(play: &mut Play) {
+    let write = play.write(key(1));
+    let first = stamp_of(&write);
+    play.expect(first == Some(stamp(at(LIFE, 0), 0)), "it says the life that was known");
+    play.collect(LIFE + 2);
+    play.recovered(LIFE + 2);
+    let again = play.wait(SECOND);
+    play.expect(!again.is_empty(), "it is sent again");
+    play.expect(again.iter().all(|it| *it == write), "as it was");
+    let next = stamp_of(&play.write(key(2)));
+    play.expect(next == Some(stamp(at(LIFE + 2, 0), 0)), "the next one says the new life");
+}
+
+/// The switch fails, and it is unknown whether it applied a write.
+///
+/// Protection: The client gives up a write that is answered `unknown`.
+pub fn unknown_write(play: &mut Play) {
+    let value = first_value(key(1));
+    let write = play.write(key(1));
+    let frame = FrameView::parse(&write).unwrap();
+    play.arrive(&frame.reply(Status::Unknown).with_stamp(stamp(at(0, 0), 0)));
+    play.expect(play.client.outstanding() == 0, "it is over");
+    let read = play.read(key(1));
+    play.miss(&read, at(0, 0), Some(&value));
+    let counts = play.counts();
+    play.expect(counts.stale_reads == 0, "a write that may not have been done was not promised");
+    play.expect(counts.writes == 0 && counts.completed == 1, "it was not answered");
+    play.expect(counts.unknown == 1 && counts.errors == 0, "it is counted");
+}

@@ -1,0 +1,289 @@
+//! What is no trap: numbers, settings, and messages that are none.
+
+use netkv_roles::Client as _;
+use netkv_roles::farreach::Preserved;
+use netkv_roles::farreach::client::{self, Client};
+use netkv_roles::{Actions, ClientConfig, ClientStats, SECOND, WINDOW, plain};
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Message, Op, Sequence, client_ip, write_frame,
+};
+use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
+
+use crate::client::play::{
+    LIFE, Play, SIZE, Told, at, first_value, key, op_of, stamp, stamp_of, value_of,
+};
+
+const MINUTE: u64 = 60 * SECOND;
+
+fn workload() -> Workload {
+    Workload::new(WorkloadConfig::new(64, Mix::writes(1.0, 0.0), 1)).unwrap()
+}
+
+#[test]
+fn what_the_switch_has_acknowledged_and_only_that_is_told_when_it_has_died() {
+    let mut play = Play::new(None);
+    let value = play.write_hit(key(1), at(LIFE, 9));
+    let other = play.write(key(2));
+    play.miss(&other, at(LIFE, 4), None);
+    let written = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
+    assert_eq!(play.collect(LIFE + 2), [written]);
+}
+
+#[test]
+fn second_half_of_a_read_modify_write_is_a_request_of_its_own_life() {
+    let mut play = Play::new(None);
+    let read = play.read_modify_write(key(1));
+    play.collect(LIFE + 2);
+    play.recovered(LIFE + 2);
+    let value = first_value(key(1));
+    let frame = FrameView::parse(&read).unwrap();
+    let reply = frame.reply(netkv_wire::Status::Ok).with_stamp(stamp(at(LIFE, 3), 0));
+    let write = play.arrive(&reply.with_value(&value)).remove(0);
+    assert_eq!(op_of(&write), Op::Put);
+    assert_eq!(stamp_of(&write), Some(stamp(at(LIFE + 2, 0), 0)));
+    play.hit(&write, at(LIFE + 2, 4), None);
+    assert_eq!(play.kept(), 1);
+}
+
+#[test]
+fn hello_is_said_each_minute_and_tells_the_life_of_new_requests() {
+    let mut play = Play::unknown_to_the_controller(None);
+    assert_eq!(stamp_of(&play.write(key(1))), Some(stamp(Sequence::default(), 0)));
+    let first = play.asked.pop().unwrap();
+    let hello = FrameView::parse(&first).unwrap();
+    assert_eq!((hello.op(), hello.sender(), hello.key()), (Op::Hello, 1, [0; 16]));
+    assert_eq!((hello.source(), hello.destination()), (client_ip(1), CONTROLLER_IP));
+    play.answer_asked(&first, LIFE);
+    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(LIFE, 0), 0)));
+    play.wait(59 * SECOND);
+    assert!(play.asked.is_empty(), "it was answered");
+    play.wait(2 * SECOND);
+    let second = play.asked[0].clone();
+    assert_ne!(FrameView::parse(&second).unwrap().request(), hello.request());
+    play.answer_asked(&first, LIFE + 9);
+    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(LIFE, 0), 0)), "a late copy");
+    play.answer_asked(&second, LIFE + 1);
+    assert_eq!(stamp_of(&play.write(key(3))), Some(stamp(at(LIFE + 1, 0), 0)));
+    play.wait(MINUTE + SECOND);
+    play.answer_hello(LIFE);
+    assert_eq!(stamp_of(&play.write(key(4))), Some(stamp(at(LIFE + 1, 0), 0)), "lives grow");
+}
+
+#[test]
+fn lists_of_many_parts_come_in_any_order_and_numbers_of_snapshots_may_wrap() {
+    let mut play = Play::new(None);
+    let (parts, mut snapshot) = (781, u32::MAX - 1);
+    for round in 1..=4 {
+        play.write_hit(key(1), at(LIFE, 9 * round));
+        for part in (0..parts).rev() {
+            let list = if part == 64 { vec![(key(1), at(LIFE, 9 * round))] } else { vec![] };
+            assert_eq!(play.kept(), 1);
+            assert!(play.part(snapshot, part, parts, &list));
+        }
+        assert_eq!(play.kept(), 0);
+        snapshot = snapshot.wrapping_add(1);
+    }
+}
+
+#[test]
+fn lives_may_wrap() {
+    let mut play = Play::new(None);
+    let mut life = LIFE;
+    for step in [1 << 30, 1 << 30, 1 << 30, 1 << 30] {
+        life = u32::wrapping_add(life, step);
+        play.write_hit(key(1), at(life.wrapping_sub(2), 1));
+        assert_eq!(play.collect(life).len(), 1);
+        assert!(play.recovered(life));
+        assert_eq!(play.kept(), 0);
+    }
+    assert_eq!(life, LIFE);
+}
+
+#[test]
+fn values_of_all_sizes_that_a_switch_caches_are_told_as_they_are() {
+    let mut play = Play::new(None);
+    let mut written = Vec::new();
+    for (id, size) in [16, 17, 127, 128, 129, 1024].into_iter().enumerate() {
+        let write = play.write_of(size, key(id as u64));
+        let sequence = at(LIFE, 1 + id as u32);
+        play.hit(&write, sequence, None);
+        if size <= 128 {
+            written.push(Told { key: key(id as u64), sequence, value: Some(value_of(&write)) });
+        }
+    }
+    let bytes = 4 * (16 + 8) + 16 + 17 + 127 + 128;
+    let kept = Preserved { records: 4, bytes, most_records: 4, most_bytes: bytes };
+    assert_eq!(play.client.preserved(), kept);
+    assert_eq!(play.counts().malformed, 2, "no switch answers writes of values above 128 bytes");
+    assert_eq!(play.client.outstanding(), 2, "they are asked again");
+    let told = play.collect(LIFE + 2);
+    assert_eq!(told.len(), 4);
+    assert!(written.iter().all(|it| told.contains(it)));
+}
+
+/// Most records that were preserved since counts were last taken.
+fn most(stats: &ClientStats) -> u64 {
+    stats.own.iter().find(|(name, _)| *name == "preserved_most").unwrap().1
+}
+
+#[test]
+fn what_was_kept_at_most_is_counted_over_time_and_memory_is_used_again() {
+    let mut play = Play::new(None);
+    for round in 1..=3u32 {
+        for id in 0..10 {
+            play.write_hit(key(id), at(LIFE, 2 * round));
+            play.write_hit(key(id), at(LIFE, 2 * round + 1));
+        }
+        assert_eq!(most(&play.take_stats()), 10);
+        assert_eq!(most(&play.take_stats()), 10, "they are still there");
+        let list: Vec<_> = (0..8).map(|id| (key(id), at(LIFE, 9))).collect();
+        play.release(round, &list);
+        assert_eq!(play.kept(), 2);
+        play.take_stats();
+        assert_eq!(most(&play.take_stats()), 2);
+    }
+    let bytes = 16 + 8 + SIZE;
+    let kept = Preserved { records: 2, bytes: 2 * bytes, most_records: 10, most_bytes: 10 * bytes };
+    assert_eq!(play.client.preserved(), kept);
+}
+
+#[test]
+fn process_that_dies_gives_up_what_was_under_way_and_begins_as_a_new_one() {
+    let mut play = Play::new(None);
+    play.write_hit(key(1), at(LIFE, 9));
+    let (write, read) = (play.write(key(2)), play.read(key(3)));
+    play.page(LIFE, 0);
+    play.asked.clear();
+    play.client.crash(play.now, &mut play.out);
+    play.poll();
+    assert_eq!((play.client.outstanding(), play.counts().lost), (0, 2));
+    let preserved = play.client.preserved();
+    assert_eq!((preserved.records, preserved.bytes, preserved.most_records), (0, 0, 1));
+    assert_eq!(play.asked.len(), 1, "it says HELLO at once");
+    play.hit(&write, at(LIFE, 10), None);
+    play.hit(&read, at(LIFE, 11), Some(&first_value(key(3))));
+    assert_eq!((play.kept(), play.counts().late_replies), (0, 2), "nobody waits for these");
+    let next = play.write(key(4));
+    assert_eq!(stamp_of(&next), Some(stamp(Sequence::default(), 0)), "it knows no life");
+    let id = |bytes: &[u8]| {
+        let frame = FrameView::parse(bytes).unwrap();
+        (frame.sender(), frame.request())
+    };
+    let (sender, number) = id(&next);
+    let mut old = [id(&write), id(&read)].into_iter().filter(|(of, _)| *of == sender);
+    assert!(old.any(|(_, old)| old < number), "numbers go on");
+    play.answer_hello(LIFE);
+    assert_eq!(stamp_of(&play.write(key(5))), Some(stamp(at(LIFE, 0), 0)));
+    // A write that the process had not been told of may or may not have been done.
+    let seen = play.read(key(2));
+    play.miss(&seen, at(LIFE, 10), Some(&value_of(&write)));
+    let counts = play.counts();
+    assert_eq!((counts.stale_reads, counts.phantom_reads), (0, 0));
+}
+
+#[test]
+fn process_says_bye_until_it_is_answered_or_patience_ends_and_hello_when_it_goes_on() {
+    let mut play = Play::new(None);
+    play.asked.clear();
+    play.client.leave(play.now, &mut play.out);
+    play.wait(SECOND / 2);
+    assert!(play.asked.len() > 1 && play.asked.iter().all(|it| op_of(it) == Op::Bye));
+    assert!(!play.client.has_left());
+    let bye = play.asked.remove(0);
+    let reply = FrameView::parse(&bye).unwrap().reply(netkv_wire::Status::Ok);
+    play.arrive(&reply);
+    assert!(play.client.has_left());
+    play.asked.clear();
+    play.wait(2 * MINUTE);
+    assert!(play.asked.is_empty(), "nothing is left to be said");
+    play.client.start(play.now, &mut play.out);
+    play.wait(SECOND / 100);
+    assert_eq!(op_of(&play.asked[0]), Op::Hello);
+    play.client.leave(play.now, &mut play.out);
+    play.wait(3 * SECOND);
+    assert!(play.client.has_left(), "nobody answers");
+    assert_eq!(play.counts().malformed, 0);
+}
+
+#[test]
+fn clients_stay_within_what_the_switch_remembers() {
+    let config = ClientConfig {
+        max_outstanding: usize::MAX,
+        ..ClientConfig::new(1, Arrivals::Closed { outstanding: 100_000 })
+    };
+    let config = ClientConfig { window: client::WINDOW, ..config };
+    let mut client = Client::new(config, workload()).unwrap();
+    client.start(0, &mut Actions::new());
+    // Half is left for second requests of operations under way.
+    assert_eq!((client.outstanding(), client::WINDOW), (512, 1024));
+}
+
+#[test]
+fn more_clients_or_a_wider_window_than_the_switch_remembers_are_refused() {
+    let config = ClientConfig::new(64, Arrivals::Closed { outstanding: 1 });
+    let config = ClientConfig { window: client::WINDOW, ..config };
+    assert!(Client::new(config, workload()).is_ok());
+    let error = Client::new(ClientConfig { first_client: 2, ..config }, workload()).unwrap_err();
+    assert!(error.contains("clients 1 to 64"), "{error}");
+    for window in [0, 1, 1025, WINDOW] {
+        let error = Client::new(ClientConfig { window, ..config }, workload()).unwrap_err();
+        assert!(error.contains("2 to 1024"), "{error}");
+    }
+    let plain = ClientConfig { window: WINDOW + 1, ..config };
+    assert!(plain::Client::new(plain, workload()).unwrap_err().contains("2 to 4096"));
+}
+
+#[test]
+fn messages_that_are_none_are_counted_and_not_answered() {
+    let mut play = Play::new(None);
+    play.write_hit(key(1), at(LIFE, 9));
+    let mut expected = 0;
+    let mut refused = |play: &mut Play, answered: bool| {
+        expected += 1;
+        assert!(!answered);
+        assert_eq!(play.counts().malformed, expected);
+    };
+    for (part, parts) in [(0, 0), (1, 1), (7, 2)] {
+        let answered = play.part(1, part, parts, &[]);
+        refused(&mut play, answered);
+    }
+    let answered = play.control(Op::Release, at(1, 1), &[0; 23]).is_some();
+    refused(&mut play, answered);
+    play.part(2, 0, 2, &[]);
+    let answered = play.part(2, 0, 3, &[]);
+    refused(&mut play, answered);
+    for op in [Op::Collect, Op::Recovered] {
+        let answered = play.control(op, at(0, 0), &[]).is_some();
+        refused(&mut play, answered);
+    }
+    let from =
+        |sender| Message::request(CONTROLLER_IP, client_ip(1), Op::Recovered, sender, 1, [0; 16]);
+    let nobodys = from(7).with_stamp(stamp(at(LIFE + 2, 0), 0));
+    let answered = !play.arrive(&nobodys).is_empty();
+    refused(&mut play, answered);
+    let answered = !play.arrive(&from(CONTROLLER_SENDER)).is_empty();
+    refused(&mut play, answered);
+    assert_eq!(play.kept(), 1);
+}
+
+#[test]
+fn client_of_another_scheme_says_nothing_of_all_that() {
+    let config = ClientConfig::new(1, Arrivals::Closed { outstanding: 1 });
+    let mut client = plain::Client::new(config, workload()).unwrap();
+    let mut out = Actions::new();
+    assert_eq!(client.deadline(), None);
+    client.start(0, &mut out);
+    assert_eq!(out.frames().len(), 1);
+    let request = out.frames().next().unwrap().to_vec();
+    assert_eq!(stamp_of(&request), None);
+    out.clear();
+    let (from, to) = (CONTROLLER_IP, client_ip(1));
+    let message = Message::request(from, to, Op::Collect, CONTROLLER_SENDER, 1, [0; 16]);
+    let mut bytes = Vec::new();
+    write_frame(&mut bytes, &message.with_stamp(stamp(at(1, 0), 0)));
+    client.on_frame(1, &bytes, &mut out);
+    assert!(out.is_empty());
+    assert_eq!(client.stats().counts.malformed, 1);
+    client.leave(2, &mut out);
+    assert!(client.has_left() && out.is_empty());
+}

@@ -1,0 +1,194 @@
+//! The server of FarReach, frame by frame (docs/farreach.md, "Server").
+//!
+//! A *trap* is an order of events in which a record would be lost, come back or be done twice, were
+//! it not for a protection. Each plays a script as everything is, where nothing may be wrong, and
+//! once without each of its protections, where something must be. What else users and the controller
+//! rely on is tested beside the scripts.
+
+mod ask;
+mod control;
+mod guard;
+mod offers;
+mod once;
+mod random;
+mod reads;
+mod rig;
+mod tombstones;
+
+use netkv_roles::Mutation;
+use netkv_roles::farreach::mutation;
+
+use rig::Rig;
+
+struct Trap {
+    name: &'static str,
+    script: fn(&mut Rig),
+    /// Without one of these protections it goes wrong.
+    mutants: &'static [Mutation],
+    /// Without these, too: they protect what its script takes for granted.
+    also: &'static [Mutation],
+}
+
+/// What goes wrong.
+fn play(script: fn(&mut Rig), mutation: Option<Mutation>) -> Vec<String> {
+    let mut rig = Rig::new(mutation);
+    script(&mut rig);
+    rig.wrong
+}
+
+/// Protections that FarReach shares with other schemes.
+const SHARED: &[Mutation] = &[
+    mutation::RepeatWrites,
+    mutation::RepeatLateWrites,
+    mutation::LeaveCopiesUnanswered,
+    mutation::AnswerBeforeStored,
+    mutation::OvertakeWrites,
+    mutation::MatchAnswersByKey,
+];
+
+macro_rules! traps {
+    ($($name:ident: $script:path,
+        [$($mutant:ident),+] $(, also [$($also:ident),+])?;)+) => {
+        const TRAPS: &[Trap] = &[$(Trap {
+            name: stringify!($name),
+            script: $script,
+            mutants: &[$(mutation::$mutant),+],
+            also: &[$($(mutation::$also),+)?],
+        }),+];
+        $(
+            #[test]
+            fn $name() {
+                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
+                let Trap { script, mutants, .. } = trap.expect("every trap is in the table");
+                assert_eq!(play(*script, None), [""; 0], "with all protections");
+                for mutant in *mutants {
+                    let wrong = play(*script, Some(*mutant));
+                    assert!(!wrong.is_empty(), "nothing goes wrong: {mutant:?}");
+                }
+            }
+        )+
+    };
+}
+
+traps! {
+    write_that_was_delayed_does_not_overwrite_a_later_one:
+        guard::delayed_write, [StoreUnguarded];
+    delete_is_not_undone_by_an_older_eviction:
+        guard::eviction_after_a_delete, [RestoreAnything, LeaveNoTombstones],
+        also [StoreUnguarded];
+    evicted_record_is_not_overwritten_by_a_write_from_before_its_key_was_cached:
+        guard::write_after_an_eviction, [StoreUnguarded];
+    newest_write_stays_when_numbers_wrap:
+        guard::numbers_at_the_wrap, [PlainSequences],
+        also [StoreUnguarded, RestoreAnything];
+    newest_write_stays_over_lives_of_the_switch_that_wrap:
+        guard::lives_at_the_wrap, [PlainSequences],
+        also [StoreUnguarded];
+    writes_of_one_key_that_meet_leave_the_newest:
+        guard::writes_that_meet, [OvertakeWrites],
+        also [StoreUnguarded, AnswerBeforeStored];
+    write_is_acknowledged_when_the_store_has_it:
+        guard::death_before_the_store_has_it, [AnswerBeforeStored];
+
+    copy_of_a_write_with_a_newer_number_undoes_no_later_write:
+        once::late_copy_of_a_write, [RepeatWrites],
+        also [LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
+    copy_of_a_write_undoes_nothing_after_a_restart:
+        once::copy_after_a_restart, [RepeatWrites],
+        also [LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
+    write_that_was_overwritten_before_it_came_is_not_done_after_a_restart:
+        once::copy_of_an_overwritten_write, [ForgetGuarded],
+        also [StoreUnguarded, RepeatWrites, LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
+    copy_older_than_the_servers_memory_undoes_no_later_write:
+        once::very_late_copy_of_a_write, [RepeatLateWrites];
+    write_whose_answer_was_lost_is_answered_with_what_is_stored:
+        once::lost_answer, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
+        also [RepeatWrites];
+    write_that_the_switch_may_have_done_before_it_lost_its_memory_is_not_done:
+        once::write_of_a_past_life, [DoPastWrites],
+        also [RepeatWrites, LeaveCopiesUnanswered];
+    write_of_a_past_life_that_is_known_is_answered_ok:
+        once::known_write_of_a_past_life, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
+        also [RepeatWrites];
+
+    acknowledged_write_is_read_before_its_eviction_has_come:
+        reads::read_of_an_evicted_record, [IgnoreEmbedded];
+    acknowledged_delete_is_read_before_its_eviction_has_come:
+        reads::read_of_an_evicted_tombstone, [IgnoreEmbedded];
+    record_that_a_read_brings_along_does_not_hide_a_later_write:
+        reads::read_with_an_outdated_record, [AnswerEmbedded, LeaveNoTombstones];
+    newest_record_is_read_when_numbers_wrap:
+        reads::embedded_record_at_the_wrap, [PlainSequences],
+        also [IgnoreEmbedded, AnswerEmbedded];
+
+    hot_record_comes_in_although_its_offer_was_lost:
+        offers::lost_offer, [OfferOnce];
+    hot_record_is_offered_once_while_the_controller_thinks:
+        offers::many_hot_requests, [OfferAgain];
+    hot_record_that_was_refused_is_offered_again_a_second_later:
+        offers::refused_offer, [NoRestAfterOffers],
+        also [OfferAgain];
+    record_that_no_switch_can_cache_is_not_offered:
+        offers::unfit_records, [OfferAnything],
+        also [StoreUnguarded];
+    late_copy_of_an_answer_does_not_end_the_next_offer:
+        offers::late_copy_of_an_answer, [MatchAnswersByKey],
+        also [OfferOnce];
+
+    restored_record_does_not_overwrite_a_later_write:
+        control::older_record, [RestoreAnything];
+    late_copy_of_a_restore_does_not_overwrite_a_later_write:
+        control::late_copy_of_a_restore, [RestoreAnything];
+    evicted_record_survives_the_death_of_its_server:
+        control::death_before_a_record_is_stored, [AnswerRestoreEarly];
+
+    deleted_record_does_not_come_back_from_a_snapshot_or_a_client:
+        tombstones::some_snapshots_later, [DropTombstonesAtAnyHorizon],
+        also [RestoreAnything, LeaveNoTombstones];
+    deleted_record_does_not_come_back_by_a_frame_that_was_under_way:
+        tombstones::some_snapshots_within_minutes, [DropYoungTombstones],
+        also [RestoreAnything, LeaveNoTombstones];
+    deleted_record_does_not_come_back_for_a_horizon_that_came_twice:
+        tombstones::copies_of_a_horizon, [CountHorizonCopies],
+        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
+    deleted_record_does_not_come_back_for_a_horizon_of_before_a_restart:
+        tombstones::copy_of_a_horizon_after_a_restart, [CountHorizonCopies],
+        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
+    record_is_not_dropped_for_a_tombstone_that_it_has_overwritten:
+        tombstones::late_news_of_a_tombstone, [DropUnchecked];
+}
+
+#[test]
+fn without_a_protection_exactly_the_traps_in_the_table_fail() {
+    let mut different = String::new();
+    for mutant in mutation::SERVER.iter().chain(SHARED) {
+        for Trap { name, script, mutants, also } in TRAPS {
+            let wrong = play(*script, Some(*mutant));
+            if (mutants.contains(mutant) || also.contains(mutant)) == wrong.is_empty() {
+                different += &format!("{mutant:?}: {name}: {wrong:?}\n");
+            }
+        }
+    }
+    assert!(different.is_empty(), "other than the table says:\n{different}");
+}
+
+#[test]
+fn every_protection_that_can_be_taken_out_has_a_trap() {
+    for mutation in mutation::SERVER {
+        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
+        assert!(mutants.any(|mutant| mutant == mutation), "{mutation:?} has no trap");
+    }
+}
+
+#[test]
+fn the_documentation_has_every_trap() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
+    let text = std::fs::read_to_string(file).unwrap();
+    for Trap { name, mutants, .. } in TRAPS {
+        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
+        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {name}"));
+        for mutant in *mutants {
+            assert!(row.contains(&format!("`{mutant:?}`")), "no {mutant:?} in: {row}");
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Any order of events: the newest write stays, each request has one effect, and what is answered is
+//! true, over restarts and a store that finishes in any order.
+
+use netkv_roles::Server as _;
+use std::collections::HashMap;
+
+use netkv_roles::MILLISECOND;
+use netkv_wire::{CONTROLLER_SENDER, Op, Sequence, Status};
+use netkv_workload::Random;
+
+use crate::common::OwnedResult;
+use crate::server::ask::{Ask, Content, LIFE};
+use crate::server::rig::Rig;
+
+const KEYS: u64 = 3;
+/// The client whose writes the switch has carried out.
+const SWITCH: u16 = 3;
+
+/// What the server may have done, as a spectator knows it.
+struct Spectator {
+    rig: Rig,
+    random: Random,
+    /// Numbers begin near the end of the range, so that they wrap.
+    number: u32,
+    life: u32,
+    /// Frames under way: they come in any order, or twice, or never.
+    under_way: Vec<Ask>,
+    /// Calls that the store has carried out and not told.
+    told_later: Vec<(u32, OwnedResult)>,
+    /// What the controller restores, by number.
+    evicted: HashMap<u32, Ask>,
+    /// Of each write, the sequences that its copies got from the switch.
+    sequences: HashMap<(u16, u32), Vec<Sequence>>,
+    /// Of each request that was answered ok: the key and what the answer said is stored.
+    done: HashMap<(u16, u32), (u64, Sequence)>,
+    stored: HashMap<u64, (Content, Sequence)>,
+}
+
+impl Spectator {
+    fn new(seed: u64) -> Self {
+        let mut rig = Rig::new(None);
+        rig.hangs = true;
+        let mut spectator = Self {
+            rig,
+            random: Random::new(seed, 0xfa),
+            number: u32::MAX - 40,
+            life: LIFE,
+            under_way: Vec::new(),
+            told_later: Vec::new(),
+            evicted: HashMap::new(),
+            sequences: HashMap::new(),
+            done: HashMap::new(),
+            stored: HashMap::new(),
+        };
+        for key in 0..KEYS {
+            let stored = spectator.rig.stored_of(key);
+            spectator.stored.insert(key, stored);
+        }
+        spectator
+    }
+
+    /// A record that was written in the switch is evicted.
+    fn evict(&mut self, request: u32, key: u64) {
+        self.number = self.number.wrapping_add(1).max(1);
+        let sequence = Sequence { life: self.life, number: self.number };
+        let ask = Ask::restore(request, (SWITCH, request), sequence).of_key(key);
+        self.sequences.insert((SWITCH, request), vec![sequence]);
+        self.under_way.push(ask);
+        self.evicted.insert(request, ask);
+    }
+
+    /// A copy of a request passes the switch.
+    fn pass(&mut self, client: u16, request: u32, key: u64, op: Op) {
+        self.number = self.number.wrapping_add(1).max(1);
+        let sequence = Sequence { life: self.life, number: self.number };
+        let ask = Ask::client(op, client, request, sequence).of_key(key);
+        self.sequences.entry((client, request)).or_default().push(sequence);
+        self.under_way.push(ask);
+    }
+
+    fn step(&mut self, request: u32) {
+        let below = |random: &mut Random, limit: usize| random.below(limit as u64) as usize;
+        match self.random.below(16) {
+            0..=4 => {
+                let key = self.random.below(KEYS);
+                let client = 1 + self.random.below(3) as u16;
+                if client == SWITCH {
+                    self.evict(request, key);
+                    return;
+                }
+                let op = [Op::Put, Op::Put, Op::Delete][below(&mut self.random, 3)];
+                // Some are sent twice at once, and get two numbers.
+                for _ in 0..1 + self.random.below(2) {
+                    self.pass(client, request, key, op);
+                }
+            }
+            5..=9 if !self.under_way.is_empty() => {
+                let at = below(&mut self.random, self.under_way.len());
+                let ask = self.under_way[at];
+                if self.random.below(4) > 0 {
+                    self.under_way.swap_remove(at);
+                }
+                self.rig.arrive(&ask);
+            }
+            10..=11 => self.told_later.extend(self.rig.carry_out_one()),
+            12..=13 if !self.told_later.is_empty() => {
+                let at = below(&mut self.random, self.told_later.len());
+                let (id, result) = self.told_later.swap_remove(at);
+                self.rig.tell(id, &result);
+            }
+            14 if self.random.below(8) == 0 => {
+                self.told_later.clear();
+                self.rig.restart(0);
+            }
+            15 if self.random.below(8) == 0 => {
+                self.life = self.life.wrapping_add(2);
+                self.number = u32::MAX - 40;
+            }
+            _ => self.rig.wait(MILLISECOND),
+        }
+        self.look();
+    }
+
+    /// Looks at the store and at what was answered.
+    fn look(&mut self) {
+        for key in 0..KEYS {
+            let (content, sequence) = self.rig.stored_of(key);
+            let before = self.stored.insert(key, (content, sequence)).expect("it was there");
+            if before == (content, sequence) {
+                continue;
+            }
+            assert!(sequence.is_newer(before.1), "{before:?} is overwritten by {sequence:?}");
+            if let Some(writer) = content {
+                let given = &self.sequences[&writer];
+                assert!(given.contains(&sequence), "{writer:?} got {given:?}, not {sequence:?}");
+            }
+        }
+        for said in std::mem::take(&mut self.rig.said) {
+            if said.status == Status::Overloaded {
+                continue;
+            }
+            assert_eq!(said.status, Status::Ok);
+            let (asker, id) = (said.sender, said.request);
+            let key = (0..KEYS).find(|id| netkv_workload::key_of(*id) == said.key).unwrap();
+            // A write that is answered is in the store, or was overwritten there.
+            let stored = self.stored[&key].1;
+            assert!(!said.sequence().is_newer(stored), "{said:?}, but {stored:?} is stored");
+            let first = self.done.entry((asker, id)).or_insert((key, said.sequence()));
+            assert!(!first.1.is_newer(said.sequence()), "{said:?} after {first:?}");
+        }
+    }
+
+    /// Nothing that was answered may have an effect any more.
+    fn finish(mut self) -> (usize, u64) {
+        self.rig.resume();
+        for (id, result) in std::mem::take(&mut self.told_later) {
+            self.rig.tell(id, &result);
+        }
+        self.rig.resume();
+        self.look();
+        let before = self.stored.clone();
+        let done: Vec<(u16, u32)> = self.done.keys().copied().collect();
+        for (client, request) in done {
+            let key = self.done[&(client, request)].0;
+            if client == CONTROLLER_SENDER {
+                self.rig.arrive(&self.evicted[&request]);
+                continue;
+            }
+            for op in [Op::Put, Op::Delete] {
+                self.pass(client, request, key, op);
+                let copy = self.under_way.pop().expect("it has just passed");
+                self.rig.arrive(&copy);
+            }
+        }
+        self.look();
+        assert_eq!(self.stored, before, "a copy has had an effect");
+        assert_eq!(self.rig.server.busy_keys(), 0, "a key hangs");
+        (self.done.len(), self.rig.server.write_back_stats().guarded)
+    }
+}
+
+#[test]
+fn whatever_comes_in_whatever_order_the_newest_stays_and_nothing_is_done_twice() {
+    let (mut done, mut guarded) = (0, 0);
+    for seed in 0..2000 {
+        let mut spectator = Spectator::new(seed);
+        (1..200).for_each(|request| spectator.step(request));
+        let of_one = spectator.finish();
+        done += of_one.0;
+        guarded += of_one.1;
+    }
+    println!("{done} writes answered, {guarded} in last lives without effect");
+    assert!(done > 20_000 && guarded > 1000, "the test is worth nothing if nothing happens");
+}

@@ -1,0 +1,292 @@
+//! Rule 6: what is left of deleted keys goes when nothing older can come any more.
+
+use netkv_roles::Server as _;
+use netkv_roles::farreach::Server;
+use netkv_roles::single_key::ServerConfig;
+use netkv_roles::{Actions, FORGET, MILLISECOND, SECOND};
+use netkv_wire::{Op, Sequence, Status, bits, partition};
+
+use crate::server::ask::{Ask, LONG, at};
+use crate::server::rig::Rig;
+
+const NOBODY: Sequence = Sequence { life: 0, number: 0 };
+
+impl Rig {
+    fn horizon(&mut self, request: u32) {
+        let horizon = Ask { key: [0; 16], ..Ask::control(Op::Horizon, request, at(0)) };
+        let said = self.ask(&horizon).map(|it| it.status);
+        self.expect(said, Some(Status::Ok), "answer to HORIZON");
+        self.wait(LONG);
+    }
+
+    fn horizons(&mut self, requests: impl IntoIterator<Item = u32>) {
+        requests.into_iter().for_each(|request| self.horizon(request));
+    }
+
+    /// The key is deleted, and an older record of it is somewhere.
+    fn delete(&mut self) {
+        let delete = Ask::client(Op::Delete, 1, 1, at(9));
+        self.arrive(&delete);
+        self.expect_done(&delete, at(9));
+    }
+
+    /// The tombstone has done its work: the older record has come, and was kept out.
+    fn expect_kept_out(&mut self) {
+        let restore = Ask::restore(99, (2, 1), at(8));
+        self.arrive(&restore);
+        self.expect_done(&restore, at(9));
+        self.expect_read(None, at(9));
+    }
+
+    fn expect_dropped(&mut self) {
+        let stored = self.stored();
+        self.expect(stored, (None, NOBODY), "what is left of the tombstone");
+        let known = self.server.tombstones();
+        self.expect(known, 0, "tombstones that the server knows");
+    }
+}
+
+/// Some snapshots after the delete: the one that is in force may have an older record, and so may
+/// clients.
+///
+/// Protection: A tombstone stays until the fifth WATERMARK after it.
+pub fn some_snapshots_later(rig: &mut Rig) {
+    rig.horizons(1..4);
+    rig.delete();
+    rig.wait(2 * FORGET);
+    rig.horizons(4..8);
+    rig.expect_kept_out();
+    rig.horizon(8);
+    rig.expect_dropped();
+}
+
+/// Snapshots follow each other soon, and a write of before the delete is still under way.
+///
+/// Protection: A tombstone stays for ten minutes.
+pub fn some_snapshots_within_minutes(rig: &mut Rig) {
+    rig.delete();
+    for request in 1..=9 {
+        rig.wait(FORGET / 10);
+        rig.horizon(request);
+    }
+    rig.expect_kept_out();
+    rig.wait(FORGET / 10);
+    rig.horizon(10);
+    rig.expect_dropped();
+}
+
+/// WATERMARK is lost or delayed, and arrives several times.
+///
+/// Protection: A copy of WATERMARK is not counted.
+pub fn copies_of_a_horizon(rig: &mut Rig) {
+    rig.horizon(10);
+    rig.delete();
+    rig.wait(2 * FORGET);
+    rig.horizons([11, 11, 12, 10, 11, 12, 12, 13, 13, 14, 14, 9]);
+    rig.expect_kept_out();
+    rig.horizon(15);
+    rig.expect_dropped();
+}
+
+/// A copy of a WATERMARK arrives after the server has restarted.
+///
+/// Protection: No WATERMARK is counted in the guard time after the start.
+pub fn copy_of_a_horizon_after_a_restart(rig: &mut Rig) {
+    rig.horizon(10);
+    rig.restart(SECOND);
+    rig.delete();
+    rig.horizon(10);
+    rig.wait(2 * FORGET);
+    rig.horizons(11..15);
+    rig.expect_kept_out();
+    rig.horizon(15);
+    rig.expect_dropped();
+}
+
+/// A read meets the tombstone, and hears of it when the key has been written again.
+///
+/// Protection: The server reads a record before it drops it as a tombstone.
+pub fn late_news_of_a_tombstone(rig: &mut Rig) {
+    rig.delete();
+    rig.restart(0);
+    rig.hangs = true;
+    rig.arrive(&Ask::get(1));
+    let read = rig.carry_out_one();
+    rig.hangs = false;
+    let put = Ask::client(Op::Put, 2, 1, at(10));
+    rig.arrive(&put);
+    if let Some((id, result)) = read {
+        rig.tell(id, &result);
+    }
+    rig.wait(FORGET);
+    rig.horizons(1..8);
+    rig.expect_read(Some((2, 1)), at(10));
+}
+
+#[test]
+fn a_horizon_is_for_its_server_whatever_its_key() {
+    let mut rig = Rig::new(None);
+    let owner = partition(&[0; 16], 2);
+    for server in [owner, 1 - owner] {
+        let config = ServerConfig { server, servers: 2, ..rig.config };
+        rig.server = Server::new(config, rig.now);
+        let bytes = Ask { key: [0; 16], ..Ask::control(Op::Horizon, 1, at(0)) }.frame();
+        let mut out = Actions::new();
+        rig.server.on_frame(rig.now, &bytes, &mut out);
+        assert_eq!((out.frames().len(), rig.server.stats().wrong_partition), (1, 0));
+    }
+}
+
+#[test]
+fn horizons_of_a_controller_whose_numbers_wrap_or_begin_anew_count() {
+    for first in [u32::MAX - 2, 7] {
+        let mut rig = Rig::new(None);
+        rig.delete();
+        rig.wait(FORGET);
+        rig.horizons((0..5).map(|it| first.wrapping_add(it)));
+        rig.expect_dropped();
+        assert_eq!(rig.wrong, [""; 0]);
+    }
+    let mut rig = Rig::new(None);
+    rig.horizon(3 << 30);
+    rig.delete();
+    // After ten minutes of silence no number is older than another.
+    for number in 0..5 {
+        rig.wait(FORGET + 2 * SECOND);
+        rig.horizon((2 << 30) - number);
+    }
+    rig.expect_dropped();
+    assert_eq!(rig.wrong, [""; 0]);
+}
+
+#[test]
+fn a_key_that_was_written_again_is_not_dropped_and_one_deleted_again_has_its_own_time() {
+    let mut rig = Rig::new(None);
+    rig.delete();
+    rig.arrive(&Ask::client(Op::Put, 2, 1, at(10)));
+    rig.arrive(&Ask::client(Op::Delete, 1, 1, at(5)).of_key(2));
+    rig.wait(FORGET);
+    rig.horizons(1..5);
+    rig.arrive(&Ask::client(Op::Delete, 1, 2, at(6)).of_key(2));
+    rig.horizon(5);
+    assert_eq!(rig.stored(), (Some((2, 1)), at(10)));
+    assert_eq!(rig.stored_of(2), (None, at(6)));
+    rig.wait(FORGET);
+    rig.horizons(6..9);
+    assert_eq!(rig.stored_of(2), (None, at(6)));
+    rig.horizon(9);
+    assert_eq!((rig.stored(), rig.stored_of(2)), ((Some((2, 1)), at(10)), (None, NOBODY)));
+    assert_eq!(rig.server.write_back_stats().dropped_tombstones, 1);
+}
+
+#[test]
+fn what_is_restored_as_deleted_is_a_tombstone_like_any_other() {
+    let mut rig = Rig::new(None);
+    let restore = Ask::restore(1, (2, 1), at(9)).with(bits::DELETED).of_size(0);
+    rig.arrive(&restore);
+    rig.wait(FORGET);
+    rig.horizons(1..5);
+    rig.expect_kept_out();
+    rig.horizon(5);
+    rig.expect_dropped();
+    // Then there is no record of the key, and none that is older.
+    let first = Ask::client(Op::Put, 1, 1, at(3));
+    rig.arrive(&first);
+    rig.expect_done(&first, at(3));
+    assert_eq!(rig.wrong, [""; 0]);
+}
+
+#[test]
+fn tombstones_of_a_former_life_keep_their_sequence_and_go_when_somebody_has_asked_for_them() {
+    type Touch = fn(&mut Rig);
+    let touches: [Touch; 4] = [
+        |rig| rig.expect_read(None, at(9)),
+        |rig| rig.arrive(&Ask::client(Op::Put, 3, 1, at(7))),
+        |rig| rig.arrive(&Ask::control(Op::Fetch, 1, at(0))),
+        |rig| rig.arrive(&Ask::client(Op::Delete, 1, 1, at(11))), // A copy.
+    ];
+    for touch in touches {
+        let mut rig = Rig::new(None);
+        rig.delete();
+        rig.restart(0);
+        assert_eq!((rig.stored(), rig.server.tombstones()), ((None, at(9)), 0));
+        touch(&mut rig);
+        assert_eq!(rig.server.tombstones(), 1);
+        rig.wait(FORGET);
+        rig.horizons(1..5);
+        rig.expect_kept_out();
+        rig.horizon(5);
+        rig.expect_dropped();
+        assert_eq!(rig.wrong, [""; 0]);
+    }
+}
+
+#[test]
+fn requests_do_not_wait_behind_many_tombstones() {
+    let mut rig = Rig::new(None);
+    for id in 10..1010 {
+        rig.arrive(&Ask::client(Op::Put, 1, id, at(id)).of_key(id.into()));
+        rig.arrive(&Ask::client(Op::Delete, 2, id, at(id + 1)).of_key(id.into()));
+    }
+    rig.wait(FORGET);
+    rig.horizons(1..5);
+    assert_eq!(rig.server.tombstones(), 1000);
+    let mut most = 0;
+    let mut calls_of = |rig: &mut Rig| {
+        most = most.max(rig.calls.len());
+        rig.resume();
+        rig.hangs = true;
+    };
+    rig.hangs = true;
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 5, at(0)) });
+    for _ in 0..100 {
+        calls_of(&mut rig);
+        rig.wait(MILLISECOND / 2);
+    }
+    rig.resume();
+    assert!((1..=64).contains(&most), "{most} at once");
+    assert_eq!(
+        (rig.server.tombstones(), rig.server.write_back_stats().dropped_tombstones),
+        (0, 1000)
+    );
+    assert_eq!(rig.server.busy_keys(), 0);
+}
+
+#[test]
+fn a_write_that_meets_the_drop_of_its_tombstone_waits_for_it() {
+    let mut rig = Rig::new(None);
+    rig.delete();
+    rig.wait(FORGET);
+    rig.horizons(1..5);
+    rig.hangs = true;
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 5, at(0)) });
+    rig.finish_one();
+    let put = Ask::client(Op::Put, 2, 1, at(12));
+    rig.arrive(&put);
+    assert_eq!((rig.calls.len(), rig.answer(&put)), (1, None), "the drop is under way");
+    rig.resume();
+    rig.expect_done(&put, at(12));
+    assert_eq!(rig.stored(), (Some((2, 1)), at(12)));
+    assert_eq!((rig.wrong.len(), rig.server.tombstones()), (0, 0));
+}
+
+#[test]
+fn a_tombstone_that_is_in_use_or_that_the_store_does_not_drop_goes_with_a_later_horizon() {
+    let mut rig = Rig::new(None);
+    rig.delete();
+    rig.wait(FORGET);
+    rig.horizons(1..5);
+    rig.refuses = true;
+    rig.horizon(5);
+    rig.refuses = false;
+    assert_eq!(rig.stored(), (None, at(9)));
+    rig.hangs = true;
+    rig.arrive(&Ask::client(Op::Put, 2, 1, at(3))); // Without effect, but busy.
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 6, at(0)) });
+    assert_eq!(rig.calls.len(), 1);
+    rig.resume();
+    rig.expect_read(None, at(9));
+    rig.horizon(7);
+    rig.expect_dropped();
+    assert_eq!(rig.wrong, [""; 0]);
+}

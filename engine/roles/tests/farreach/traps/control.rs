@@ -1,0 +1,405 @@
+//! The controller's messages, as a script plays them (`netkv/control/farreach.py` has the real order
+//! and retries; `tests/control/test_farreach_*.py` its own tests).
+
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Message, Op, Place, SERVICE_IP, Sequence,
+    Stamp, Status, bits, client_ip,
+};
+
+use crate::common::frame::Frame;
+use crate::common::frame_of;
+use crate::traps::judge::Harm;
+use crate::traps::rack::Rack;
+use crate::traps::switch::Row;
+
+/// What is wrong with the script of the controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slip {
+    /// VALIDATE is sent before all ingress pipelines have the lookup entry.
+    ValidateEarly,
+    /// Lookup entries are deleted before RETIRE.
+    RetireLate,
+    /// A dirty record is not restored when its entry goes.
+    RestoreNothing,
+    /// No pipeline is redirected before the snapshot point.
+    PointWithoutRedirection,
+    /// A recovery takes the record of the snapshot, if there is one.
+    SnapshotWins,
+    /// A recovery asks one client process only.
+    AskOneClient,
+}
+
+/// A record as EVICT and LOAD, ORIGINAL, FETCH and COLLECT tell it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    pub key: Key,
+    pub sequence: Sequence,
+    pub value: Option<Vec<u8>>,
+    pub bits: u8,
+}
+
+impl Record {
+    fn read(bytes: &[u8]) -> Self {
+        let frame = FrameView::parse(bytes).unwrap();
+        let stamp = frame.stamp().expect("a stamped message");
+        let deleted = stamp.has(bits::DELETED) || frame.status() == Status::NotFound;
+        let value = (!deleted).then(|| frame.value().to_vec());
+        Self { key: frame.key(), sequence: stamp.sequence, value, bits: stamp.bits }
+    }
+
+    fn is_same(&self, other: &Self) -> bool {
+        (self.key, self.sequence, &self.value) == (other.key, other.sequence, &other.value)
+    }
+}
+
+/// What the controller knows.
+#[derive(Debug)]
+pub struct Control {
+    pub life: u32,
+    /// Key, entry and generation of what is cached.
+    entries: Vec<(Key, u16, u32)>,
+    generation: u32,
+    request: u32,
+    /// What came for the controller.
+    heard: Vec<Vec<u8>>,
+    /// ORIGINALs in the order in which they came.
+    originals: Vec<Record>,
+    number: u32,
+    /// What the entries held at the snapshot point.
+    at_the_point: Vec<Record>,
+    /// The last complete snapshot.
+    pub snapshot: Vec<Record>,
+}
+
+impl Default for Control {
+    fn default() -> Self {
+        Self {
+            life: 5,
+            entries: Vec::new(),
+            generation: 0,
+            request: 0,
+            heard: Vec::new(),
+            originals: Vec::new(),
+            number: 6,
+            at_the_point: Vec::new(),
+            snapshot: Vec::new(),
+        }
+    }
+}
+
+impl Rack {
+    // ------------------------------------------------------------------------- messages
+
+    fn message(
+        &mut self,
+        to: [u8; 4],
+        op: Op,
+        key: Key,
+        stamp: Stamp,
+        tail: (Place, &[u8]),
+    ) -> Frame {
+        self.control.request += 1;
+        let (sender, request) = (CONTROLLER_SENDER, self.control.request);
+        let message = Message::request(CONTROLLER_IP, to, op, sender, request, key);
+        let message = message.with_stamp(stamp).with_value(tail.1);
+        let placed = if op.is_placed() { message.with_place(tail.0) } else { message };
+        Frame::to_switch(frame_of(&placed))
+    }
+
+    /// A message about an entry.
+    pub fn about(&mut self, op: Op, key: Key, entry: u16, generation: u32) -> Frame {
+        let stamp = Stamp { generation, ..Stamp::default() };
+        let number = if op == Op::Load || op == Op::Evict { self.control.number } else { 0 };
+        self.message(SERVICE_IP, op, key, stamp, (Place { entry, number }, &[]))
+    }
+
+    /// Sends a message, lets everything run, and gives its answer.
+    fn tell(&mut self, frame: &Frame) -> Option<Vec<u8>> {
+        let number = FrameView::parse(&frame.bytes).unwrap().request();
+        self.now(frame);
+        let is = |bytes: &&Vec<u8>| {
+            let heard = FrameView::parse(bytes).unwrap();
+            (heard.sender(), heard.request()) == (CONTROLLER_SENDER, number)
+        };
+        self.control.heard.iter().find(is).cloned()
+    }
+
+    pub fn on_controller(&mut self, bytes: &[u8]) {
+        let frame = FrameView::parse(bytes).unwrap();
+        match frame.op() {
+            Op::Hello => {
+                let sequence = Sequence { life: self.control.life, number: 0 };
+                let stamp = Stamp { sequence, ..Stamp::default() };
+                let reply = frame_of(&frame.reply(Status::Ok).with_stamp(stamp));
+                self.wire.push_back(Frame::to_switch(reply));
+            }
+            Op::Original => self.control.originals.push(Record::read(bytes)),
+            _ => self.control.heard.push(bytes.to_vec()),
+        }
+    }
+
+    // ------------------------------------------------------------------------ admission
+
+    /// The record that the owner of the key has.
+    pub fn fetch(&mut self, key: Key) -> Record {
+        let fetch =
+            self.message(SERVICE_IP, Op::Fetch, key, Stamp::default(), (Place::default(), &[]));
+        Record::read(&self.tell(&fetch).expect("an answer to FETCH"))
+    }
+
+    /// The message that fills an entry of a generation of its own.
+    pub fn fill_with(&mut self, record: &Record, entry: u16) -> (Frame, u32) {
+        self.control.generation += 1;
+        let generation = self.control.generation;
+        let bits = if record.value.is_none() { bits::DELETED } else { 0 };
+        let stamp = Stamp { sequence: record.sequence, generation, bits };
+        let tail = (Place { entry, number: 0 }, record.value.as_deref().unwrap_or_default());
+        (self.message(SERVICE_IP, Op::Fill, record.key, stamp, tail), generation)
+    }
+
+    /// Writes the lookup entry in one pipeline.
+    pub fn insert(&mut self, pipeline: usize, key: Key, entry: u16, generation: u32) {
+        self.switch.insert(pipeline, &key, entry, generation);
+        let known = (key, entry, generation);
+        if !self.control.entries.contains(&known) {
+            self.control.entries.push(known);
+        }
+    }
+
+    pub fn insert_everywhere(&mut self, key: Key, entry: u16, generation: u32) {
+        for pipeline in 0..self.switch.pipelines() {
+            self.insert(pipeline, key, entry, generation);
+        }
+    }
+
+    pub fn validate(&mut self, key: Key, entry: u16, generation: u32) {
+        let validate = self.about(Op::Validate, key, entry, generation);
+        self.tell(&validate);
+    }
+
+    /// FILL with this record, lookup entries, VALIDATE; the FILL and its generation.
+    pub fn admit(&mut self, record: &Record, entry: u16) -> (Frame, u32) {
+        let (fill, generation) = self.fill_with(record, entry);
+        self.tell(&fill);
+        self.insert_everywhere(record.key, entry, generation);
+        self.validate(record.key, entry, generation);
+        (fill, generation)
+    }
+
+    /// Brings the key in with what its owner has, to entry 0; the generation.
+    pub fn cache(&mut self) -> u32 {
+        let record = self.fetch(self.key);
+        self.admit(&record, 0).1
+    }
+
+    // ------------------------------------------------------------------------- eviction
+
+    /// EVICT: the record as it is now.
+    pub fn freeze(&mut self, key: Key) -> Option<Record> {
+        let (_, entry, generation) = *self.entry(key)?;
+        let evict = self.about(Op::Evict, key, entry, generation);
+        let answer = self.tell(&evict)?;
+        let status = FrameView::parse(&answer).unwrap().status();
+        (status == Status::Ok).then(|| Record::read(&answer))
+    }
+
+    /// RESTORE of a record to its owner.
+    pub fn restoring(&mut self, record: &Record) -> Frame {
+        let bits = if record.value.is_none() { bits::DELETED } else { 0 };
+        let stamp = Stamp { sequence: record.sequence, generation: 0, bits };
+        let value = record.value.as_deref().unwrap_or_default();
+        self.message(SERVICE_IP, Op::Restore, record.key, stamp, (Place::default(), value))
+    }
+
+    pub fn restore(&mut self, record: &Record) {
+        let restore = self.restoring(record);
+        self.tell(&restore);
+    }
+
+    pub fn retire(&mut self, key: Key) {
+        if let Some((_, entry, generation)) = self.entry(key).copied() {
+            let retire = self.about(Op::Retire, key, entry, generation);
+            self.tell(&retire);
+        }
+    }
+
+    /// Deletes the lookup entry in all pipelines that have it yet.
+    pub fn remove(&mut self, key: Key, pipelines: &[usize]) {
+        for pipeline in pipelines {
+            self.switch.remove(*pipeline, &key);
+        }
+        self.control.entries.retain(|(cached, ..)| *cached != key);
+    }
+
+    pub fn remove_everywhere(&mut self, key: Key) {
+        let all: Vec<usize> = (0..self.switch.pipelines()).collect();
+        self.remove(key, &all);
+    }
+
+    /// Takes the key out as the controller does, slip or no slip.
+    pub fn evict(&mut self, key: Key) {
+        self.evict_but(key, self.slips(Slip::RestoreNothing));
+    }
+
+    /// Takes the key out as the controller should.
+    pub fn evict_well(&mut self, key: Key) {
+        self.evict_but(key, false);
+    }
+
+    fn evict_but(&mut self, key: Key, restores_nothing: bool) {
+        let Some(record) = self.freeze(key) else { return };
+        if record.bits & bits::DIRTY != 0 && !restores_nothing {
+            self.restore(&record);
+        }
+        self.retire(key);
+        self.remove_everywhere(key);
+    }
+
+    fn entry(&self, key: Key) -> Option<&(Key, u16, u32)> {
+        self.control.entries.iter().find(|(cached, ..)| *cached == key)
+    }
+
+    // ------------------------------------------------------------------------- snapshot
+
+    fn load_all(&mut self) -> Vec<Record> {
+        let entries = self.control.entries.clone();
+        let load = |(key, entry, generation): (Key, u16, u32)| {
+            let load = self.about(Op::Load, key, entry, generation);
+            Record::read(&self.tell(&load).expect("an answer to LOAD"))
+        };
+        let loaded: Vec<Record> = entries.into_iter().map(load).collect();
+        loaded.into_iter().filter(|record| record.bits & bits::VALID != 0).collect()
+    }
+
+    /// Redirects what comes by all pipelines but 0, then has pipeline 0 take the snapshot.
+    pub fn pass_the_point(&mut self) {
+        self.control.number += 1;
+        if !self.slips(Slip::PointWithoutRedirection) {
+            for pipeline in 1..self.switch.pipelines() {
+                self.switch.take(pipeline, Row::Redirect);
+            }
+        }
+        self.control.originals.clear();
+        self.switch.take(0, Row::Taking(self.control.number));
+        self.control.at_the_point = self.load_all();
+    }
+
+    /// The other pipelines take it, too; the records are loaded, and the snapshot is over.
+    pub fn finish_the_snapshot(&mut self) {
+        for pipeline in 1..self.switch.pipelines() {
+            self.switch.take(pipeline, Row::Taking(self.control.number));
+        }
+        self.run();
+        let mut snapshot = Vec::new();
+        for loaded in self.load_all() {
+            if loaded.bits & bits::OVERWRITTEN == 0 {
+                snapshot.push(loaded);
+                continue;
+            }
+            let mut originals = self.control.originals.iter();
+            match originals.find(|original| original.key == loaded.key) {
+                Some(original) => snapshot.push(original.clone()),
+                None => return self.end_the_snapshot(), // Incomplete: the one before stays in force.
+            }
+        }
+        let points = &self.control.at_the_point;
+        let torn = |record: &Record| !points.iter().any(|point| point.is_same(record));
+        if snapshot.iter().any(torn) {
+            self.harm.insert(Harm::TornSnapshot);
+        }
+        self.control.snapshot = snapshot;
+        self.end_the_snapshot();
+    }
+
+    fn end_the_snapshot(&mut self) {
+        for pipeline in 0..self.switch.pipelines() {
+            self.switch.take(pipeline, Row::Idle);
+        }
+    }
+
+    // ------------------------------------------------------------------------- recovery
+
+    /// The switch loses all that it knew, and waits for its next life.
+    pub fn crash(&mut self) {
+        self.switch.restart();
+        self.control.entries.clear();
+        self.control.life = self.control.life.wrapping_add(2);
+    }
+
+    /// COLLECT: what a client process has preserved.
+    pub fn collect(&mut self, client: u16) -> Vec<Record> {
+        let sequence = Sequence { life: self.control.life, number: 0 };
+        let stamp = Stamp { sequence, ..Stamp::default() };
+        let to = client_ip(client);
+        let collect = self.message(to, Op::Collect, [0; 16], stamp, (Place::default(), &[]));
+        let answer = self.tell(&collect).expect("an answer to COLLECT");
+        records(FrameView::parse(&answer).unwrap().value())
+    }
+
+    /// Restores the newest of these records and of the last snapshot, tells the clients, and opens.
+    pub fn recover_with(&mut self, mut records: Vec<Record>) {
+        records.extend(self.control.snapshot.clone());
+        let mut newest: Vec<Record> = Vec::new();
+        for record in records {
+            match newest.iter_mut().find(|known| known.key == record.key) {
+                Some(known) => {
+                    let wins = self.slips(Slip::SnapshotWins);
+                    if wins || record.sequence.is_newer(known.sequence) {
+                        *known = record;
+                    }
+                }
+                None => newest.push(record),
+            }
+        }
+        for record in &newest {
+            self.restore(record);
+        }
+        self.switch.live(self.control.life);
+        let sequence = Sequence { life: self.control.life, number: 0 };
+        let stamp = Stamp { sequence, ..Stamp::default() };
+        for client in [1, 2] {
+            let to = client_ip(client);
+            let over = self.message(to, Op::Recovered, [0; 16], stamp, (Place::default(), &[]));
+            self.tell(&over);
+        }
+        self.switch.open();
+    }
+
+    pub fn recover(&mut self) {
+        let mut records = self.collect(1);
+        if !self.slips(Slip::AskOneClient) {
+            records.extend(self.collect(2));
+        }
+        self.recover_with(records);
+    }
+
+    // ---------------------------------------------------------------------------- other
+
+    /// So many HORIZONs reach the server, and ten minutes pass.
+    pub fn horizons(&mut self, count: u32) {
+        for _ in 0..count {
+            self.control.number += 1;
+            let sequence = Sequence { life: 0, number: self.control.number };
+            let stamp = Stamp { sequence, ..Stamp::default() };
+            let to = netkv_wire::server_ip(0);
+            let horizon = self.message(to, Op::Horizon, [0; 16], stamp, (Place::default(), &[]));
+            self.tell(&horizon);
+            self.wait(200 * netkv_roles::SECOND);
+        }
+    }
+}
+
+/// The records of a reply to COLLECT.
+fn records(mut bytes: &[u8]) -> Vec<Record> {
+    let mut told = Vec::new();
+    while !bytes.is_empty() {
+        let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
+        let length = usize::from(u16::from_be_bytes([bytes[25], bytes[26]]));
+        let sequence = Sequence { life: word(16), number: word(20) };
+        let value = (bytes[24] & bits::DELETED == 0).then(|| bytes[27..27 + length].to_vec());
+        let key = bytes[..16].try_into().unwrap();
+        told.push(Record { key, sequence, value, bits: 0 });
+        bytes = &bytes[27 + length..];
+    }
+    told
+}

@@ -1,0 +1,9 @@
+//! NetCache: the server one frame at a time, its restarts, whole racks under a bad network, and traps.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod histories;
+mod restarts;
+mod server;
+mod traps;

@@ -1,0 +1,254 @@
+//! A server that dies and starts again over its store: what it must still know, and what of its
+//! former life may still be under way.
+
+use crate::common::bench::{Bench, GENERATION};
+use netkv_roles::netcache::{self, NetCache};
+use netkv_roles::plain::Plain;
+use netkv_roles::single_key::{Server, ServerConfig};
+use netkv_roles::{FORGET, SECOND, Server as _, WINDOW, first_request};
+
+use crate::common::world::Behind;
+use netkv_wire::{FrameView, Op, Status, is_newer};
+
+const INITIAL: (u16, u32) = (0, 0);
+
+#[test]
+fn a_write_is_not_applied_again_by_a_server_that_restarted() {
+    fn check<P: Behind>(bench: fn() -> Bench<P>) {
+        for op in [Op::Put, Op::Delete] {
+            let mut bench = bench();
+            let first = bench.request(op, 1, 70);
+            bench.arrive(&first);
+            bench.run();
+            let second = bench.request(Op::Put, 2, 9);
+            bench.arrive(&second);
+            bench.run();
+            assert!(bench.answered(2, 9, Status::Ok));
+            bench.arrived.clear(); // The reply to the first write was lost.
+            for _ in 0..2 {
+                bench.restart(SECOND);
+                let again = bench.request(op, 1, 70);
+                bench.arrive(&again);
+                bench.run();
+                assert_eq!(bench.stored(), Some((2, 9)), "{op:?}: an acknowledged write is undone");
+                assert!(bench.answered(1, 70, Status::Ok), "{op:?}: its sender waits for this");
+                assert_eq!(bench.server.stats().duplicates, 1);
+                if bench.switch.entry(&bench.key).is_some() {
+                    assert_eq!(bench.hit(), Some((2, 9)));
+                }
+            }
+        }
+    }
+    check(Bench::<Plain>::new);
+    check(Bench::<NetCache>::new);
+    check(Bench::cached);
+}
+
+#[test]
+fn a_write_that_the_dead_server_had_not_stored_is_done_by_its_copy_once() {
+    let mut bench = Bench::cached();
+    bench.switch.remove(&bench.key);
+    let write = bench.request(Op::Put, 1, 70); // Slow: the record is out of date.
+    bench.arrive(&write);
+    assert_eq!(bench.stored(), Some(INITIAL), "taken up, but waiting for the switch");
+    bench.restart(0);
+    bench.arrive(&write);
+    bench.run();
+    assert!(bench.answered(1, 70, Status::Ok));
+    assert_eq!(bench.stored(), Some((1, 70)));
+    bench.arrive(&write);
+    assert_eq!(bench.server.stats().duplicates, 1);
+}
+
+#[test]
+fn a_write_that_failed_before_the_restart_may_be_done_after_it() {
+    let mut bench = Bench::<Plain>::new();
+    bench.fail = true;
+    let write = bench.request(Op::Put, 1, 70);
+    bench.arrive(&write);
+    bench.run();
+    assert!(bench.answered(1, 70, Status::Rejected));
+    bench.restart(0);
+    bench.arrive(&write);
+    bench.run();
+    assert!(bench.answered(1, 70, Status::Ok));
+    assert_eq!(bench.stored(), Some((1, 70)));
+}
+
+#[test]
+fn what_the_window_had_left_behind_is_late_after_a_restart_too() {
+    for start in [1, u32::MAX - 70] {
+        let mut bench = Bench::<Plain>::new();
+        let numbers = [start, start.wrapping_add(1), start.wrapping_add(WINDOW)];
+        for number in numbers {
+            let write = bench.request(Op::Put, 1, number);
+            bench.arrive(&write);
+        }
+        bench.run();
+        bench.restart(0);
+        bench.arrived.clear();
+        for number in numbers {
+            let copy = bench.request(Op::Put, 1, number);
+            bench.arrive(&copy);
+        }
+        bench.run();
+        assert_eq!(bench.stored(), Some((1, numbers[2])));
+        let stats = bench.server.stats();
+        assert_eq!((stats.late, stats.duplicates), (1, 2));
+        assert_eq!(bench.arrived.len(), 2, "a late copy gets no answer");
+    }
+}
+
+#[test]
+fn a_client_that_was_away_until_its_numbers_wrapped_is_heard() {
+    for restart in [false, true] {
+        let mut bench = Bench::<Plain>::new();
+        let write = bench.request(Op::Put, 1, 1 << 20);
+        bench.arrive(&write);
+        bench.now += FORGET + 2 * SECOND;
+        if restart {
+            bench.restart(0);
+        }
+        // It has gone nearly round, so that these look older than the first.
+        for number in [1 << 18, (1 << 18) + 1] {
+            let write = bench.request(Op::Put, 1, number);
+            bench.arrive(&write);
+            bench.run();
+            assert!(bench.answered(1, number, Status::Ok), "restart {restart}");
+            assert_eq!(bench.stored(), Some((1, number)));
+        }
+        bench.restart(0);
+        let copy = bench.request(Op::Put, 1, 1 << 18);
+        bench.arrive(&copy);
+        assert_eq!(bench.server.stats().duplicates, 1, "what it writes now is remembered");
+    }
+}
+
+#[test]
+fn time_while_the_server_is_down_counts_by_the_clock_that_goes_on() {
+    let mut bench = Bench::<Plain>::new();
+    let write = bench.request(Op::Put, 1, 1 << 20);
+    bench.arrive(&write);
+    bench.run();
+    let died = bench.now;
+    for (away, status) in [(FORGET / 2, None), (FORGET + 5 * SECOND, Some(Status::Ok))] {
+        // A process whose driver counts from 0 again.
+        let config = ServerConfig { epoch: died + away, ..*bench.server.config() };
+        bench.server = Server::restore(config, 0, bench.store.applied());
+        (bench.now, bench.arrived) = (0, Vec::new());
+        let older = bench.request(Op::Put, 1, 5);
+        bench.arrive(&older);
+        bench.run();
+        assert_eq!(bench.status(Op::PutReply), status, "after {away} ns");
+    }
+}
+
+#[test]
+fn an_update_of_the_former_life_does_not_bring_an_old_value_back() {
+    // The former life has pushed what it found, or what client 1 wrote, and died. The write of
+    // client 1 arrives (again), and others follow. The UPDATE passes the switch at any moment.
+    let requests = [(Op::Get, 3, 7), (Op::Put, 1, 1), (Op::Put, 2, 1), (Op::Get, 3, 8)];
+    for (refresh, delay) in (0..32).map(|number| (number % 2 == 0, number / 2)) {
+        let mut bench = Bench::cached();
+        let first = bench.request(Op::Put, 1, 1);
+        if refresh {
+            let read = bench.request(Op::Get, 3, 2);
+            bench.arrive(&read); // It overtakes the write that invalidated the entry.
+        } else {
+            bench.arrive(&first);
+        }
+        let straggler = bench.take(Op::Update);
+        bench.restart(SECOND);
+        bench.arrive(&first);
+        let mut requests = requests.iter();
+        for step in 0.. {
+            if step == delay {
+                bench.pass(&straggler);
+            }
+            if bench.answered(2, 1, Status::Ok) {
+                assert!(matches!(bench.hit(), None | Some((2, 1))), "delay {delay}");
+            } else if bench.answered(1, 1, Status::Ok) {
+                assert!(matches!(bench.hit(), None | Some((1, 1))), "delay {delay}");
+            }
+            if bench.run_one() {
+                continue; // What the server has sent goes before what comes next.
+            }
+            match requests.next() {
+                Some((Op::Get, ..)) if bench.hit().is_some() => {}
+                Some(&(op, client, request)) => {
+                    let bytes = bench.request(op, client, request);
+                    bench.arrive(&bytes);
+                }
+                None if step > delay => break,
+                None => {}
+            }
+        }
+        assert_eq!((bench.stored(), bench.hit()), (Some((2, 1)), Some((2, 1))));
+    }
+}
+
+#[test]
+fn an_unmarked_write_that_is_held_over_the_guard_time_is_still_not_trusted() {
+    let mut bench = Bench::<NetCache>::new();
+    let early = bench.request(Op::Put, 1, 1);
+    let admit = bench.control(Op::Admit, GENERATION);
+    bench.insert(GENERATION, 0b1111);
+    let install = bench.control(Op::Install, GENERATION);
+    bench.arrive(&install);
+    bench.run();
+    bench.restart(SECOND / 1000);
+    bench.arrive(&admit); // A late copy, which holds the writes of the key.
+    bench.arrive(&early);
+    let lease = bench.server.deadline().expect("the lease has an end");
+    bench.pass_time(lease - bench.now);
+    assert!(!bench.has_sent(Op::PutReply), "the entry is valid with the old value");
+    bench.run();
+    assert!(bench.answered(1, 1, Status::Ok));
+    assert_eq!((bench.stored(), bench.hit()), (Some((1, 1)), Some((1, 1))));
+}
+
+#[test]
+fn an_unmarked_write_that_waited_for_service_over_the_guard_time_is_still_not_trusted() {
+    let mut bench = Bench::<NetCache>::new();
+    let early = bench.request(Op::Put, 1, 1);
+    let read = bench.request(Op::Get, 2, 1);
+    bench.insert(GENERATION, 0b1111);
+    let install = bench.control(Op::Install, GENERATION);
+    bench.arrive(&install);
+    bench.run();
+    let old = *bench.server.config();
+    let service_rate = Some(1.0);
+    let protocol = netcache::Config { guard: SECOND / 2, ..old.protocol };
+    let config = ServerConfig { service_rate, service_queue: 4, protocol, ..old };
+    bench.server = Server::restore(config, bench.now, bench.store.applied());
+    for _ in 0..3 {
+        bench.arrive(&read);
+    }
+    bench.arrive(&early);
+    bench.pass_time(3 * SECOND);
+    assert!(!bench.has_sent(Op::PutReply), "the entry is valid with the old value");
+    bench.run();
+    assert!(bench.answered(1, 1, Status::Ok));
+    assert_eq!((bench.stored(), bench.hit()), (Some((1, 1)), Some((1, 1))));
+}
+
+#[test]
+fn an_answer_to_the_former_life_is_none_to_a_server_that_starts_by_the_clock() {
+    // The former life has lived 3 ms and asked a million questions a second.
+    let start = 1_700_000_000_000_000_000;
+    let last = first_request(start).wrapping_add(3000);
+    assert!(is_newer(first_request(start + 3_000_000), last));
+}
+
+#[test]
+fn no_client_reaches_the_records_of_a_store() {
+    let mut bench = Bench::<Plain>::new();
+    bench.key = *b"netkv:data-set:1";
+    for op in [Op::Get, Op::Put, Op::Delete] {
+        let request = bench.request(op, 1, 1);
+        bench.arrive(&request);
+        let reply = bench.take(op.reply());
+        assert_eq!(FrameView::parse(&reply).unwrap().status(), Status::Rejected);
+    }
+    assert_eq!(bench.store.written(), 0);
+}

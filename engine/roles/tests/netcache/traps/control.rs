@@ -1,0 +1,126 @@
+//! The control plane's messages, as a script plays them (`netkv/control/netcache.py` has the
+//! real order and retries; `tests/control/test_traps.py` its own traps).
+
+use netkv_wire::{
+    CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,
+};
+
+use crate::common::frame::Frame;
+use crate::common::frame_of;
+use crate::common::switch::Entry;
+use crate::traps::rack::{BITMAP, Rack};
+
+/// What is wrong with the script of the control plane, or with the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slip {
+    /// An insertion gets a generation that was given before.
+    ReuseGenerations,
+    /// The cells of an entry are given away while its lookup entry is still there.
+    ReuseCellsEarly,
+    /// A server that starts again begins with the request numbers of its former life.
+    RestartWithOldNumbers,
+    /// A server that starts again does not know what its former life has carried out.
+    RestartWithoutMemory,
+}
+
+impl Rack {
+    /// A generation that was never given before.
+    pub fn next_generation(&mut self) -> u32 {
+        if self.generation == 0 || !self.slips(Slip::ReuseGenerations) {
+            self.generation += 1;
+        }
+        self.generation
+    }
+
+    /// A message of the controller with a number of its own.
+    pub fn control(&mut self, op: Op, generation: u32) -> Frame {
+        self.control_about(self.key, op, generation)
+    }
+
+    fn control_about(&mut self, key: Key, op: Op, generation: u32) -> Frame {
+        let mark = Mark { generation, version: 0, bitmap: BITMAP };
+        self.control_marked(key, op, mark)
+    }
+
+    /// The controller's message that begins a statistics epoch.
+    pub fn epoch(&mut self, epoch: u32) -> Frame {
+        let mark = Mark { generation: 0, version: epoch, bitmap: 0 };
+        self.control_marked([0; 16], Op::Epoch, mark)
+    }
+
+    fn control_marked(&mut self, key: Key, op: Op, mark: Mark) -> Frame {
+        self.control_request += 1;
+        let (from, sender) = (CONTROLLER_IP, CONTROLLER_SENDER);
+        let message = Message::request(from, SERVICE_IP, op, sender, self.control_request, key);
+        Frame::to_switch(frame_of(&message.with_mark(mark)))
+    }
+
+    /// Sends a message of the controller and lets everything run.
+    pub fn tell(&mut self, op: Op, generation: u32) {
+        self.tell_about(self.key, op, generation);
+    }
+
+    fn tell_about(&mut self, key: Key, op: Op, generation: u32) {
+        let message = self.control_about(key, op, generation);
+        self.carry(&message);
+        self.run();
+    }
+
+    /// Writes the lookup entry of the key.
+    pub fn insert(&mut self, generation: u32, slot: usize) {
+        self.switch.insert(&self.key, Entry { slot, generation, bitmap: BITMAP });
+    }
+
+    /// Brings the key in: ADMIT, lookup entry, INSTALL. Gives the generation.
+    pub fn cache(&mut self) -> u32 {
+        self.cache_at(0)
+    }
+
+    pub fn cache_at(&mut self, slot: usize) -> u32 {
+        let generation = self.next_generation();
+        self.tell(Op::Admit, generation);
+        self.insert(generation, slot);
+        self.tell(Op::Install, generation);
+        if self.status(Op::InstallReply) != Some(Status::Ok) {
+            self.missing.push("an INSTALL that went well".to_owned());
+        }
+        generation
+    }
+
+    /// Brings the other key in, with an entry number of its own, in the row of the first.
+    pub fn cache_other_in_row_0(&mut self) {
+        let generation = self.next_generation();
+        self.tell_about(self.other, Op::Admit, generation);
+        let entry = Entry { slot: 1, generation, bitmap: BITMAP };
+        self.switch.insert_in_row(&self.other, entry, 0);
+        self.tell_about(self.other, Op::Install, generation);
+    }
+
+    /// Takes the key out: the lookup entry is deleted, then the server is told.
+    pub fn evict(&mut self) {
+        if let Some(entry) = self.switch.remove(&self.key) {
+            self.tell(Op::Evicted, entry.generation);
+        }
+    }
+
+    /// How the last message of the controller with this reply was answered.
+    pub fn status(&self, reply: Op) -> Option<Status> {
+        let frames = self.controller.iter().rev().map(|bytes| FrameView::parse(bytes).unwrap());
+        frames.into_iter().find(|frame| frame.op() == reply).map(|frame| frame.status())
+    }
+
+    pub fn on_controller(&mut self, bytes: &[u8]) {
+        self.controller.push(bytes.to_vec());
+        let Ok(frame) = FrameView::parse(bytes) else { return };
+        if frame.op() == Op::Outgrown {
+            self.wire.push_back(Frame::to_switch(frame_of(&frame.reply(Status::Ok))));
+            let key = frame.key();
+            let generation = frame.mark().map(|mark| mark.generation);
+            if self.switch.entry(&key).is_some_and(|it| Some(it.generation) == generation) {
+                self.switch.remove(&key);
+                let evicted = self.control_about(key, Op::Evicted, generation.unwrap_or(0));
+                self.wire.push_back(evicted);
+            }
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Protections, and what is left without them.
+
+use netkv_roles::Mutation;
+use netkv_roles::netcache::mutation;
+
+use crate::common::program::Edit;
+use crate::traps::control::Slip;
+
+/// How a protection is taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The text of the switch program is changed.
+    Program(Edit),
+    /// A role does without it.
+    Role(Mutation),
+    /// The control plane, or the driver, does something else.
+    Script(Slip),
+}
+
+/// A rack without one protection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Mutant {
+    /// What is different, as `docs/testing.md` has it.
+    pub name: &'static str,
+    pub fault: Fault,
+}
+
+const fn program(name: &'static str, find: &'static str, replace: &'static str) -> Mutant {
+    Mutant { name, fault: Fault::Program(Edit { find, replace }) }
+}
+
+const fn role(name: &'static str, mutation: Mutation) -> Mutant {
+    Mutant { name, fault: Fault::Role(mutation) }
+}
+
+const fn script(name: &'static str, slip: Slip) -> Mutant {
+    Mutant { name, fault: Fault::Script(slip) }
+}
+
+// The switch program.
+
+pub const ANY_VERSION: Mutant = program(
+    "validity.p4 takes an UPDATE of any version",
+    "if (meta.same_entry && hdr.cache_metadata.version == meta.version) {",
+    "if (meta.same_entry) {",
+);
+pub const ANY_GENERATION: Mutant = program(
+    "validity.p4 takes an UPDATE of any generation",
+    "hdr.cache_metadata.generation == meta.generation",
+    "true",
+);
+pub const VALID_IS_A_BIT: Mutant = program(
+    "validity.p4 asks whether an entry is valid, not for which generation",
+    "meta.readable = valid_generation == meta.generation;",
+    "meta.readable = valid_generation != 0;",
+);
+// Where all that follows would fail without a protection, it is taken out for values of 48 or 32
+// bytes only, which one trap has to itself.
+const INVALIDATE: &str = "valid.write(meta.entry, 0);";
+pub const PUT_KEEPS: Mutant = program(
+    "validity.p4 leaves the entry valid when a PUT passes",
+    INVALIDATE,
+    "if (hdr.kv.op != OP_PUT || hdr.kv.length != 32) { valid.write(meta.entry, 0); }",
+);
+pub const LARGE_PUT_KEEPS: Mutant = program(
+    "validity.p4 leaves the entry valid when a PUT of more than 128 bytes passes",
+    INVALIDATE,
+    "if (hdr.kv.op != OP_PUT || hdr.kv.length <= 128) { valid.write(meta.entry, 0); }",
+);
+pub const DELETE_KEEPS: Mutant = program(
+    "validity.p4 leaves the entry valid when a DELETE passes",
+    INVALIDATE,
+    "if (hdr.kv.op != OP_DELETE) { valid.write(meta.entry, 0); }",
+);
+pub const INVALIDATE_KEEPS: Mutant = program(
+    "validity.p4 leaves the entry valid when an INVALIDATE passes",
+    INVALIDATE,
+    "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
+);
+pub const FOREIGN_MARKS: Mutant = program(
+    "cache_metadata.p4 leaves marks on frames of uncached keys",
+    "} else if (hdr.cache_metadata.isValid()) {",
+    "} else if (false) {",
+);
+pub const LENGTH_WITHOUT_MARK: Mutant = program(
+    "cache_metadata.p4 adds a mark without adding to the length",
+    "hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;",
+    "if (hdr.kv.length != 48) {
+                    hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;
+                }",
+);
+pub const LENGTH_WITHOUT_VALUE: Mutant = program(
+    "reflect.p4 adds a value without adding to the length",
+    "hdr.udp.length = UDP_KV_BYTES + meta.value_bytes;",
+    "hdr.udp.length = UDP_KV_BYTES + (hdr.kv.length == 48 ? 16w0 : meta.value_bytes);",
+);
+pub const OLD_IP_CHECKSUM: Mutant = program(
+    "kv_checksum.p4 leaves the IPv4 checksum as it came",
+    "update_checksum(hdr.kv.isValid(),",
+    "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
+);
+pub const OLD_UDP_CHECKSUM: Mutant =
+    program("reflect.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
+pub const CUT_FRAMES: Mutant = program(
+    "frame_check.p4 lets frames pass that ended too early for the parser",
+    "std.parser_error != error.NoError || ",
+    "",
+);
+pub const ANY_EPOCH: Mutant = program(
+    "statistics_epoch.p4 takes a statistics epoch that is over",
+    "meta.epoch == 0 || (ahead != 0 && ahead < 0x8000)",
+    "true",
+);
+
+// The roles.
+
+macro_rules! roles {
+    ($($name:ident = $mutation:ident, $text:literal;)*) => {
+        $(pub const $name: Mutant = role($text, mutation::$mutation);)*
+    };
+}
+
+roles! {
+    REPEAT_WRITES = RepeatWrites, "the server carries out copies of writes";
+    REPEAT_LATE_WRITES = RepeatLateWrites, "the server carries out copies of forgotten writes";
+    SILENT_COPIES = LeaveCopiesUnanswered, "the server does not answer copies of writes";
+    ANSWER_EARLY = AnswerBeforeStored, "the server answers a write before the store has it";
+    ANSWER_FAILURES = AnswerFailuresAsDone,
+        "the server answers a refused write as if it were done";
+    OVERTAKE = OvertakeWrites, "the server lets writes of one key overtake what is under way";
+    TRUST_UNMARKED = TrustUnmarkedWrites,
+        "the server takes unmarked writes of a cached key for harmless";
+    TRUST_MARKS = TrustMarksWithoutRecord,
+        "the server believes marks of entries that it does not know";
+    TRUST_OLD_VERSIONS = TrustOldVersions, "the server believes marks whose version it has pushed";
+    TRUST_GENERATIONS = TrustOtherGenerations, "the server believes marks of other generations";
+    PLAIN_VERSIONS = PlainVersions, "the server compares versions as plain numbers";
+    NO_GUARD = NoGuardTime, "the server has no guard time";
+    NO_REFRESH = NoRefresh, "the server does not refill entries that reads find invalid";
+    PUSH_ANY_SIZE = PushAnySize, "the server pushes values that do not fit";
+    UPDATE_ONCE = UpdateOnce, "the server sends UPDATE once";
+    INVALIDATE_ONCE = InvalidateOnce, "the server sends INVALIDATE once";
+    OUTGROWN_ONCE = OutgrownOnce, "the server sends OUTGROWN once";
+    ANSWERS_BY_KEY = MatchAnswersByKey, "the server matches the switch's answers by key";
+    REPEAT_CONTROL = RepeatControl, "the server carries out copies of the controller's messages";
+    EVICT_ANY = EvictAnyGeneration, "the server takes EVICTED of any generation";
+    HOLD_FOR_EVER = HoldForEver, "ADMIT holds writes without a lease";
+    HOLD_NOTHING = HoldNothing, "ADMIT holds no writes";
+    REQUEST_ONCE = RequestOnce, "the client sends requests once";
+    REPLIES_BY_KEY = MatchRepliesByKey, "the client matches replies by key";
+}
+
+// The control plane and the driver.
+
+pub const SAME_GENERATION: Mutant =
+    script("the controller gives a generation twice", Slip::ReuseGenerations);
+pub const EARLY_REUSE: Mutant = script(
+    "the controller gives cells away before the lookup entry is deleted",
+    Slip::ReuseCellsEarly,
+);
+pub const NO_MEMORY: Mutant = script(
+    "a server that restarts does not know what it has carried out",
+    Slip::RestartWithoutMemory,
+);
+pub const OLD_NUMBERS: Mutant = script(
+    "a server that restarts begins with its old request numbers",
+    Slip::RestartWithOldNumbers,
+);

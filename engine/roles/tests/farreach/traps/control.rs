@@ -1,5 +1,5 @@
-//! The controller's messages, as a script plays them (`netkv/control/farreach.py` has the real order
-//! and retries; `tests/control/test_farreach_*.py` its own tests).
+//! The controller's messages, as a script plays them. `netkv/schemes/farreach/` has the real order and
+//! retries, and `tests/schemes/farreach/` the tests of the control plane.
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Message, Op, Place, SERVICE_IP, Sequence,

@@ -1,5 +1,5 @@
 //! The switch of a FarReach rack: `p4/farreach` in one pipeline or two, with the tables filled as
-//! `netkv/control/farreach.py` fills them.
+//! `netkv/schemes/farreach/control_plane.py` fills them.
 //!
 //! Client 1 is at a port of pipeline 1 (if there are two); client 2, the server and the controller
 //! are at ports of pipeline 0.

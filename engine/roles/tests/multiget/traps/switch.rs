@@ -83,7 +83,7 @@ impl Running {
         running
     }
 
-    /// What splitting takes (`netkv/control/netmc.py`).
+    /// What splitting takes (`netkv/schemes/netmc/control_plane.py`).
     fn fill(&mut self, servers: Vec<(Ip, u16)>) {
         for (at, (ip, port)) in servers.iter().enumerate() {
             let group = at as u32 + 1;

@@ -1,5 +1,5 @@
-//! The control plane's messages, as a script plays them (`netkv/control/netcache.py` has the
-//! real order and retries; `tests/control/test_traps.py` its own traps).
+//! The control plane's messages, as a script plays them. `netkv/schemes/netcache/` has the real order
+//! and retries, and `tests/schemes/netcache/test_netcache_traps.py` the traps of the control plane.
 
 use netkv_wire::{
     CONTROLLER_IP, CONTROLLER_SENDER, FrameView, Key, Mark, Message, Op, SERVICE_IP, Status,

@@ -37,12 +37,18 @@ def evaluate(
         Path | None,
         typer.Option(metavar="FILE", help="Write the tables into this Markdown document."),
     ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Repeat also the runs that the store has already.")
+    ] = False,
     json: Json = False,
 ) -> None:
     """Run the experiments of a paper's evaluation and set them beside the paper's figures.
 
     Every experiment runs with several seeds. A row shows the mean and where one further seed is
     expected with a probability of 99%, also where the paper has no figure or another one.
+
+    An evaluation that was interrupted goes on where it was: runs of the same source, program and
+    settings are taken from the store.
     """
     from netkv import evaluation
 
@@ -53,7 +59,7 @@ def evaluate(
     chosen = [known.experiment(name) for name in experiment or []] or list(known.experiments)
     found: list[tuple[Experiment, list[Row]]] = []
     for each in chosen:
-        measured = _measured(each, seed, seeds, source, json)
+        measured = _run(each, seed, seeds, again) if source is None else _read(each, source, json)
         if measured is None:
             continue
         if save is not None:
@@ -70,20 +76,16 @@ def evaluate(
         print_json({"paper": known.paper, "experiments": [_document(*each) for each in found]})
 
 
-def _measured(
-    experiment: Experiment, seed: int, seeds: int, source: Path | None, json: bool
-) -> Measured | None:
+def _read(experiment: Experiment, source: Path, json: bool) -> Measured | None:
     from netkv.evaluation import Measured
 
-    if source is None:
-        return _run(experiment, seed, seeds)
     measured = Measured.read(source, experiment.name)
     if measured is None and not json:
         say(f"{experiment.name}: no figures in {source}.")
     return measured
 
 
-def _run(experiment: Experiment, seed: int, seeds: int) -> Measured:
+def _run(experiment: Experiment, seed: int, seeds: int, again: bool) -> Measured:
     from netkv.evaluation.measured import measure, needed
     from netkv.scenarios import loader
     from netkv.scenarios.plan import only_schemes
@@ -92,7 +94,7 @@ def _run(experiment: Experiment, seed: int, seeds: int) -> Measured:
     scenario = loader.load(loader.find(experiment.scenario), asked)
     wanted = needed(experiment)
     scenario = only_schemes(scenario, [name for name in scenario.schemes if name in wanted])
-    result, _ = run_stored(scenario)
+    result, _ = run_stored(scenario, resume=not again)
     return measure(experiment, result.runs)
 
 

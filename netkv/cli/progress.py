@@ -24,6 +24,7 @@ _PHASES = {
     "verify": "verifying",
     "stopping": "stopping",
     "done": "done",
+    "known": "stored already",
 }
 
 

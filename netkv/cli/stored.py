@@ -14,10 +14,13 @@ if TYPE_CHECKING:
     from netkv.scenarios.runner import Progress
 
 
-def run_stored(scenario: Scenario, group: str | None = None) -> tuple[ScenarioResult, str]:
+def run_stored(
+    scenario: Scenario, group: str | None = None, *, resume: bool = False
+) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
-    Says what was stopped and what is stored if it is interrupted.
+    `resume`: takes the results of simulated runs that the store has from the store. Says what was
+    stopped and what is stored if it is interrupted.
     """
     from netkv.cli.progress import progress
     from netkv.runs import Store, StoreSink
@@ -34,9 +37,18 @@ def run_stored(scenario: Scenario, group: str | None = None) -> tuple[ScenarioRe
                     planned = now.count
                     told(now)
 
-                result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
+                result = asyncio.run(
+                    run_scenario(
+                        scenario,
+                        sink=sink,
+                        on_progress=on_progress,
+                        finished=store.result if resume else lambda _: None,
+                    )
+                )
         except KeyboardInterrupt:
             say(_interrupted(sink, planned))
+            if resume:
+                say("The same command goes on from there.")
             raise
     return result, sink.group
 

@@ -23,7 +23,7 @@ from netkv.runs import database, mapping
 from netkv.runs.owner import Owner
 from netkv.runs.records import RunHead, RunRecord, Timing
 from netkv.runs.schema import EventRow, GroupRow, RunRow, SampleRow, VerdictRow
-from netkv.scenarios.results import RunEvent, RunSample, Threshold
+from netkv.scenarios.results import RunEvent, RunResult, RunSample, Threshold
 
 
 def default_url() -> str:
@@ -141,6 +141,14 @@ class Store:
         """A run whole; raises `UsageError` if there is none of exactly this id."""
         with Session(self._engine) as session:
             return mapping.record(_row(session, run_id))
+
+    def result(self, run_id: str) -> RunResult | None:
+        """What a run found that succeeded; None if there is none of exactly this id."""
+        with Session(self._engine) as session:
+            row = session.get(RunRow, run_id)
+            if row is None or row.status != "done":
+                return None
+            return mapping.record(row).result()
 
     def records(self, run_ids: Sequence[str]) -> list[RunRecord]:
         """Runs whole, in the order given."""

@@ -174,9 +174,15 @@ class Provenance(Result):
 
     netkv_version: str
     source_revision: str | None = None
+    """Commit of the checkout, with `+` if files differ from it; None for an installed wheel."""
     program: str
     program_hash: str
     host: dict[str, Any] = {}
+
+    @property
+    def uncommitted(self) -> bool:
+        """Whether files differ from the revision, so that it does not say what ran."""
+        return self.source_revision is not None and self.source_revision.endswith("+")
 
 
 class HistoryRequest(Result):

@@ -51,7 +51,8 @@ class Progress:
     count: int
     """How many runs there are."""
     phase: str
-    """`starting`, `warmup`, `measure`, `drain`, `verify`, `stopping` or `done`."""
+    """`starting`, `warmup`, `measure`, `drain`, `verify`, `stopping` or `done`; `known` for a run
+    whose result is known from before."""
     elapsed: float
     """Seconds into warm-up and measured part together."""
     duration: float
@@ -65,8 +66,12 @@ async def run_scenario(
     *,
     sink: RunSink | None = None,
     on_progress: Callable[[Progress], None] = lambda _: None,
+    finished: Callable[[str], RunResult | None] = lambda _: None,
 ) -> ScenarioResult:
     """Runs a scenario; a failed run or a missed threshold is in the result, not raised.
+
+    `finished` gives the result of a simulated run by its id if it is known from before. Such a run
+    is not repeated: its id says all that its result follows from.
 
     Raises `UsageError` for what cannot be run at all, and `CancelledError` when interrupted.
     """
@@ -76,7 +81,8 @@ async def run_scenario(
         for item in planned:
             check_live(item.scenario)
     runs = [
-        _Run(item, index, len(planned), sink, on_progress) for index, item in enumerate(planned)
+        _Run(item, index, len(planned), sink, on_progress, finished)
+        for index, item in enumerate(planned)
     ]
     results = await _one_by_one(runs) if scenario.mode == "live" else await _together(runs)
     expressions = [thresholds.compile_expression(e, scenario.schemes) for e in scenario.expect]
@@ -127,12 +133,14 @@ class _Run:
         count: int,
         sink: RunSink | None,
         on_progress: Callable[[Progress], None],
+        finished: Callable[[str], RunResult | None],
     ) -> None:
         self._planned = planned
         self._index = index
         self._count = count
         self._sink = sink
         self._on_progress = on_progress
+        self._finished = finished
         self._phase = "starting"
         self._start: RunStart | None = None
         self._collector: Collector | None = None
@@ -150,8 +158,9 @@ class _Run:
             on_phase=self._enter,
         )
         reason: str | None = INTERRUPTED
+        known: RunResult | None = None
         try:
-            await self._attempt(driven)
+            known = await self._attempt(driven)
             reason = None
         except NetkvError as error:
             reason = str(error)
@@ -164,26 +173,39 @@ class _Run:
             try:
                 await driven.close()
             finally:
-                result = self._finish(reason)
+                result = known or self._finish(reason)
+        if known is not None:
+            self._enter("known")
         return result
 
-    async def _attempt(self, run: DrivenRun) -> None:
+    async def _attempt(self, run: DrivenRun) -> RunResult | None:
+        """Runs it, or returns its result if that is known from before."""
         failure: NetkvError | None = None
         try:
             await run.prepare()
         except NetkvError as error:
             failure = error
-        self._begin(run.rack.program_hash)
+        start = self._describe(run.rack.program_hash)
+        if failure is None and (known := self._known(start)) is not None:
+            self._start = start
+            return known
+        self._begin(start)
         if failure is not None:
             raise failure
         assert self._collector is not None
         await run.run(self._collector)
+        return None
 
-    def _begin(self, program_hash: str) -> None:
+    def _known(self, start: RunStart) -> RunResult | None:
+        if start.mode == "live" or start.provenance.uncommitted:
+            return None
+        return self._finished(start.id)
+
+    def _describe(self, program_hash: str) -> RunStart:
         scenario = self._planned.scenario
         scheme = schemes.get(self._planned.scheme)
         origin = provenance(scheme.program_path.name, program_hash)
-        self._start = RunStart(
+        return RunStart(
             id=_live_id(scheme.name) if scenario.mode == "live" else _sim_id(self._planned, origin),
             scenario=scenario.name,
             title=scenario.title or scenario.name,
@@ -199,13 +221,16 @@ class _Run:
             parameters=scenario.model_dump(mode="json"),
             provenance=origin,
         )
-        self._collector = Collector(self._start)
+
+    def _begin(self, start: RunStart) -> None:
+        self._start = start
+        self._collector = Collector(start)
         if self._sink is not None:
-            self._sink.begin(self._start)
+            self._sink.begin(start)
 
     def _finish(self, reason: str | None) -> RunResult:
         if self._start is None:
-            self._begin("")
+            self._begin(self._describe(""))
         assert self._collector is not None
         self._enter("stopping")
         result = self._collector.result(reason)

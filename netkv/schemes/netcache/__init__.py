@@ -30,6 +30,10 @@ def _needs(lab: LabSpec) -> None:
     check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
 
 
+def _defines(lab: LabSpec) -> Mapping[str, str]:
+    return {} if NetCacheOptions.of(lab).compare_versions else {"COMPARE_VERSIONS": "false"}
+
+
 def _profiles() -> Mapping[str, Profile]:
     from netkv.schemes.netcache.profiles import PROFILES
 
@@ -60,4 +64,5 @@ SCHEME = Scheme(
     # would meet different ones.
     max_pipelines=1,
     needs=_needs,
+    defines=_defines,
 )

@@ -16,3 +16,6 @@ class NetCacheOptions(SwitchCache):
 
     cache_rows: Annotated[int, Field(ge=1, le=65536)] | None = None
     """Rows of the switch's eight value arrays that the cache may fill; left out, all there are."""
+    compare_versions: bool = True
+    """Whether an UPDATE makes an entry valid only if it carries the version of the last write.
+    False measures what the comparison costs; reads may then return old values."""

@@ -138,7 +138,7 @@ class Launcher:
 def _check(request: RunRequest) -> None:
     """Raises `UsageError` here, where its sentence reaches the user, and not in the process."""
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     scenario = loader.load(loader.find(request.scenario), request.set, also=request.schemes)
     if request.schemes:

@@ -127,7 +127,7 @@ class _Client:
 async def _row(plan: Plan, servers: int, folder: Path, tell: Callable[[int], None]) -> Row:
     spec = RackSpec(
         scheme=SCHEMES[0],
-        lab=LabSpec(servers=servers, backend=plan.backend, guests=0),
+        lab=LabSpec(servers=servers, backend=plan.backend, external_clients=0),
         workload=WorkloadSpec(
             keys=KEYS, zipf=0, multiget=plan.keys, arrivals=ClosedLoop(outstanding=plan.outstanding)
         ),

@@ -33,8 +33,8 @@ TOPOLOGIES = (
     TopologySpec(kind="spine-leaf", layers=2, switches=8),
 )
 SKEWS = (0.99, 0.0)
-MOST_KEYS, SKEW = KEYS[-1], SKEWS[0]
-WRITTEN_KEYS = (10_000, MOST_KEYS)
+MAX_KEYS, SKEW = KEYS[-1], SKEWS[0]
+WRITTEN_KEYS = (10_000, MAX_KEYS)
 """Of the racks that only write: few, which are all written soon, and more than are ever written."""
 WRITING_SERVERS = 8
 
@@ -163,7 +163,7 @@ def plan(
             rows += [Row(case, beside) for case in cases]
             rows += [Row(_sized(writing, one, many)) for one, many in sizes]
             continue
-        cases = [_sized(usual, one, MOST_KEYS) for one in SERVERS if one != most]
+        cases = [_sized(usual, one, MAX_KEYS) for one in SERVERS if one != most]
         cases += [_sized(usual, most, many) for many in KEYS[:-1]]
         cases += [usual.model_copy(update={"topology": each}) for each in TOPOLOGIES]
         # As many servers with no more requests than one gets: which of the two is it that costs?
@@ -366,7 +366,7 @@ def _is_usual(result: SimulatorResult) -> bool:
     most = most_servers(result.scheme)
     sizes = (result.servers, result.keys, result.zipf, result.topology)
     many = result.outstanding == OUTSTANDING_PER_SERVER * most
-    return sizes == (most, MOST_KEYS, SKEW, "rack") and many
+    return sizes == (most, MAX_KEYS, SKEW, "rack") and many
 
 
 def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:

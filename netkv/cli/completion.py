@@ -117,10 +117,10 @@ def logs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
 @_safe
 def changes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """For `--set`: paths of options, and behind `=` the values of those that have few."""
-    from netkv.scenarios import paths
+    from netkv.scenarios import option_paths
 
     path, equals, _ = incomplete.partition("=")
-    fitting = [each for each in paths.leaves() if each.name.startswith(path)]
+    fitting = [each for each in option_paths.leaves() if each.name.startswith(path)]
     if equals:
         fitting = [each for each in fitting if each.name == path]
     elif len(fitting) != 1:
@@ -139,9 +139,11 @@ def option(path: str) -> Callable[[typer.Context, str], list[str]]:
 
     @_safe
     def values(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
-        from netkv.scenarios import paths
+        from netkv.scenarios import option_paths
 
-        return (value for each in paths.leaves() if each.name == path for value in each.values)
+        return (
+            value for each in option_paths.leaves() if each.name == path for value in each.values
+        )
 
     return values
 

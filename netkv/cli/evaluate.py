@@ -86,7 +86,7 @@ def _measured(
 def _run(experiment: Experiment, seed: int, seeds: int) -> Measured:
     from netkv.evaluation.measured import measure, needed
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     asked = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
     scenario = loader.load(loader.find(experiment.scenario), asked)

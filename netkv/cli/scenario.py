@@ -204,7 +204,7 @@ def _prepared(
     target: str | None,
 ) -> Scenario:
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]

@@ -228,7 +228,7 @@ def _case(
     """The case of a seed, or in a file."""
     from netkv.errors import UsageError
     from netkv.soak import case as cases
-    from netkv.soak.plan import draw
+    from netkv.soak.case_generator import generate
 
     if not replay.isdecimal():
         return cases.load(Path(replay))
@@ -237,7 +237,7 @@ def _case(
             f"Seed {replay} of which scheme? Say 'netkv soak SCHEME --replay {replay}'."
         )
     _check(scheme, program)
-    return draw(scheme, int(replay), kinds, program=program and program.absolute())
+    return generate(scheme, int(replay), kinds, program=program and program.absolute())
 
 
 def _check(scheme: str, program: Path | None) -> None:
@@ -253,9 +253,9 @@ def _check(scheme: str, program: Path | None) -> None:
 def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
     """The kinds that are asked for; raises `UsageError` for those that a scheme cannot have."""
     from netkv.errors import UsageError, suggest
-    from netkv.scenarios import possible
+    from netkv.scenarios import event_validation
     from netkv.scenarios.events import FAULT_KINDS
-    from netkv.soak.plan import USUAL_KINDS
+    from netkv.soak.case_generator import USUAL_KINDS
 
     if faults in ("all", "none"):
         return USUAL_KINDS if faults == "all" else ()
@@ -268,7 +268,7 @@ def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
             )
     try:
         crash = ("faults",) if "client-crash" in names else None
-        possible.check_schemes([scheme] if scheme else [], crash)
+        event_validation.check_schemes([scheme] if scheme else [], crash)
     except ValueError as wrong:
         raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)

@@ -57,7 +57,7 @@ class AsyncClient:
         *,
         timeout: float = 2.0,  # noqa: ASYNC109 (of each operation)
     ) -> Self:
-        """Takes a place (`lab.guests`) in a lab that is up.
+        """Takes a place (`lab.external_clients`) in a lab that is up.
 
         `lab` is its name or its directory; without it, it is the one called `lab` or the only one
         that is up. `timeout` is the time in seconds that each operation may take. Raises

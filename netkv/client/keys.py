@@ -26,8 +26,8 @@ from netkv.control.topology import KEY_BYTES, owner_index
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
 
-MOST_VALUE_BYTES = 1024
-MOST_KEY_BYTES = 255
+MAX_VALUE_BYTES = 1024
+MAX_KEY_BYTES = 255
 """Of a key with rule 3: its length has one byte."""
 _TAG = 0xF0
 _RESERVED = b"netkv:"
@@ -46,7 +46,7 @@ class Name:
     def pack(self, value: bytes | str) -> bytes:
         """The value as it is stored."""
         data = _bytes(value, "value")
-        most = MOST_VALUE_BYTES - len(self.prefix)
+        most = MAX_VALUE_BYTES - len(self.prefix)
         if len(data) > most:
             why = f" of a key of {self.prefix[0]} bytes" if self.prefix else ""
             raise Rejected(
@@ -89,8 +89,8 @@ class FixedKeys(Keys):
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")
-        if not 1 <= len(data) <= MOST_KEY_BYTES:
-            raise Rejected(f"A key has 1 to {MOST_KEY_BYTES} bytes, not {len(data):,}.")
+        if not 1 <= len(data) <= MAX_KEY_BYTES:
+            raise Rejected(f"A key has 1 to {MAX_KEY_BYTES} bytes, not {len(data):,}.")
         shown = repr(key)
         if not data.startswith(_RESERVED):
             if len(data) < KEY_BYTES:

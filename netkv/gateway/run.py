@@ -32,7 +32,7 @@ class Options:
 def run(options: Options, listening: Callable[[About], None]) -> None:
     """Serves until SIGINT or SIGTERM; calls `listening` when clients may come.
 
-    Raises `NetkvError` if no lab is up or it has no place for a guest, and when it has gone down.
+    Raises `NetkvError` if no lab is up, if all its places are taken, and when it has gone down.
     """
     asyncio.run(_run(options, listening))
 

@@ -1,11 +1,11 @@
 """Which node has which address and which switch port: the cables of a rack.
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
-clients of the load share switch port 1, guests (programs that use the rack, `netkv.client`) have
-ports from 2 on, the servers of one process share port 100 + its index, and the coordinator, if the
-scheme has one, is at port 90; the switch finds the port of a host from its IP address
-(docs/wire-format.md). Who binds the peer's end of a guest's cable is that guest, for as long as it
-does.
+clients of the load share switch port 1, external clients (programs that use the rack,
+`netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
+coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
+address (docs/wire-format.md). A process takes the place of an external client by binding the peer's
+end of its cable, and releases it when it ends.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from netkv.lab.spec import LabSpec, RackSpec
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
-FIRST_GUEST_PORT = 2
+FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
 COORDINATOR = "coordinator"
 """What its node is called."""
@@ -49,7 +49,7 @@ class Cabling:
     """The servers (indices) in each server process."""
     p4runtime: str
     """Where the switch's P4Runtime server listens."""
-    guests: tuple[Cable, ...] = ()
+    external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
 
@@ -57,7 +57,7 @@ class Cabling:
     def cables(self) -> tuple[Cable, ...]:
         """All of them."""
         others = () if self.coordinator is None else (self.coordinator,)
-        return (self.client, *self.guests, *self.servers, *others)
+        return (self.client, *self.external_clients, *self.servers, *others)
 
     def node_port(self, node: str) -> int:
         """The switch port that leads to a node: `client`, `servers-0`, ..., `coordinator`."""
@@ -76,12 +76,12 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:
-    """Chooses free addresses for a rack with places for so many guests, `coordinated` or not."""
+def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
+    """Chooses free addresses; `external_clients` is the number of their places."""
     processes = min(spec.lab.server_processes, spec.lab.servers)
     numbers = [
         CLIENT_PORT,
-        *range(FIRST_GUEST_PORT, FIRST_GUEST_PORT + guests),
+        *range(FIRST_EXTERNAL_PORT, FIRST_EXTERNAL_PORT + external_clients),
         *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + processes),
         COORDINATOR_PORT,
     ]
@@ -89,8 +89,8 @@ def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:
     cables = [Cable(*cable) for cable in zip(numbers, free[::2], free[1::2], strict=True)]
     return Cabling(
         client=cables[0],
-        guests=tuple(cables[1 : 1 + guests]),
-        servers=tuple(cables[1 + guests : -1]),
+        external_clients=tuple(cables[1 : 1 + external_clients]),
+        servers=tuple(cables[1 + external_clients : -1]),
         partitions=partitions(spec.lab),
         p4runtime=p4runtime,
         coordinator=cables[-1] if coordinated else None,
@@ -180,8 +180,8 @@ def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]
     }
 
 
-def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
-    """What a program is told that takes the place of a guest (`Session`), for each place."""
+def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
+    """Configurations of external clients (`_engine.Session`), one for each place."""
     return [
         {
             "bind": cable.peer,
@@ -193,7 +193,7 @@ def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str,
             "servers": spec.lab.servers,
             "key_size": spec.workload.key_size,
         }
-        for number, cable in enumerate(cabling.guests, start=spec.lab.clients + 1)
+        for number, cable in enumerate(cabling.external_clients, start=spec.lab.clients + 1)
     ]
 
 

@@ -64,7 +64,10 @@ class Controller:
         `tell` hears sentences for the list of events, `on_failure` a fault that ends it.
         """
         topology = Topology.of_ports(
-            [*[cabling.client.port] * spec.lab.clients, *(it.port for it in cabling.guests)],
+            [
+                *[cabling.client.port] * spec.lab.clients,
+                *(it.port for it in cabling.external_clients),
+            ],
             [cabling.server_port(server) for server in range(spec.lab.servers)],
             None if cabling.coordinator is None else cabling.coordinator.port,
         )

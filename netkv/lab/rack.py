@@ -31,12 +31,12 @@ from netkv.lab import cabling
 from netkv.lab.cabling import COORDINATOR, Cabling
 from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
-from netkv.lab.guests import Farewells
 from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.shards import Shards, is_shard
 from netkv.lab.spec import RackSpec
+from netkv.lab.stale_clients import StaleClientReaper
 from netkv.schemes.options import CoordinatorOptions
 
 _ADDRESS_TRIES = 5
@@ -79,7 +79,7 @@ class Rack:
         """What the controller has saved."""
         self._shards = Shards(spec.lab, self._data)
         self._controller: Controller | None = None
-        self._farewells: Farewells | None = None
+        self._reaper: StaleClientReaper | None = None
         self._set_up = False
         """Whether the switch that runs now has had a controller."""
         self._conditions = Conditions()
@@ -139,8 +139,8 @@ class Rack:
                 await self._wipe_shards(range(self.spec.lab.servers))
             await self._start_nodes()
             await self._start_controller()
-            self._farewells = Farewells(self.guests(), self._clients_present)
-            self._farewells.start()
+            self._reaper = StaleClientReaper(self.external_clients(), self._clients_present)
+            self._reaper.start()
         except BaseException:
             await self.stop()
             raise
@@ -148,8 +148,8 @@ class Rack:
 
     async def stop(self) -> None:
         """Ends everything; nothing happens the second time."""
-        if self._farewells is not None:
-            await self._farewells.stop()
+        if self._reaper is not None:
+            await self._reaper.stop()
         await self._stop_controller()
         nodes = [node for node in self._nodes.values() if node.running]
         for node in nodes:
@@ -286,10 +286,10 @@ class Rack:
             coordinator=self._coordinator_counts.take(coordinator, interval),
         )
 
-    def guests(self) -> list[dict[str, Any]]:
+    def external_clients(self) -> list[dict[str, Any]]:
         """What programs are told that use the rack (`netkv.client`), one for each place."""
         assert self._cabling is not None, "addresses are chosen when the rack is started"
-        return cabling.guest_configs(self.spec, self._cabling, self.scheme.client_role)
+        return cabling.external_client_configs(self.spec, self._cabling, self.scheme.client_role)
 
     def standing(self) -> dict[str, Any] | None:
         """How the controller stands among the P4Runtime clients (`Candidate.to_json`).
@@ -325,7 +325,7 @@ class Rack:
     async def _start_nodes(self) -> None:
         for attempt in range(1, _ADDRESS_TRIES + 1):
             self._cabling = cabling.plug(
-                self.spec, self.scheme.guests(self.spec.lab), self.scheme.coordinated
+                self.spec, self.scheme.external_clients(self.spec.lab), self.scheme.coordinated
             )
             try:
                 # The switch first: servers and clients may send as soon as they are there.

@@ -79,8 +79,8 @@ class Lab:
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)
-    guests: list[dict[str, Any]] = field(default_factory=list)
-    """What programs are told that use the lab (`cabling.guest_configs`), one for each place."""
+    external_clients: list[dict[str, Any]] = field(default_factory=list)
+    """Configurations of external clients (`cabling.external_client_configs`), one a place."""
 
     @property
     def directory(self) -> Path:

@@ -69,7 +69,7 @@ class Supervisor:
 
     async def _up(self) -> None:
         await self._rack.start()
-        self._lab.guests = self._rack.guests()
+        self._lab.external_clients = self._rack.external_clients()
         if self._lab.state == "starting":
             self._lab.state = "ready"
         self._lab.save()

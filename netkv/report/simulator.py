@@ -11,7 +11,7 @@ from rich.table import Table
 
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER as PER_SERVER
 from netkv.bench.simulator import (
-    MOST_KEYS,
+    MAX_KEYS,
     SKEW,
     MemoryResult,
     SimulatorBenchmark,
@@ -61,7 +61,7 @@ def memory_table(found: SimulatorBenchmark) -> Table:
 def figures(found: SimulatorBenchmark) -> list[Figure]:
     """All racks as bars; and the rate against servers and keys, where they were varied."""
     drawn: list[Figure | None] = [_bars(found)]
-    drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MOST_KEYS))
+    drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MAX_KEYS))
     drawn.append(
         _sweep(found, "keys", _keys, lambda each: each.servers == most_servers(each.scheme))
     )

@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 
 from netkv import metrics
 
-VERSION = 4
+VERSION = 5
 """Of the tables below. A store of a newer version is refused, one of an older version is brought up
 to it, see `netkv.runs.upgrades`."""
 COLUMNS = (

@@ -27,8 +27,8 @@ from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
 from netkv.runs.store import Store
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import same_machine
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 

@@ -18,6 +18,7 @@ from typing import TypeAlias, TypeVar
 
 from netkv.errors import FieldError
 from netkv.lab.spec import LabSpec
+from netkv.scenarios.event_validation import check_names
 from netkv.scenarios.events import (
     COORDINATOR,
     FAULT_KINDS,
@@ -32,13 +33,12 @@ from netkv.scenarios.events import (
     node_names,
     server_names,
 )
-from netkv.scenarios.possible import check_names
 
 QUIET = 0.05
 """Share of the duration at its end in which no fault is at work."""
 _DIGITS = 6
 """Times are in whole microseconds."""
-_MOST_ACTIONS = 300
+_MAX_ACTIONS = 300
 """Of a controller before it dies: that many send, load and check every entry of a soak's cache."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
@@ -209,7 +209,7 @@ def _fault(
         )
     if kind == "controller-restart":
         # Every order of magnitude alike: few end a step that has just begun, many a long one.
-        actions = int((_MOST_ACTIONS + 1) ** rng.random()) - 1
+        actions = int((_MAX_ACTIONS + 1) ** rng.random()) - 1
         return (
             TimelineEvent(at=begin, kill="controller", after_actions=actions),
             TimelineEvent(at=end, start="controller"),

@@ -11,9 +11,9 @@ from netkv.lab.process import NodeProcess
 from netkv.lab.rack import Rack
 from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios.clock import WallClock
-from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun
 
 
 class LiveRun(DrivenRun):

@@ -19,9 +19,9 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources, schemes
 from netkv.errors import FieldError, UsageError, suggest
-from netkv.scenarios import paths, scheme_options, thresholds
+from netkv.scenarios import option_paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import Path, dotted
+from netkv.scenarios.option_paths import Path, dotted
 from netkv.scenarios.plot import misfit
 from netkv.scenarios.timeline import not_live
 
@@ -104,7 +104,9 @@ def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
     data = scenario.model_dump(mode="json", exclude_unset=True)
     data.pop("sweep", None)
     for path, value in params.items():
-        if (error := paths.assign(data, paths.parse(path), copy.deepcopy(value))) is not None:
+        if (
+            error := option_paths.assign(data, option_paths.parse(path), copy.deepcopy(value))
+        ) is not None:
             raise UsageError(f"sweep: {error}")
     where = ", ".join(f"{path}={value}" for path, value in params.items())
     return _validated(data, lambda _: f"sweep point {where}")
@@ -152,14 +154,14 @@ def _override(data: dict[str, Any], item: str) -> Path:
     if not equals or not name:
         raise UsageError(f"--set {item}: should look like workload.zipf=0.9.")
     value = _plain(_yaml(text, f"--set {item}"))
-    path = paths.parse(name.strip())
-    if (error := paths.assign(data, path, value)) is not None:
+    path = option_paths.parse(name.strip())
+    if (error := option_paths.assign(data, path, value)) is not None:
         raise UsageError(f"--set {item}: {error}")
     return path
 
 
 def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
-    wrong = [f"{locate(path)}: {text}" for path, text in paths.misnamed(Scenario, data)]
+    wrong = [f"{locate(path)}: {text}" for path, text in option_paths.misnamed(Scenario, data)]
     if wrong:
         raise UsageError("\n".join(wrong))
 
@@ -191,7 +193,7 @@ def _check_sweep(scenario: Scenario, locate: Locate) -> None:
         at = ("sweep", path)
         if path.split(".")[0] in ("sweep", "name", "schemes", "repeat", "expect", "plots", "seed"):
             raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
-        if (error := paths.check(paths.parse(path))) is not None:
+        if (error := option_paths.check(option_paths.parse(path))) is not None:
             raise UsageError(f"{locate(at)}: {error}")
         for index, value in enumerate(values):
             try:
@@ -273,7 +275,7 @@ def _holds(data: Any, part: str | int) -> bool:
 
 
 def _is_option(parent: tuple[str | int, ...], part: str | int) -> bool:
-    return paths.check((*parent, part)) is None
+    return option_paths.check((*parent, part)) is None
 
 
 def _sentence(path: Path, item: Mapping[str, Any]) -> str:

@@ -22,7 +22,7 @@ from netkv.lab.spec import (
     check_load,
 )
 from netkv.options import SECONDS, Spec
-from netkv.scenarios import faults, possible
+from netkv.scenarios import event_validation, faults
 from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
 
@@ -94,7 +94,7 @@ class Scenario(Spec):
     def _possible_timeline(self) -> Scenario:
         coordinator = any(schemes.get(name).coordinated for name in self.schemes)
         try:
-            possible.check(
+            event_validation.check(
                 self.events, self.lab, self.workload, self.duration, coordinator=coordinator
             )
         except FieldError as error:
@@ -104,8 +104,8 @@ class Scenario(Spec):
                 faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
             except FieldError as error:
                 raise error.below("random_faults") from None
-        possible.check_schemes(self.schemes, self.crash)
-        possible.check_coordinator(self.schemes, self.about_coordinator)
+        event_validation.check_schemes(self.schemes, self.crash)
+        event_validation.check_coordinator(self.schemes, self.about_coordinator)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -113,20 +113,20 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crash(self) -> possible.Place | None:
+    def crash(self) -> event_validation.Place | None:
         """Where the client is first told to crash; None if nowhere."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
-        places: list[possible.Place] = [
+        places: list[event_validation.Place] = [
             *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
             *_places("kinds", drawn, "client-crash"),
         ]
         return next(iter(places), None)
 
     @property
-    def about_coordinator(self) -> possible.Place | None:
+    def about_coordinator(self) -> event_validation.Place | None:
         """Where something is first to happen to the coordinator; None if nowhere."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
-        places: list[possible.Place] = []
+        places: list[event_validation.Place] = []
         for index, event in enumerate(self.events):
             if event.node == COORDINATOR:
                 places.append(("events", index, event.action))
@@ -146,7 +146,7 @@ class Scenario(Spec):
         )
 
 
-def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[possible.Place]:
+def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[event_validation.Place]:
     """Where a value stands in a list of the random faults."""
     return [
         ("random_faults", option, index)

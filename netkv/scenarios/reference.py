@@ -22,7 +22,7 @@ from netkv.metrics import Metric
 from netkv.options import Spec, Unit
 from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import models
+from netkv.scenarios.option_paths import models
 from netkv.scenarios.plot import DRAWABLE, Plot, drawable
 from netkv.schemes import all_schemes
 

@@ -16,9 +16,9 @@ from netkv.lab.report import RackEvent, RackSample
 from netkv.scenarios import timeline
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
+from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.timeline import Timeline
 from netkv.schemes import Scheme
 

@@ -23,7 +23,6 @@ from netkv.scenarios import thresholds
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.live import LiveRun
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
     INTERRUPTED,
@@ -36,6 +35,7 @@ from netkv.scenarios.results import (
     ScenarioResult,
 )
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
 from netkv.sim import profiles

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from netkv.lab.report import RackEvent, RackSample
-from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun
 from netkv.sim.rack import SimRack, VirtualClock
 
 

@@ -97,9 +97,9 @@ class Scheme:
     metrics: tuple[Metric, ...] = ()
     """What its runs have beside the metrics of all runs (`netkv.metrics.common`)."""
 
-    def guests(self, lab: LabSpec) -> int:
-        """Places for programs (`lab.guests`) beside the load's clients."""
-        return max(0, min(lab.guests, self.max_clients - lab.clients))
+    def external_clients(self, lab: LabSpec) -> int:
+        """Places for programs (`lab.external_clients`) beside the load's clients."""
+        return max(0, min(lab.external_clients, self.max_clients - lab.clients))
 
     def has_option(self, name: str) -> bool:
         """Whether `lab.name` means something to the scheme, beside the options of every lab."""

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
-from netkv.scenarios.plan import plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from netkv.scenarios.run_plan import plan
 from tests.cli.commands import Netkv
 from tests.runs.recorded_runs import record, record_comparison, start
 

@@ -35,7 +35,7 @@ KINDS: list[bytes | str] = [
     "ключ",
 ]
 SCHEMES = ["nocache", "netcache", "farreach"]
-PROGRAM = ("-m", "tests.client.guest_program")
+PROGRAM = ("-m", "tests.client.external_program")
 
 BringUp = Callable[..., None]
 
@@ -167,10 +167,8 @@ async def test_a_killed_server_is_a_time_out_that_names_its_keys_and_the_others_
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_place_back(
-    scheme: str, bring_up: BringUp
-) -> None:
-    bring_up(scheme, guests=2)
+async def test_a_killed_program_gives_its_place_back(scheme: str, bring_up: BringUp) -> None:
+    bring_up(scheme, external_clients=2)
     programs = [
         await asyncio.create_subprocess_exec(
             *(sys.executable, *PROGRAM, own, other),
@@ -185,7 +183,7 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
         ):
             assert program.stdout is not None
             assert (await program.stdout.readline()).decode() == said
-        with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.guests"):
+        with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.external_clients"):
             await AsyncClient.connect()
         os.kill(programs[0].pid, signal.SIGKILL)
         await programs[0].wait()
@@ -200,19 +198,19 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
             await program.communicate()
 
 
-async def test_guests_at_every_pipeline_of_a_switch_see_what_the_others_write(
+async def test_clients_at_every_pipeline_see_the_writes_of_others(
     bring_up: BringUp,
 ) -> None:
-    bring_up("farreach", pipelines=4, guests=8)
+    bring_up("farreach", pipelines=4, external_clients=8)
     async with contextlib.AsyncExitStack() as stack:
-        guests = [
+        clients = [
             await stack.enter_async_context(await AsyncClient.connect(timeout=PATIENCE_S))
             for _ in range(8)
         ]
-        for number, writer in enumerate(guests):
+        for number, writer in enumerate(clients):
             value = f"of {number}".encode()
             await writer.put("shared", value)
-            for reader in guests:
+            for reader in clients:
                 assert set(await reader.multiget(["shared"] * 10)) == {value}
 
 
@@ -221,11 +219,13 @@ async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
 ) -> None:
     with pytest.raises(NotConnected, match="No lab 'lab' is up: 'netkv up lab' brings it up"):
         await AsyncClient.connect()
-    bring_up("nocache", name="other", guests=0)
+    bring_up("nocache", name="other", external_clients=0)
     with pytest.raises(NotConnected, match="Labs that are up: other"):
         await AsyncClient.connect("lab")
     for lab in (None, "other", state.labs() / "other"):
-        with pytest.raises(NotConnected, match=r"has no places for programs.*lab\.guests"):
+        with pytest.raises(
+            NotConnected, match=r"has no places for programs.*lab\.external_clients"
+        ):
             await AsyncClient.connect(lab)
     with pytest.raises(NotConnected, match="no lab's directory"):
         await AsyncClient.connect(home)
@@ -251,9 +251,9 @@ async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
             await again.multiget("key")
 
 
-async def test_two_clients_of_a_program_are_two_guests(bring_up: BringUp) -> None:
+async def test_two_clients_of_a_program_have_two_places(bring_up: BringUp) -> None:
     bring_up("netcache")
     async with await AsyncClient.connect() as one, await AsyncClient.connect("lab") as two:
         await one.put("key", b"of one")
         assert await two.get("key") == b"of one"
-    assert len(place.find("lab").guests) == 4
+    assert len(place.find("lab").external_clients) == 4

@@ -15,7 +15,7 @@ import pytest
 from netkv.options import Spec
 from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import check, models, parse
+from netkv.scenarios.option_paths import check, models, parse
 from netkv.scenarios.plot import drawable
 from tests.docs.documents import ROOT
 from tests.waiting import PATIENCE_S

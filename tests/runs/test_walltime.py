@@ -16,9 +16,9 @@ from netkv.runs import Store, StoreSink, walltime
 from netkv.runs.walltime import History, Takes
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.sim import speed
 from tests.runs.recorded_runs import record, start
 

@@ -12,7 +12,7 @@ from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.events import LinkFault, TimelineEvent
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import only_schemes, plan
+from netkv.scenarios.run_plan import only_schemes, plan
 from netkv.scenarios.timeline import carry_out, check_live
 from netkv.schemes import registry
 

@@ -8,10 +8,10 @@ import pytest
 
 from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.scenarios import loader
+from netkv.scenarios.event_validation import check
 from netkv.scenarios.events import FAULT_KINDS, FaultKind, Storage, TimelineEvent
 from netkv.scenarios.faults import random_schedule
-from netkv.scenarios.plan import plan
-from netkv.scenarios.possible import check
+from netkv.scenarios.run_plan import plan
 
 LAB = LabSpec(servers=6, server_processes=3, service_rate=500, backend="rocksdb")
 

@@ -96,6 +96,11 @@ def test_text_that_is_not_yaml_names_the_line() -> None:
     assert "mine.yaml:1" in error_of("")
 
 
+def test_renamed_option_is_told_by_its_new_name() -> None:
+    text = error_of(GOOD, "lab.guests=2")
+    assert "'lab.guests' is not an option of a lab. It is called 'lab.external_clients'" in text
+
+
 def test_option_given_twice_is_refused() -> None:
     assert "mine.yaml:10: is not YAML" in error_of(GOOD + "duration: 6\n")
 

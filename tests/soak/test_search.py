@@ -9,7 +9,7 @@ import pytest
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
-from netkv.soak.plan import USUAL_KINDS
+from netkv.soak.case_generator import USUAL_KINDS
 from netkv.soak.reduce import reduce
 from netkv.soak.run import play
 from netkv.soak.text import case_lines, violation_lines

@@ -10,7 +10,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-class Dice:
+class RandomDraw:
     """A source of draws. Only `random.Random.random` is used: the rest may change with Python."""
 
     def __init__(self, seed: int) -> None:

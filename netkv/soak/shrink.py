@@ -16,7 +16,7 @@ from netkv.soak.case import Case, Fault
 _SWITCH = "switch"
 
 
-def simpler(case: Case) -> Iterator[Case]:
+def candidates(case: Case) -> Iterator[Case]:
     """Candidates, what simplifies most first. They may or may not do what `case` does."""
     lab, workload = case.rack.lab, case.rack.workload
     if lab.topology.kind != "rack":
@@ -60,7 +60,7 @@ def simpler(case: Case) -> Iterator[Case]:
     yield from _sooner(case)
     yield from _steady(case)
     for place, fault in enumerate(case.faults):
-        for other in _simpler_fault(fault):
+        for other in _smaller_faults(fault):
             faults = (*case.faults[:place], other, *case.faults[place + 1 :])
             yield case.model_copy(update={"faults": faults})
 
@@ -131,7 +131,7 @@ def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
     return event.model_copy(update={"link": event.link.model_copy(update={"direction": direction})})
 
 
-def _simpler_fault(fault: Fault) -> Iterator[Fault]:
+def _smaller_faults(fault: Fault) -> Iterator[Fault]:
     """A fault of one direction only, a death sooner or at once; or a shorter one."""
     actions = fault.begin.after_actions
     if actions is not None:

@@ -8,7 +8,7 @@ from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.scenarios import loader
-from netkv.scenarios.plan import only_schemes, plan
+from netkv.scenarios.run_plan import only_schemes, plan
 
 TEXT = """\
 name: mine

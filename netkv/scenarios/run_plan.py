@@ -9,7 +9,7 @@ from typing import Any
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.scenarios import faults, loader, possible, thresholds
+from netkv.scenarios import event_validation, faults, loader, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit
 
@@ -66,8 +66,8 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
-        possible.check_schemes(chosen, scenario.crash)
-        possible.check_coordinator(chosen, scenario.about_coordinator)
+        event_validation.check_schemes(chosen, scenario.crash)
+        event_validation.check_coordinator(chosen, scenario.about_coordinator)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

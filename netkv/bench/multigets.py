@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
@@ -21,10 +21,9 @@ from pydantic import BaseModel, ConfigDict
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
 from netkv.lab.hardware import Backend
-from netkv.lab.process import NodeProcess
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackSample
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
 
 SCHEMES = ("netmc", "climc")
 ROUNDS = 6
@@ -100,27 +99,24 @@ class _Client:
     """A rack, and the time that its client process has taken."""
 
     def __init__(self, spec: RackSpec, folder: Path) -> None:
-        self._nodes: Mapping[str, NodeProcess] = {}
-        self.rack = Rack(spec, folder, on_processes=self._hear)
-
-    def _hear(self, nodes: Mapping[str, NodeProcess]) -> None:
-        self._nodes = nodes
+        self.rack = LiveRack(spec, folder)
 
     def on_core(self) -> float:
         """Seconds on a core, in user and kernel mode, since the client started."""
-        identity = self._nodes["client"].identity
-        assert identity is not None, "the rack is up"
-        return time.clock_gettime(_clock_of(identity.pid))
+        process = self.rack.client.process
+        assert process is not None, "the rack is up"
+        assert process.identity is not None, "the rack is up"
+        return time.clock_gettime(_clock_of(process.identity.pid))
 
     async def turn(self, seconds: float) -> tuple[float, RackSample]:
         """Seconds on a core during so many of load, and what the load has seen."""
-        await self.rack.client({"do": "phase", "name": "measure"})
+        await self.rack.client.command({"do": "phase", "name": "measure"})
         await self.rack.sample()
         before = self.on_core()
         await asyncio.sleep(seconds)
         took = self.on_core() - before
         sample = await self.rack.sample()
-        await self.rack.client({"do": "phase", "name": "idle"})
+        await self.rack.client.command({"do": "phase", "name": "idle"})
         return took, sample
 
 

@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from netkv.lab import ports
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import partitions
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
-COORDINATOR = "coordinator"
-"""What its node is called."""
 FIRST_SERVER_PORT = 100
 CPU_PORT = 510
 
@@ -59,15 +58,6 @@ class Cabling:
         others = () if self.coordinator is None else (self.coordinator,)
         return (self.client, *self.external_clients, *self.servers, *others)
 
-    def node_port(self, node: str) -> int:
-        """The switch port that leads to a node: `client`, `servers-0`, ..., `coordinator`."""
-        if node == "client":
-            return self.client.port
-        if node == COORDINATOR:
-            assert self.coordinator is not None
-            return self.coordinator.port
-        return self.servers[int(node.removeprefix("servers-"))].port
-
     def server_port(self, server: int) -> int:
         """The switch port that leads to a server."""
         for cable, partition in zip(self.servers, self.partitions, strict=True):
@@ -78,11 +68,11 @@ class Cabling:
 
 def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
     """Chooses free addresses; `external_clients` is the number of their places."""
-    processes = min(spec.lab.server_processes, spec.lab.servers)
+    shares = partitions(spec.lab)
     numbers = [
         CLIENT_PORT,
         *range(FIRST_EXTERNAL_PORT, FIRST_EXTERNAL_PORT + external_clients),
-        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + processes),
+        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + len(shares)),
         COORDINATOR_PORT,
     ]
     *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
@@ -91,22 +81,16 @@ def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -
         client=cables[0],
         external_clients=tuple(cables[1 : 1 + external_clients]),
         servers=tuple(cables[1 + external_clients : -1]),
-        partitions=partitions(spec.lab),
+        partitions=shares,
         p4runtime=p4runtime,
         coordinator=cables[-1] if coordinated else None,
     )
 
 
-def partitions(lab: LabSpec) -> tuple[tuple[int, ...], ...]:
-    """The servers (indices) in each server process."""
-    processes = min(lab.server_processes, lab.servers)
-    return tuple(tuple(range(i, lab.servers, processes)) for i in range(processes))
-
-
 def switch_config(
     spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Configuration of the switch node; `links` are impaired (`Conditions.links`)."""
+    """Configuration of the switch node; `links` are impaired (`LiveLinkedNode.links`)."""
     return {
         "bundle": str(bundle),
         "seed": spec.seed,

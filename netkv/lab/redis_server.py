@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from netkv.errors import NetkvError
 from netkv.lab import tied
-from netkv.lab.process import READY_TIMEOUT, STOP_TIMEOUT, NodeError, NodeProcess
+from netkv.lab.process import READY_TIMEOUT, STOP_TIMEOUT, NodeProcess
 from netkv.lab.state import identity
+from netkv.rack.nodes import NodeError
 
 Fsync = Literal["always", "everysec", "never"]
 
@@ -128,7 +129,7 @@ class RedisServer(NodeProcess):
         try:
             while not await self._answers():
                 if not self.running:
-                    raise NodeError(f"The node '{self.name}' {self.obituary()}")
+                    raise NodeError(f"The node '{self.name}' {self.exit_message()}")
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"The node '{self.name}' was not ready within {timeout:g} s.{self._tail()}"

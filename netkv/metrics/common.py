@@ -17,7 +17,7 @@ from netkv.metrics.sources import (
 )
 
 if TYPE_CHECKING:
-    from netkv.lab.report import RackSample
+    from netkv.rack.report import RackSample
     from netkv.schemes import Scheme
 
 MIB = 2**20

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from netkv import metrics, schemes
-from netkv.lab.report import RackEvent, RackSample
 from netkv.metrics import Value
 from netkv.metrics.common import MIB
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios import recovery
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (

@@ -11,12 +11,12 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
-from netkv.lab import shards
-from netkv.lab.spec import LabSpec, Shift
+from netkv.lab.spec import Shift
 from netkv.options import RATE, SECONDS, Spec
+from netkv.rack import nodes
+from netkv.rack.nodes import Controller, Servers, Storage
 
 Direction = Literal["both", "to", "from"]
-Storage = Literal["kept", "lost"]
 FaultKind = Literal[
     "stop",
     "kill",
@@ -35,9 +35,6 @@ NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
 """Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
 other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
 client and switch die one soon after the other."""
-
-COORDINATOR = "coordinator"
-"""What events call the coordinator of multigets."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10), SECONDS]
@@ -67,13 +64,13 @@ class LinkFault(Spec):
     """The longest time that a frame is held back."""
 
     @property
-    def directions(self) -> tuple[Literal["to", "from"], ...]:
+    def directions(self) -> tuple[nodes.Direction, ...]:
         """The directions that it is about."""
         return ("to", "from") if self.direction == "both" else (self.direction,)
 
     @property
     def impairment(self) -> dict[str, float]:
-        """What the engine is told (`SwitchNode.impair`)."""
+        """For the engine (`SwitchNode.impair`)."""
         names = ("loss", "duplicate", "reorder", "delay", "jitter", "reorder_span")
         return {name: getattr(self, name) for name in names}
 
@@ -89,8 +86,8 @@ class LinkFault(Spec):
             return f"link {where} {self.node}: in order"
         shares = [f"{n} {getattr(self, n):g}" for n in ("loss", "duplicate", "reorder")]
         times = [f"{n} {getattr(self, n):g} s" for n in ("delay", "jitter")]
-        told = [text for text in (*shares, *times) if text.split()[1] != "0"]
-        return f"link {where} {self.node}: {', '.join(told)}"
+        given = [text for text in (*shares, *times) if text.split()[1] != "0"]
+        return f"link {where} {self.node}: {', '.join(given)}"
 
 
 class SlowFault(Spec):
@@ -163,10 +160,10 @@ class TimelineEvent(Spec):
                 f"an event has exactly one of {', '.join(self.ACTIONS)}; this one has {found}",
                 *given[1:2],
             )
-        if self.storage is not None and not (self.start or "").startswith("servers-"):
+        if self.storage is not None and not _is(self.start, Servers):
             text = "'storage' belongs to the start of servers ('start: servers-0')"
             raise FieldError(text, "storage")
-        if self.after_actions is not None and self.kill != "controller":
+        if self.after_actions is not None and not _is(self.kill, Controller):
             text = "'after_actions' belongs to the death of one ('kill: controller')"
             raise FieldError(text, "after_actions")
         return self
@@ -211,13 +208,6 @@ class RandomFaults(Spec):
     only if their back end keeps the records."""
 
 
-def node_names(lab: LabSpec, *, coordinator: bool = False) -> tuple[str, ...]:
-    """The nodes of a rack, as events and logs name them; not all schemes have a coordinator."""
-    middle = (COORDINATOR,) if coordinator else ()
-    usual = ("switch", *server_names(lab), *middle, "client", "controller")
-    return (*usual, *shards.names(lab))
-
-
-def server_names(lab: LabSpec) -> tuple[str, ...]:
-    """The server processes of a rack."""
-    return tuple(f"servers-{i}" for i in range(min(lab.server_processes, lab.servers)))
+def _is(name: str | None, kind: type[nodes.Node]) -> bool:
+    """Whether a name is that of a node of a kind."""
+    return name is not None and nodes.kind_of(name) is kind

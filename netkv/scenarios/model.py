@@ -22,8 +22,10 @@ from netkv.lab.spec import (
     check_load,
 )
 from netkv.options import SECONDS, Spec
+from netkv.rack.nodes import Coordinator
 from netkv.scenarios import event_validation, faults
-from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.scenarios.event_validation import FieldPath
+from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]
@@ -113,26 +115,26 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crash(self) -> event_validation.Place | None:
+    def crash(self) -> FieldPath | None:
         """Where the client is first told to crash; None if nowhere."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
-        places: list[event_validation.Place] = [
+        places: list[FieldPath] = [
             *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
             *_places("kinds", drawn, "client-crash"),
         ]
         return next(iter(places), None)
 
     @property
-    def about_coordinator(self) -> event_validation.Place | None:
+    def about_coordinator(self) -> FieldPath | None:
         """Where something is first to happen to the coordinator; None if nowhere."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
-        places: list[event_validation.Place] = []
+        places: list[FieldPath] = []
         for index, event in enumerate(self.events):
-            if event.node == COORDINATOR:
+            if event.node == Coordinator.NAME:
                 places.append(("events", index, event.action))
-            if event.link is not None and event.link.node == COORDINATOR:
+            if event.link is not None and event.link.node == Coordinator.NAME:
                 places.append(("events", index, "link", "node"))
-        return next(iter([*places, *_places("nodes", drawn, COORDINATOR)]), None)
+        return next(iter([*places, *_places("nodes", drawn, Coordinator.NAME)]), None)
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """What the lab has to bring up for one run."""
@@ -146,7 +148,7 @@ class Scenario(Spec):
         )
 
 
-def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[event_validation.Place]:
+def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[FieldPath]:
     """Where a value stands in a list of the random faults."""
     return [
         ("random_faults", option, index)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from netkv.rack.nodes import Controller
 from netkv.scenarios.results import Recovery, RunEvent, UnfinishedRecovery
 
 METRIC = "recovery_time"
@@ -37,7 +38,6 @@ def not_recovered(found: Iterable[UnfinishedRecovery]) -> list[UnfinishedRecover
 
 
 _ENDS = ("killed", "stopped", "failed")
-_CONTROLLER = "controller"
 
 
 def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
@@ -57,7 +57,7 @@ def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
             ended = [begun for begun in ended if begun.cut or begun.event.node != event.node]
         elif event.kind in _ENDS:
             for switch, begun in open_.items():
-                if event.node in (switch, _CONTROLLER):
+                if event.node in (switch, Controller.NAME):
                     begun.cut = begun.cut or event
     return [_describe(begun) for begun in ended]
 

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from netkv import schemes
 from netkv.errors import NetkvError
 from netkv.lab import state
-from netkv.lab.report import RackEvent, RackSample
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios import thresholds
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.live import LiveRun

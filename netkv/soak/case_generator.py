@@ -32,6 +32,7 @@ from netkv.lab.spec import (
     UniformSize,
     WorkloadSpec,
 )
+from netkv.rack.nodes import Switch
 from netkv.scenarios import faults
 from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.sim import config
@@ -54,7 +55,6 @@ USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
 switch one soon after the other."""
 LARGEST_VALUE = 200
 """Some values fit the switch, some do not."""
-_SWITCH = "switch"
 
 
 def generate(
@@ -305,7 +305,7 @@ def _at_one_switch(
     draw: RandomDraw, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
 ) -> Fault:
     """In a rack of several switches a fault of "the switch" is one of any of them."""
-    if begin.node == _SWITCH and len(switches) > 1:
+    if begin.node == Switch.NAME and len(switches) > 1:
         name = draw.one(switches)
         begin = begin.model_copy(update={begin.action: name})
         end = end.model_copy(update={end.action: name})

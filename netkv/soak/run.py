@@ -24,7 +24,7 @@ from typing import Any
 from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError
-from netkv.lab.report import RackEvent
+from netkv.rack.report import RackEvent
 from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 from netkv.sim.rack import SECOND, SimRack

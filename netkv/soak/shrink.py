@@ -8,12 +8,11 @@ from typing import Any
 
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
+from netkv.rack.nodes import Switch, kind_of
 from netkv.scenarios.events import TimelineEvent
 from netkv.schemes.options import SwitchCache
 from netkv.sim.models import HostModel, Profile, Time
 from netkv.soak.case import Case, Fault
-
-_SWITCH = "switch"
 
 
 def candidates(case: Case) -> Iterator[Case]:
@@ -76,10 +75,9 @@ def _one_switch(case: Case) -> Case:
     """All hosts at one switch, which meets what happened to any."""
 
     def at_the_switch(event: TimelineEvent) -> TimelineEvent:
-        known = (_SWITCH, "controller", "client")
-        if event.node is None or event.node in known or event.node.startswith("servers-"):
+        if event.node is None or kind_of(event.node) is not Switch:
             return event
-        return event.model_copy(update={event.action: _SWITCH})
+        return event.model_copy(update={event.action: Switch.NAME})
 
     faults = tuple(_changed(fault, at_the_switch) for fault in case.faults)
     return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})

@@ -11,7 +11,7 @@ from netkv.control import base
 from netkv.control.messages import Message, Op, Stamp, encode
 from netkv.lab import backlog
 from netkv.lab.backlog import Actions, Events
-from netkv.lab.sampling import ControlDrops
+from netkv.rack.sampling import ControlDrops
 
 KEY = b"k" * 16
 

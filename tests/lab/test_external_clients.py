@@ -13,7 +13,7 @@ import pytest
 
 from netkv import schemes
 from netkv.lab import cabling, stale_clients
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec
 from tests.lab.racks import spec
 from tests.waiting import until_async
@@ -60,7 +60,7 @@ async def test_only_a_crashed_external_client_is_deregistered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(stale_clients, "_INTERVAL_S", 0.1)
-    rack = Rack(spec("farreach", external_clients=2), tmp_path / "rack")
+    rack = LiveRack(spec("farreach", external_clients=2), tmp_path / "rack")
     programs = []
     try:
         await rack.start()
@@ -73,11 +73,9 @@ async def test_only_a_crashed_external_client_is_deregistered(
             programs.append(program)
             assert program.stdout is not None
             assert await program.stdout.readline() == b"there\n"
-        controller = rack._controller
-        assert controller is not None
 
         def present() -> set[int]:
-            return set(controller.clients_present())
+            return set(rack.controller.registered_clients())
 
         await until_async(lambda: present() == {1, 2, 3}, "they send HELLO")
         programs[0].send_signal(signal.SIGKILL)

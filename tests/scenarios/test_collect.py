@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from netkv.control.base import Recovered
-from netkv.lab.report import ClientSample, RackEvent, RackSample
-from netkv.lab.sampling import client_sample
 from netkv.metrics.common import MIB
+from netkv.rack.report import ClientSample, RackEvent, RackSample
+from netkv.rack.sampling import client_sample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.results import Phase, Provenance, RunStart
 

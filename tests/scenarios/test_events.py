@@ -145,8 +145,9 @@ async def test_a_crash_of_the_client_is_its_own_matter_and_is_over_at_once() -> 
     class Rack:
         def __init__(self) -> None:
             self.asked: list[dict[str, Any]] = []
+            self.client = self
 
-        async def client(self, command: dict[str, Any]) -> dict[str, Any]:
+        async def command(self, command: dict[str, Any]) -> dict[str, Any]:
             self.asked.append(command)
             return {}
 

@@ -7,9 +7,10 @@ from collections import Counter
 import pytest
 
 from netkv.lab.spec import LabSpec, WorkloadSpec
+from netkv.rack.nodes import Storage
 from netkv.scenarios import loader
 from netkv.scenarios.event_validation import check
-from netkv.scenarios.events import FAULT_KINDS, FaultKind, Storage, TimelineEvent
+from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.scenarios.faults import random_schedule
 from netkv.scenarios.run_plan import plan
 

@@ -13,7 +13,7 @@ from netkv.control import base
 from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.sim import config, profiles
-from netkv.sim.controller import SimController
+from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.rack import SimRack
 from netkv.sim.tables import Tables
@@ -64,7 +64,7 @@ class Rig:
 
     simulation: _engine.Simulation
     switch: _engine.Switch
-    controller: SimController
+    controller: SwitchControl
     writer: Writer
     seen: list[tuple[int, list[int]]] = field(default_factory=list)
     """Each time something reached the switch: when, and how many entries each pipeline has."""
@@ -96,7 +96,7 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
         document = config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
         simulation = _engine.Simulation(json.dumps(document), [switch])
         tables = Tables(switch, bundle)
-        controller = SimController(
+        controller = SwitchControl(
             simulation,
             0,
             tables,

@@ -1,4 +1,4 @@
-"""What a rack tells its owner while it runs: events and samples.
+"""Events and samples of a rack.
 
 Rates are operations per second, times seconds, latencies nanoseconds.
 """

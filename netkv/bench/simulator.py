@@ -1,9 +1,9 @@
-"""What `netkv bench sim` measures: simulated requests and events for each second of wall time.
+"""The benchmark `netkv bench sim`: simulated requests and events per second of wall time.
 
 Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
 their switch program runs alone, in memory, with the same share of cache hits: what the simulator
 would need if there were nothing to it but the program. Racks that only write show what memory a run
-takes as it becomes longer (`simulated_memory`). docs/performance.md says how to read it.
+takes as it becomes longer (`simulated_memory`). docs/performance.md explains how to read it.
 """
 
 from __future__ import annotations
@@ -196,7 +196,7 @@ def _sized(usual: Case, servers: int, keys: int) -> Case:
 
 
 def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> SimulatorBenchmark:
-    """Measures everything; `progress` hears the step (from 0), their number and what it is.
+    """Measures everything; `progress` gets the step (from 0), their number and what it is.
 
     Raises `NetkvError` for a rack that cannot be simulated.
     """
@@ -221,7 +221,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
 
 
 def _measured(row: Row, module: str) -> str:
-    """What a process of this module says of the rack."""
+    """The document that a process of this module prints about the rack."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"netkv.bench.{module}"],
@@ -234,7 +234,7 @@ def _measured(row: Row, module: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise NetkvError(f"{row}: not done after {_TIMEOUT:g} s.") from error
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise NetkvError(f"{row} cannot be simulated: {last}")
     return done.stdout
 
@@ -345,7 +345,7 @@ def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
 def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
     """Core time of an event in the larger of two racks for that in the smaller, all else the same.
 
-    Servers bring their requests with them, so where these are varied alone they are said.
+    Requests follow from the servers, so they are in the name only where they are varied alone.
     """
     ratios: dict[str, float] = {}
     for usual in results:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.stored import run_stored
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def evaluate(
         if measured is None:
             continue
         if save is not None:
-            say(f"{each.name}: figures in {measured.save(save)}")
+            notify(f"{each.name}: figures in {measured.save(save)}")
         rows = evaluation.rows(each, measured)
         found.append((each, rows))
         if not json:
@@ -79,7 +79,7 @@ def _measured(
         return _run(experiment, seed, seeds)
     measured = Measured.read(source, experiment.name)
     if measured is None and not json:
-        say(f"{experiment.name}: no figures in {source}.")
+        notify(f"{experiment.name}: no figures in {source}.")
     return measured
 
 
@@ -109,7 +109,7 @@ def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) ->
     except OSError as error:
         raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
     for name in tables.keys() - document.bodies(text).keys():
-        say(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
+        notify(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
     file.write_text(document.replaced(text, tables), encoding="utf-8")
 
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from netkv.cli.output import say
+from netkv.cli.output import notify
 
 if TYPE_CHECKING:
     from netkv.runs import StoreSink
@@ -17,8 +16,10 @@ if TYPE_CHECKING:
 def run_stored(scenario: Scenario, group: str | None = None) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
-    Says what was stopped and what is stored if it is interrupted.
+    If it is interrupted, prints which runs were stopped and which are stored.
     """
+    import asyncio
+
     from netkv.cli.progress import progress
     from netkv.runs import Store, StoreSink
     from netkv.scenarios.runner import run_scenario
@@ -27,22 +28,22 @@ def run_stored(scenario: Scenario, group: str | None = None) -> tuple[ScenarioRe
     with Store() as store:
         sink = StoreSink(store, group=group)
         try:
-            with sink, progress(scenario.title or scenario.name) as told:
+            with sink, progress(scenario.title or scenario.name) as show:
 
                 def on_progress(now: Progress) -> None:
                     nonlocal planned
                     planned = now.count
-                    told(now)
+                    show(now)
 
                 result = asyncio.run(run_scenario(scenario, sink=sink, on_progress=on_progress))
         except KeyboardInterrupt:
-            say(_interrupted(sink, planned))
+            notify(_interrupted(sink, planned))
             raise
     return result, sink.group
 
 
 def _interrupted(sink: StoreSink, planned: int) -> str:
-    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
+    """The message for a scenario that was stopped; `planned` is the number of its runs."""
     if not sink.stopped and not sink.finished:
         return "Interrupted before a run began: nothing is stored."
     lines = ["Interrupted."]

@@ -1,4 +1,4 @@
-"""Keys and values as users write them, and as the wire has them.
+"""Keys and values: as users write them, and as they are on the wire.
 
 Rules for schemes whose keys have 16 bytes
 ------------------------------------------
@@ -67,8 +67,8 @@ class Name:
 class Keys(ABC):
     """What a scheme makes of keys."""
 
-    tells_deletes: bool
-    """Whether who deletes hears if there was something."""
+    reports_deletes: bool
+    """Whether a delete reports if there was a value."""
     most_at_once: int
     """Keys that one operation may read; more are read by several at a time."""
 
@@ -84,7 +84,7 @@ class Keys(ABC):
 class FixedKeys(Keys):
     """Keys of 16 bytes on the wire; see the rules above."""
 
-    tells_deletes = False
+    reports_deletes = False
     most_at_once = 1 << 16
 
     def name(self, key: bytes | str) -> Name:
@@ -107,7 +107,7 @@ class FixedKeys(Keys):
 class NamedKeys(Keys):
     """Keys of 4 to 64 bytes, which are on the wire as they are."""
 
-    tells_deletes = False
+    reports_deletes = False
     most_at_once = 128
 
     def name(self, key: bytes | str) -> Name:

@@ -14,9 +14,9 @@ from netkv.lab import daemon, state
 if TYPE_CHECKING:
     from netkv._engine import Session
 
-LONGEST_TIMEOUT = 300.0
+MAX_TIMEOUT_S = 300.0
 """Servers remember requests for so long (docs/architecture.md)."""
-_PATIENCE = 0.5
+_WAIT_S = 0.5
 """Seconds to wait for a place: the lab may hold one briefly (`netkv.lab.stale_clients`)."""
 _POLL = 0.05
 
@@ -35,10 +35,10 @@ class Place:
 
 async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC109 (of operations)
     """Takes a place; raises `NotConnected` if there is no lab, or none is free in it."""
-    if not 0 < timeout <= LONGEST_TIMEOUT:
+    if not 0 < timeout <= MAX_TIMEOUT_S:
         raise Rejected(
             f"A time-out of {timeout:g} s is not possible: it is more than 0 and at most "
-            f"{LONGEST_TIMEOUT:g} s."
+            f"{MAX_TIMEOUT_S:g} s."
         )
     found = find(lab)
     if not found.external_clients:
@@ -48,7 +48,7 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
             f"have room for few clients, those of the load included: 'netkv scheme show NAME')."
         )
     loop = asyncio.get_running_loop()
-    end = loop.time() + _PATIENCE
+    end = loop.time() + _WAIT_S
     while (session := _bind(found.external_clients, timeout)) is None:
         if loop.time() > end:
             raise NotConnected(
@@ -65,7 +65,7 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
 def find(lab: str | Path | None) -> state.Lab:
     """The lab of that name or directory, or the one that is up; raises `NotConnected`.
 
-    Without a name that is the lab that `netkv up` brings up unless told otherwise, or the only one.
+    Without a name that is the default lab of `netkv up`, or the only one.
     """
     if isinstance(lab, Path):
         if lab.resolve().parent != state.labs().resolve():

@@ -1,4 +1,4 @@
-"""`netkv gateway`: a rack that is up, served until a signal comes or the lab goes down."""
+"""`netkv gateway`: serves a lab until a signal comes or the lab goes down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WATCH_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     lab: str | None = None
     host: str = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""Which node has which address and which switch port: the cables of a rack.
+"""The cables of a rack: addresses and switch ports of its nodes.
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
 clients of the load share switch port 1, external clients (programs that use the rack,
@@ -182,7 +182,7 @@ def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list
 
 
 def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
-    """What the load generator is told to do, live and simulated."""
+    """Configuration of the load, live and simulated."""
     return {
         "role": role,
         "clients": spec.lab.clients,

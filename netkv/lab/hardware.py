@@ -1,4 +1,4 @@
-"""The hardware of one rack, as far as no scheme has a say in it: servers, clients, switches."""
+"""The hardware of one rack, without options of schemes: servers, clients, switches."""
 
 from __future__ import annotations
 

@@ -114,7 +114,7 @@ class NodeProcess:
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
         """Gives the process its configuration and waits until it is ready.
 
-        Raises `BusyPortError` if an address is in use, else `NodeError` with what the node said;
+        Raises `BusyPortError` if an address is in use, else `NodeError` with the node's error;
         then the process is gone.
         """
         assert self._ready is not None

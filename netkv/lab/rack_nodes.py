@@ -99,7 +99,7 @@ class LiveNode(nodes.Node):
         self._rack.processes_changed()
 
     async def _settle_storage(self, storage: Storage | None) -> str:  # noqa: ARG002 (Servers)
-        """Makes a store what it shall be at the start; returns what the event says about it."""
+        """Makes a store what it shall be at the start; returns the end of the event's text."""
         return ""
 
     def _new_process(self, log: Path) -> NodeProcess:
@@ -314,7 +314,7 @@ class LiveController(nodes.Controller):
             channel=self._channel,
             preload=preload,
             saved=self._saved,
-            tell=lambda text: rack.emit("control", self.name, text),
+            on_note=lambda text: rack.emit("control", self.name, text),
             on_recovery=lambda it: rack.emit_recovery(rack.switch.name, it),
             on_failure=lambda text: rack.fail(self.name, text),
         )

@@ -1,6 +1,6 @@
 """A redis-server of a rack: a child process that answers PING on the socket in its directory.
 
-It is no node of netkv's protocol, but starts, dies and is told about like one. It ends with the
+It is no node of netkv's protocol, but starts, fails and has events like one. It ends with the
 process that started it (`netkv.lab.tied`).
 """
 
@@ -29,7 +29,7 @@ _FIRST_LOOK = 0.02
 """Seconds between two looks whether it is up."""
 _LOOK = 1.0
 """Seconds between two looks whether it is still well."""
-_PATIENCE = 3.0
+_PING_TIMEOUT_S = 3.0
 """Seconds that an answer to PING may take."""
 
 
@@ -97,7 +97,7 @@ class RedisServer(NodeProcess):
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
     ) -> None:
-        """`on_note` hears, in a sentence, when it does not answer any more and when it does
+        """`on_note` is called with a sentence when it does not answer any more and when it does
         again."""
         super().__init__(name, "redis", {}, log, on_exit)
         self._directory = directory
@@ -167,7 +167,7 @@ class RedisServer(NodeProcess):
         if self._health is not None:
             self._health.cancel()
         if self.ready:
-            # A death before that is told by `configure`.
+            # An end before that is raised by `configure`.
             self._on_exit(self)
 
     async def _look_after(self) -> None:
@@ -176,7 +176,7 @@ class RedisServer(NodeProcess):
             await asyncio.sleep(_LOOK)
             answers = await self._answers()
             if answers != well and self.running:
-                word = "answers again" if answers else f"has not answered for {_PATIENCE:g} s"
+                word = "answers again" if answers else f"has not answered for {_PING_TIMEOUT_S:g} s"
                 self._on_note(f"The node '{self.name}' {word}.")
                 well = answers
 
@@ -186,7 +186,7 @@ class RedisServer(NodeProcess):
 
         try:
             with short_path(self._directory) as path:
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_PING_TIMEOUT_S):
                     reader, writer = await asyncio.open_unix_connection(path)
                     try:
                         writer.write(b"PING\r\n")

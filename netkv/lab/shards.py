@@ -1,7 +1,7 @@
-"""Where the storage servers of a rack keep their records in Redis: one shard for each server.
+"""The shards of a rack in Redis, which have the records of its storage servers.
 
 A shard is a redis-server that belongs to the rack (a node of it, `redis-0`, ...), or a part of the
-keys of servers that somebody else runs (`lab.redis.addresses`).
+keys of Redis servers outside of the rack (`lab.redis.addresses`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab."""
+"""The specification of a rack and its load: models shared by scenarios, CLI and lab."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ class RackSpec(Spec):
 
 
 def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
-    """Raises `FieldError`, seen from whoever has `lab` and `workload`, for a load that the lab
+    """Raises `FieldError`, seen from the model with `lab` and `workload`, for a load that the lab
     cannot have.
 
     `deadline`: seconds after which a request without a reply is lost.

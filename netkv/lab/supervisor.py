@@ -2,7 +2,7 @@
 
     python -m netkv.lab.supervisor NAME
 
-lab.json in the lab's directory says what to bring up; this process keeps its `state` and `nodes`
+lab.json in the lab's directory has the specification; this process keeps its `state` and `nodes`
 right. SIGTERM and SIGINT end the lab in order. When this process is killed, its nodes see their
 stdin end and go too.
 """
@@ -32,7 +32,7 @@ _LINE_LIMIT = 1024 * 1024
 
 
 class Supervisor:
-    """One lab, from its lab.json until it is told to stop."""
+    """One lab, from its lab.json until it is stopped."""
 
     def __init__(self, lab: state.Lab) -> None:
         self._lab = lab

@@ -1,4 +1,4 @@
-"""What a rack is to its users, whichever driver runs it."""
+"""The base of racks: their interface, and what both drivers share."""
 
 from __future__ import annotations
 

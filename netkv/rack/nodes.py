@@ -29,7 +29,7 @@ Storage = Literal["kept", "lost"]
 
 
 class NodeError(NetkvError):
-    """A node could not start, died, or refused a command."""
+    """A node could not start, has ended, or refused a command."""
 
 
 class Node(ABC):

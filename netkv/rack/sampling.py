@@ -1,4 +1,4 @@
-"""From what the nodes of a rack count to what happened in an interval."""
+"""Samples of a rack: differences of what its nodes count."""
 
 from __future__ import annotations
 

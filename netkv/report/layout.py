@@ -1,4 +1,4 @@
-"""Where the parts of a figure go: limits of its axes, rows of its legend, texts above its events.
+"""The layout of a figure: limits of axes, rows of its legend, texts above its events.
 
 Lengths are inches, sizes of type points. Widths of text are estimates from its number of
 characters: they only decide what goes onto a row of its own.
@@ -21,7 +21,7 @@ STRIP_FONT = 6.0
 STRIP_ROW = 0.1
 """Height of a row of texts above the events."""
 MARGIN = 0.05
-LEAST = 0.3
+MIN_EXTENT = 0.3
 """Of the area of the data, in each direction."""
 SIDE_CHARACTERS = 34
 """That fit on a line beside the value axis."""

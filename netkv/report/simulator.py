@@ -1,4 +1,4 @@
-"""What `netkv bench sim` found: a table for the terminal, figures, and a page with both."""
+"""Results of `netkv bench sim`: a table for the terminal, figures, and a page with both."""
 
 from __future__ import annotations
 
@@ -143,8 +143,8 @@ def _bars(found: SimulatorBenchmark) -> Figure:
         own = [at for at, each in enumerate(found.results) if each.scheme == scheme]
         rates = [found.results[at].requests_per_s for at in own]
         at_x = tuple(float(at) for at in own)
-        said = tuple(text.rate(rate) for rate in rates)
-        series.append(Series("", at_x, tuple(rates), "bars", of_scheme(scheme), labels=said))
+        labels = tuple(text.rate(rate) for rate in rates)
+        series.append(Series("", at_x, tuple(rates), "bars", of_scheme(scheme), labels=labels))
     return Figure(
         "racks",
         "Simulated requests for each second of wall time",

@@ -1,4 +1,4 @@
-"""Bringing the tables of an older store up to date, version by version."""
+"""Upgrades of the tables of an older store, version by version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long a scenario takes on this machine, in seconds of wall time.
+"""Estimates of the wall time of a scenario on this machine, in seconds.
 
 1. Measured: if the store has a run of this machine for each planned one, with the same settings,
    it is what those took.

@@ -1,4 +1,4 @@
-"""What can happen in a scenario, as data: events of the timeline, and faults drawn at random.
+"""Events of a scenario's timeline, and faults drawn at random, as data.
 
 Times are seconds from the start of the measured part, probabilities 0 to 1, rates operations per
 second. The same events mean the same in every driver; docs/scenarios.md lists them.
@@ -34,7 +34,7 @@ FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
 """Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
 other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
-client and switch die one soon after the other."""
+client and switch fail soon after one another."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10), SECONDS]
@@ -126,11 +126,11 @@ class TimelineEvent(Spec):
     kill: str | None = None
     """Kill a node as a power cut would (SIGKILL)."""
     after_actions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """With `kill: controller`, in the simulator: it dies once it has sent or saved so many things
-    more (frames, table writes, saves), before the next; at the latest when it is started again."""
+    """With `kill: controller`, in the simulator: it is killed after so many further actions
+    (frames, table writes, saves), before the next; at the latest when it is started again."""
     crash: Literal["client"] | None = None
-    """The client process dies and another one is there at once: requests under way are given up,
-    and what it kept because only the switch had it is gone. Only with schemes whose clients keep
+    """The client process ends and another one starts at once: requests under way are given up,
+    and preserved records are lost. Only with schemes whose clients keep
     anything. The load and its checks go on, which they do not after `kill: client`."""
     storage: Storage | None = None
     """With `start` of servers: whether they find their records. Left out: kept where the back end
@@ -164,7 +164,7 @@ class TimelineEvent(Spec):
             text = "'storage' belongs to the start of servers ('start: servers-0')"
             raise FieldError(text, "storage")
         if self.after_actions is not None and not _is(self.kill, Controller):
-            text = "'after_actions' belongs to the death of one ('kill: controller')"
+            text = "'after_actions' belongs to the kill of a controller ('kill: controller')"
             raise FieldError(text, "after_actions")
         return self
 

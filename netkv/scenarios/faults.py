@@ -1,4 +1,4 @@
-"""Faults drawn at random: a seed becomes a timeline that anybody can read and replay.
+"""Faults drawn at random: a seed becomes a timeline that can be read and replayed.
 
 Rules
 -----
@@ -46,7 +46,7 @@ QUIET = 0.05
 _DIGITS = 6
 """Times are in whole microseconds."""
 _MAX_ACTIONS = 300
-"""Of a controller before it dies: that many send, load and check every entry of a soak's cache."""
+"""Of a controller before it is killed: enough to send, load and check the cache of a soak."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
 _T = TypeVar("_T")
@@ -77,7 +77,7 @@ def random_schedule(
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
     what their back end can do. `coordinator`: whether there is one that faults may hit without
-    being told by `nodes`. Raises ValueError with a sentence for what is not possible.
+    being named in `nodes`. Raises ValueError with a sentence for what is not possible.
     """
     check(lab, kinds, nodes, storage, coordinator=coordinator or Coordinator.NAME in (nodes or ()))
     if kinds is None:

@@ -1,4 +1,4 @@
-"""What a scenario says, as data: the model behind the YAML files.
+"""A scenario as data: the model of the YAML files.
 
 Times are seconds from the start of the measured part, rates operations per second.
 """
@@ -61,7 +61,7 @@ class Scenario(Spec):
     warmup: Annotated[float, Field(ge=0, le=86_400), SECONDS] = 3.0
     """Load before the measured part, which counts in no figure."""
     on_failure: OnFailure = "fail"
-    """What an unexpected death of a node means: the run has failed, or it goes on."""
+    """What an unexpected end of a node means: the run has failed, or it goes on."""
     events: list[TimelineEvent] = Field(default_factory=list)
     """What happens when in the measured part."""
     random_faults: RandomFaults | None = None
@@ -116,7 +116,7 @@ class Scenario(Spec):
 
     @property
     def crash(self) -> FieldPath | None:
-        """Where the client is first told to crash; None if nowhere."""
+        """The first option that crashes the client; None if there is none."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
         places: list[FieldPath] = [
             *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
@@ -126,7 +126,7 @@ class Scenario(Spec):
 
     @property
     def about_coordinator(self) -> FieldPath | None:
-        """Where something is first to happen to the coordinator; None if nowhere."""
+        """The first option that concerns the coordinator; None if there is none."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
         places: list[FieldPath] = []
         for index, event in enumerate(self.events):

@@ -141,7 +141,7 @@ def parse(text: str) -> Path:
 
 
 def check(path: Path) -> str | None:
-    """None if a scenario has an option at this path, else the sentence that says it does not."""
+    """None if a scenario has an option at this path, else the sentence of the error."""
     annotation: Any = Scenario
     for depth, part in enumerate(path):
         parent = path[:depth]

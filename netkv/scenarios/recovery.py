@@ -1,4 +1,4 @@
-"""What counts of a run's recoveries: the longest, its phases by name, and those without an end."""
+"""Figures of a run's recoveries: the longest, its phases, and those without an end."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _describe(begun: _Begun) -> UnfinishedRecovery:
     by = None
     interrupted = ""
     if cut is not None:
-        # The next one may begin without anybody having been killed: a connection was lost.
+        # The next one may begin without a kill: a connection was lost.
         by = f"{cut.node} {cut.kind}" if cut.kind in _ENDS else "another beginning"
         interrupted = f"interrupted at {cut.time:.1f} s ({by}), "
     outcome = "recovered by the next" if begun.recovered else "not recovered by the end"

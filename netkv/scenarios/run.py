@@ -1,4 +1,4 @@
-"""One run: bring a rack up, load it, let things happen, verify, take it down.
+"""One run: bring a rack up, load it with the scenario's events, verify, take it down.
 
 The order of things is the same for both drivers; they differ in the rack and in the clock.
 """
@@ -112,7 +112,7 @@ class DrivenRun(ABC):
                 return
 
     async def _sleep_until(self, wake: float) -> None:
-        """Sleeps; raises `RunFailedError` early when a node dies and that ends the run."""
+        """Sleeps; raises `RunFailedError` early when a node fails and that ends the run."""
         while True:
             self._check()
             rest = wake - self._clock.now()

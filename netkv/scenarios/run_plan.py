@@ -1,8 +1,7 @@
-"""Which runs a scenario asks for, and in which order."""
+"""The planned runs of a scenario, in their order."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -33,8 +32,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
     Raises `UsageError` for a scheme that cannot run in the lab, or in one that a sweep makes of it.
     """
     runs = []
-    for values in itertools.product(*scenario.sweep.values()):
-        params = dict(zip(scenario.sweep, values, strict=True))
+    for params in loader.sweep_points(scenario):
         applied = loader.apply(scenario, params)
         for scheme in scenario.schemes:
             schemes.get(scheme).check(applied.lab, applied.workload)

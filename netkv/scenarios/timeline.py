@@ -87,7 +87,7 @@ class Timeline:
         return due
 
     async def perform(self, event: TimelineEvent, rack: Rack, phase: Phase) -> None:
-        """Does what an event says; raises `NetkvError` if the rack cannot."""
+        """Carries an event out; raises `NetkvError` if the rack cannot."""
         if event.rate is not None or event.outstanding is not None:
             self._load = {"do": event.action, "value": getattr(event, event.action)}
             await rack.client.command(self._load)

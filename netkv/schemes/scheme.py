@@ -84,7 +84,7 @@ class Scheme:
     defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
     """Macros with which the program is compiled for a lab: what is fixed at build time."""
     needs: Callable[[LabSpec], None] | None = None
-    """What else it needs of a lab: raises `UsageError`."""
+    """What else it needs of a lab: raises `MisfitError`."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds for the simulator (`netkv.sim.profiles`), by name: those of its paper."""
     probes: Callable[[], Probes] | None = None
@@ -120,7 +120,7 @@ class Scheme:
         return compile_program(self.program_path, self.defines(lab))
 
     def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
-        """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+        """Raises `MisfitError` for a lab or load that the scheme cannot run in or with."""
         from netkv.schemes import checks
 
         checks.check(self, lab, workload)

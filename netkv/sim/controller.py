@@ -38,7 +38,7 @@ class SwitchControl:
         tables: Tables,
         disk: Disk,
         make: Callable[[], base.ControlPlane],
-        tell: Callable[[base.Note | base.Recovering | base.Recovered], object],
+        on_report: Callable[[base.Note | base.Recovering | base.Recovered], object],
         on_write: Callable[[base.TableWrite, str], object],
         may_act: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -52,7 +52,7 @@ class SwitchControl:
         self._saved: list[base.Saved] = []
         """Answers of the disk that came while the switch was away."""
         self._make = make
-        self._tell = tell
+        self._on_report = on_report
         self._on_write = on_write
         self._may_act = may_act
         self._writes: dict[int, base.TableWrite] = {}
@@ -189,7 +189,7 @@ class SwitchControl:
         now = self._simulation.now()
         for action in self.control_plane.handle(now, event):
             if isinstance(action, base.Note | base.Recovering | base.Recovered):
-                self._tell(action)
+                self._on_report(action)
                 continue
             if not self._may_act():
                 return refused

@@ -166,7 +166,7 @@ class SimController(SimNode, nodes.Controller):
     def __init__(self, name: str, rack: SimRack) -> None:
         super().__init__(name, rack)
         self._actions_left: int | None = None
-        """Before they die; None: they do not."""
+        """Before they are killed; None: they are not."""
 
     def kill_after(self, actions: int) -> None:
         self._check_running()
@@ -180,17 +180,17 @@ class SimController(SimNode, nodes.Controller):
 
     async def start(self, storage: Storage | None = None) -> None:
         if self._actions_left is not None:
-            self._die_between_actions()
+            self._kill_between_actions()
         await super().start(storage)
 
     def may_act(self) -> bool:
-        """Whether a controller may carry out an action; if not, all of them have just died."""
+        """Whether a controller may carry out an action; if not, all were just killed."""
         if self._actions_left is None:
             return True
         if self._actions_left > 0:
             self._actions_left -= 1
             return True
-        self._die_between_actions()
+        self._kill_between_actions()
         return False
 
     def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
@@ -206,7 +206,7 @@ class SimController(SimNode, nodes.Controller):
         for switch in range(len(self._rack.switches)):
             self._rack.simulation.cut_channel(switch, cut)
 
-    def _die_between_actions(self) -> None:
+    def _kill_between_actions(self) -> None:
         self._end()
         text = f"The node '{self.name}' was killed between two actions."
         self._rack.emit("killed", self.name, text)

@@ -1,4 +1,4 @@
-"""From a seed to a case: every size, time and fault of it is drawn.
+"""Generates a case from a seed: every size, time and fault of it is drawn.
 
 Rules
 -----
@@ -51,9 +51,9 @@ from netkv.soak.random_draw import RandomDraw
 GUARD = 2.05
 """Seconds after which a server that has just started trusts unmarked writes (engine/roles)."""
 USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
-"""What a search tries unless it is told: no scheme promises to survive the deaths of client and
-switch one soon after the other."""
-LARGEST_VALUE = 200
+"""The default kinds of a search: no scheme promises to survive crashes of client and switch soon
+after one another."""
+MAX_VALUE_BYTES = 200
 """Some values fit the switch, some do not."""
 
 
@@ -94,7 +94,7 @@ def generate(
         duration=duration,
         faults=_faults(draw, rack, duration, kinds),
     )
-    return _with_what_came_later(draw, case, schemes.get(scheme).max_pipelines)
+    return _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
@@ -138,7 +138,7 @@ def _workload(draw: RandomDraw, rate: float) -> WorkloadSpec:
     deletes = round(min(draw.between(0, 0.2), 0.95 - writes), 3) if draw.chance(0.5) else 0.0
     fixed = draw.one((16, 48, 64, MAX_CACHED_BYTES, MAX_CACHED_BYTES + 1))
     low = draw.count(16, MAX_CACHED_BYTES)
-    sizes = UniformSize(min=low, max=draw.count(low, LARGEST_VALUE))
+    sizes = UniformSize(min=low, max=draw.count(low, MAX_VALUE_BYTES))
     closed = ClosedLoop(outstanding=draw.scale_count(1, 64))
     shift = Shift(
         kind=draw.one(("hot-in", "hot-out", "random")),
@@ -192,8 +192,8 @@ def _profile(draw: RandomDraw, lab: LabSpec, workload: WorkloadSpec, rate: float
     )
 
 
-def _with_what_came_later(draw: RandomDraw, case: Case, most: int) -> Case:
-    """The case with what is drawn last, so that earlier seeds still mean what they meant.
+def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
+    """The case with what is drawn last, so that seeds of earlier versions keep their other draws.
 
     Half of all cases have switches of several pipelines, if they can; most have snapshots, some of
     them back to back.

@@ -44,5 +44,5 @@ class RandomDraw:
         return options[int(self._random.random() * len(options))]
 
     def seed(self) -> int:
-        """A seed for somebody else."""
+        """A seed for another generator."""
         return int(self._random.random() * (1 << 31))

@@ -55,7 +55,7 @@ class _Reducer:
     def run(self) -> Found:
         (again,) = self._pool.play_all([self._best.case])
         if not self._same(again):
-            return self._best  # not the case's doing: somebody has killed the process, say
+            return self._best  # not because of the case: its process was killed, for example
         self._cut()
         for self._seeds in _ROUNDS:
             self._fewer_faults()

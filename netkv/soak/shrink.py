@@ -1,4 +1,4 @@
-"""Simpler cases than a given one: each differs in one thing, of which a reader need not think."""
+"""Simpler cases than a given one: each leaves out or reduces one property."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
 
 
 def _smaller_faults(fault: Fault) -> Iterator[Fault]:
-    """A fault of one direction only, a death sooner or at once; or a shorter one."""
+    """A fault of one direction only, a kill earlier or at once; or a shorter one."""
     actions = fault.begin.after_actions
     if actions is not None:
         for fewer in (None, *_less(actions, 0)):

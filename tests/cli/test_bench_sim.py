@@ -27,9 +27,7 @@ MEMORY = {
 }
 
 
-def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_document_has_a_row_for_each_rack_and_for_the_program(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     said = netkv(
         *SHORT, "--scheme", "nocache", "--servers", "1", "--servers", "2", "--keys", "100000000",

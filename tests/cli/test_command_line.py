@@ -266,7 +266,7 @@ def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path:
     assert said.out.strip()
 
 
-def test_a_trace_names_the_pipelines_of_a_switch_that_has_several(netkv: Netkv) -> None:
+def test_trace_names_the_pipelines_of_a_switch(netkv: Netkv) -> None:
     frame = "ff" * 12 + "0800"
     said = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
     assert "ingress of pipeline 3, port 7" in said.out

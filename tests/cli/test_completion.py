@@ -158,7 +158,7 @@ def test_labs_and_their_nodes_are_completed(shell: Shell) -> None:
     assert shell.bash("logs", "other", "--node", "") == ["other-only"]
 
 
-def test_nothing_is_offered_and_nothing_said_where_something_is_wrong(
+def test_completion_is_silent_after_an_error(
     shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.mkdir()

@@ -72,7 +72,7 @@ def test_stopped_simulated_scenario_says_what_is_stored(home: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_stopped_search_says_which_seed_is_next_and_which_has_failed() -> None:
+def test_stopped_search_names_the_next_seed_and_failed_ones() -> None:
     wanted = Search("netcache", 10, 100, None, ())
     clean = soak._interrupted(wanted, Tally(seeds=5, following=14))
     assert "'netkv soak netcache --from 14' goes on" in clean

@@ -63,9 +63,7 @@ def test_what_fits_is_said_to_fit(netkv_here: Netkv, tmp_path: Path) -> None:
     assert document["egress"]["usage"]["stages"]["used"] == 0
 
 
-def test_array_that_is_accessed_twice_is_warned_of_with_both_places(
-    netkv_here: Netkv, tmp_path: Path
-) -> None:
+def test_warning_about_an_array_names_both_accesses(netkv_here: Netkv, tmp_path: Path) -> None:
     file = program(tmp_path, index="other")
     said = netkv_here("p4", "info", "--budget", file)
     assert said.status == 0, "an estimate is no verdict"
@@ -140,7 +138,9 @@ def test_programs_that_ship_access_no_array_twice(netkv_here: Netkv) -> None:
 
 def test_papers_figures_are_those_of_its_tables() -> None:
     """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
-    content = json.loads((ROOT / "netkv/data/papers/farreach.json").read_text(encoding="utf-8"))
+    content = json.loads(
+        (ROOT / "netkv/data/papers/switch-resources.json").read_text(encoding="utf-8")
+    )
     schemes = content["schemes"]
     assert set(schemes) == {
         *("nocache", "netcache", "farreach", "distnocache", "distcache", "distreach")

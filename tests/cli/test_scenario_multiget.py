@@ -33,7 +33,7 @@ def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mod
     assert "keys/s" in one.out
 
 
-def test_schemes_for_single_keys_refuse_multigets_and_say_who_takes_them(netkv: Netkv) -> None:
+def test_refused_multiget_names_schemes_for_multigets(netkv: Netkv) -> None:
     said = netkv("scenario", "run", "quickstart", "--set", "workload.multiget=4")
     assert said.status == 2
     assert "Schemes for multigets: netmc, climc, coordimc" in said.err

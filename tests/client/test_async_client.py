@@ -51,9 +51,7 @@ def owned_by(server: int, servers: int, among: int = 1000) -> str:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-async def test_what_is_written_is_read_back_whatever_its_key_and_length(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_values_of_any_key_and_length_are_read_back(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme)
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         assert (rack.scheme, rack.lab) == (scheme, "lab")
@@ -120,7 +118,7 @@ async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up:
         assert await rack.get(keys[0]) == b"key 0"
 
 
-async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
+async def test_acknowledged_write_survives_a_kill_of_farreachs_switch(
     bring_up: BringUp,
 ) -> None:
     bring_up("farreach", snapshot_period=0)
@@ -147,9 +145,7 @@ async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-async def test_a_killed_server_is_a_time_out_that_names_its_keys_and_the_others_go_on(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_timeout_names_keys_of_a_killed_server_only(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, servers=2)
     lost, kept = owned_by(0, 2), owned_by(1, 2)
     async with await AsyncClient.connect(timeout=0.5) as rack:
@@ -233,7 +229,7 @@ async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
         await AsyncClient.connect("other", timeout=301)
 
 
-async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
+async def test_closed_client_ends_waiting_and_later_operations(
     bring_up: BringUp,
 ) -> None:
     bring_up("nocache", server_processes=1)

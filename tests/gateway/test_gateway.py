@@ -226,7 +226,7 @@ def test_mset_ends_the_gateway_when_the_rack_is_gone(separate: Served) -> None:
 # Order
 
 
-def test_replies_come_in_order_though_the_rack_answers_in_another(served: Served) -> None:
+def test_replies_are_in_order_of_requests(served: Served) -> None:
     served.rack.stored |= {b"slow": b"1", b"fast": b"2"}
     served.rack.delays = {b"slow": 0.3}
     with served.connect() as client:
@@ -364,7 +364,7 @@ def test_client_that_sends_no_more_gets_its_replies(served: Served) -> None:
         assert client.rest() == b"$1\r\n1\r\n" * 3
 
 
-def test_commands_that_wait_when_their_client_is_gone_are_not_begun() -> None:
+def test_waiting_commands_of_a_closed_connection_are_dropped() -> None:
     with serving(under_way=1) as served:
         served.rack.answers.clear()
         with served.connect() as client:

@@ -70,9 +70,7 @@ def test_two_labs_stand_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("then", ["down", "up"])
-def test_killed_supervisor_leaves_nothing_that_the_next_command_does_not_clean(
-    home: Path, then: str
-) -> None:
+def test_next_command_cleans_up_after_a_killed_supervisor(home: Path, then: str) -> None:
     status = daemon.up("lab", SPEC)
     lab = state.load("lab")
     assert lab is not None

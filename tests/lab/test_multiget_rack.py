@@ -45,7 +45,7 @@ async def test_reads_of_several_keys_are_answered_whole(
         await rack.stop()
 
 
-async def test_a_killed_coordinator_is_told_and_serves_again_when_it_is_started(
+async def test_killed_coordinator_is_an_event_and_serves_after_a_start(
     tmp_path: Path,
 ) -> None:
     rack = LiveRack(multigets("coordimc"), tmp_path / "rack")

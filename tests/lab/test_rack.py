@@ -66,7 +66,7 @@ async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
         await rack.stop()
 
 
-async def test_a_switch_of_several_pipelines_serves_and_is_set_up_again(tmp_path: Path) -> None:
+async def test_restarted_switch_of_several_pipelines_serves_again(tmp_path: Path) -> None:
     rack = LiveRack(spec("nocache", pipelines=4), tmp_path / "rack")
     await rack.start()
     try:
@@ -87,7 +87,7 @@ def test_a_scheme_of_one_pipeline_is_refused_a_rack_of_several(tmp_path: Path) -
         LiveRack(spec("netcache", pipelines=2), tmp_path / "rack")
 
 
-async def test_switch_that_starts_again_is_installed_again_and_caches_again(
+async def test_restarted_switch_is_set_up_and_caches_again(
     tmp_path: Path,
 ) -> None:
     rack = LiveRack(spec(), tmp_path / "rack")

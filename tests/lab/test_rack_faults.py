@@ -51,7 +51,7 @@ async def test_impaired_link_stays_so_while_the_switch_goes_and_comes(tmp_path: 
         await rack.stop()
 
 
-async def test_slow_server_is_slow_until_it_is_restored_also_after_a_restart(
+async def test_slow_server_stays_slow_over_a_restart(
     tmp_path: Path,
 ) -> None:
     rack = LiveRack(spec("nocache", service_rate=400), tmp_path / "rack")
@@ -86,7 +86,7 @@ async def test_servers_without_a_rate_cannot_be_slowed_down(tmp_path: Path) -> N
         await rack.stop()
 
 
-async def test_controller_that_is_killed_is_replaced_by_one_without_memory(
+async def test_killed_controller_is_replaced_by_one_without_memory(
     tmp_path: Path,
 ) -> None:
     rack = LiveRack(spec(), tmp_path / "rack")
@@ -149,7 +149,7 @@ async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path)
 
 
 @pytest.mark.parametrize("backend", ["rocksdb", "redis"])
-async def test_server_that_loses_its_storage_has_the_first_records_again(
+async def test_server_without_its_storage_has_the_initial_records(
     tmp_path: Path, backend: str
 ) -> None:
     rack = LiveRack(spec("nocache", backend=backend), tmp_path / "rack")

@@ -23,7 +23,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
     return found
 
 
-async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
+async def test_save_is_found_by_controllers_of_the_same_rack_only(
     made: list[Keeper], tmp_path: Path
 ) -> None:
     rack = LiveRack(spec("keeper"), tmp_path / "rack")

@@ -74,7 +74,7 @@ async def no_failures(rack: LiveRack) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache", "farreach"])
-async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_with_it(
+async def test_killed_shard_fails_its_own_keys_until_it_is_back(
     tmp_path: Path, scheme: str
 ) -> None:
     async with redis_rack(tmp_path, scheme, server_processes=1) as rack:
@@ -107,7 +107,7 @@ async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_wit
         assert verified.client.stale_reads == verified.client.phantom_reads == 0
 
 
-async def test_no_acknowledged_write_is_lost_however_often_shards_and_servers_are_killed(
+async def test_kills_of_shards_and_servers_lose_no_acknowledged_write(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
@@ -122,7 +122,7 @@ async def test_no_acknowledged_write_is_lost_however_often_shards_and_servers_ar
         assert verified.client_statistics["acked_writes_lost"] == 0
 
 
-async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on(
+async def test_hanging_shard_is_an_event_and_serves_afterwards(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
@@ -135,7 +135,7 @@ async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on
         await no_failures(rack)
 
 
-async def test_a_shard_that_comes_back_empty_ends_its_servers_with_a_sentence(
+async def test_shard_that_returns_empty_ends_its_servers(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
@@ -222,7 +222,7 @@ async def started(rack: LiveRack) -> bool:
     return True
 
 
-async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_path: Path) -> None:
+async def test_lab_at_an_address_wipes_its_prefix_and_needs_its_own(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     other = subprocess.Popen(  # noqa: ASYNC220
         [redis_server.program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],

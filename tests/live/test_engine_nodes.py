@@ -47,7 +47,7 @@ def assert_consistent(sample: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_reads_writes_and_deletes_are_answered_right_and_nothing_is_lost(
+def test_operations_are_answered_correctly_and_none_is_lost(
     scheme: SchemeName,
 ) -> None:
     workload = {"writes": 0.2, "deletes": 0.05, "value_size": {"min": 16, "max": 128}}
@@ -147,7 +147,7 @@ def test_an_idle_rack_sleeps() -> None:
         assert sum(sleeps for sleeps, _ in _threads().values()) - before < 100
 
 
-def test_a_server_of_limited_rate_serves_that_much_and_drops_the_rest() -> None:
+def test_server_of_limited_rate_drops_the_excess() -> None:
     workload = {"zipf": 0.0, "arrivals": {"rate": 2000}}
     # A full queue is shorter than a retry time-out: no request waits twice.
     limits = {"service_rate": 500, "queue_limit": 16}
@@ -179,7 +179,7 @@ def test_samples_hold_a_histogram_that_python_can_merge() -> None:
         assert 0 < sample["latency_ns"]["p50"] <= p99 <= sample["latency_ns"]["max"]
 
 
-def test_requests_lost_while_the_switch_is_paused_are_retried_or_counted() -> None:
+def test_requests_to_a_paused_switch_are_retried_or_counted_lost() -> None:
     with local_rack("nocache", deadline_s=0.4) as rack:
         rack.run_until(completed=1)
         rack.node.pause()
@@ -363,7 +363,7 @@ def test_commands_that_are_none_are_explained() -> None:
         rack.stop()
 
 
-def test_a_back_end_that_fails_stops_the_server_and_no_write_is_acknowledged() -> None:
+def test_failing_back_end_stops_the_server_without_an_answer() -> None:
     class Broken:
         def __init__(self) -> None:
             self.loaded = False

@@ -123,7 +123,7 @@ def test_shards_share_a_server_of_somebody_else(server: str) -> None:
         assert client.get("mine") == b"untouched"
 
 
-def test_shards_are_spread_over_a_cluster_and_each_is_in_one_slot(cluster: list[str]) -> None:
+def test_each_shard_is_in_one_slot_of_the_cluster(cluster: list[str]) -> None:
     shards = 2 * NODES
     write_and_read([place(shared(cluster[:1], True, "lab", i, shards)) for i in range(shards)])
     for address in cluster:

@@ -181,7 +181,7 @@ def assert_stored(found: Mapping[bytes, bytes | None], writes: Sequence[Request]
         assert found[write.key] == (write.value or None), f"after {write}"
 
 
-def test_writes_under_way_at_kill_9_have_one_effect_and_none_is_lost(clients: Clients) -> None:
+def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
     rng = random.Random(5)
     number = 0
     known = unknown = lost = 0  # writes: acknowledged, stored only, neither

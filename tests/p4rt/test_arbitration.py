@@ -52,7 +52,7 @@ def test_a_lower_election_id_is_a_backup_and_disturbs_nobody(arbitration: Arbitr
     assert first.is_primary
 
 
-def test_backups_hear_that_the_primary_is_gone_and_one_can_succeed(
+def test_backups_are_notified_of_the_primarys_end(
     arbitration: Arbitration,
 ) -> None:
     primary, backup = Controller(), Controller()

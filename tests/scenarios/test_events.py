@@ -141,7 +141,7 @@ def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("keeps")
-async def test_a_crash_of_the_client_is_its_own_matter_and_is_over_at_once() -> None:
+async def test_crash_of_the_client_is_a_command_to_it() -> None:
     class Rack:
         def __init__(self) -> None:
             self.asked: list[dict[str, Any]] = []

@@ -219,7 +219,7 @@ async def test_interrupted_run_is_kept_as_failed_and_leaves_nothing() -> None:
     assert state.names() == []
 
 
-def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
+def test_files_of_a_killed_runner_are_removed_by_the_next(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "small.yaml").write_text(TEXT)
@@ -253,7 +253,7 @@ def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
     assert state.names() == []
 
 
-async def test_program_that_does_not_compile_is_a_failed_run_with_the_report(
+async def test_compile_error_is_a_failed_run_with_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netkv.schemes import Scheme

@@ -317,7 +317,7 @@ def test_wrong_value_of_a_sweep_names_its_own_line() -> None:
     assert text.startswith("scenarios/mine.yaml:13: ")
 
 
-def test_plot_that_contradicts_itself_names_the_line_of_its_field() -> None:
+def test_contradictory_plot_names_the_line_of_its_field() -> None:
     text = error_of(GOOD + "plots:\n  - y: hit_ratio\n    x: time\n    kind: bars\n")
     assert text.startswith("scenarios/mine.yaml:13: 'plots.0.kind': over time"), text
 
@@ -402,7 +402,7 @@ def test_plots_of_all_kinds_are_accepted() -> None:
     )
 
 
-def test_another_sweep_than_the_files_drops_plots_over_the_old_one() -> None:
+def test_replaced_sweep_drops_plots_over_the_old_one() -> None:
     text = GOOD + SWEEP + "  - {x: workload.zipf}\n  - {y: hit_ratio}\n"
     scenario = loader.loads(text, "f", ["sweep={lab.servers: [2, 4]}"])
     assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
@@ -448,3 +448,20 @@ def test_swept_option_that_no_scheme_here_has_is_refused() -> None:
     text = "name: mine\nschemes: [netcache]\nsweep:\n  lab.snapshot_period: [1, 2]\n"
     with pytest.raises(UsageError, match=r"^mine.yaml:4: 'lab.snapshot_period' is not an option"):
         loader.loads(text, "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "place"),
+    [
+        (GOOD.replace("netcache", "netmc").replace("4", "33"), [], "mine.yaml:4: "),
+        (GOOD, ["lab.pipelines=4"], "--set lab.pipelines=4: "),
+        (GOOD + "sweep:\n  lab.pipelines: [1, 2]\n", [], "mine.yaml:11: "),
+    ],
+)
+def test_lab_that_a_scheme_refuses_names_the_line(
+    text: str, overrides: list[str], place: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "mine.yaml", overrides, to_run=True)
+    assert str(caught.value).startswith(f"{place}The scheme '")
+    loader.loads(text, "mine.yaml", overrides)

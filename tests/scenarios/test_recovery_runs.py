@@ -119,7 +119,7 @@ async def test_bring_up_is_told_with_the_times_at_which_it_was(
     assert made
 
 
-async def test_a_controller_may_die_between_two_actions_in_a_simulated_scenario(
+async def test_simulated_controller_is_killed_between_two_actions(
     made: list[Keeper],
 ) -> None:
     events = "[{at: 1, kill: switch}, {at: 2, kill: controller, after_actions: 4}, "

@@ -111,7 +111,7 @@ def test_profile_is_kept_as_this_machines_or_in_a_file(
         profiles.save(profile, tmp_path)
 
 
-async def test_run_on_a_machine_measured_anew_does_not_replace_the_earlier_one(
+async def test_run_after_a_calibration_does_not_replace_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))

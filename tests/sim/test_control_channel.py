@@ -91,7 +91,7 @@ def test_farreach_recovers_from_a_hot_load_as_from_a_cold_one(outstanding: int, 
     assert hot.most < CONTROL.report_queue + 1000
 
 
-def test_netcache_installs_again_under_a_hot_load_as_under_a_cold_one() -> None:
+def test_netcache_restarts_under_hot_and_cold_load() -> None:
     cold = restart("netcache", threshold=COLD, outstanding=16, seed=1)
     hot = restart("netcache", threshold=5, outstanding=16, seed=1)
     assert hot.tables <= cold.tables + 0.02
@@ -104,7 +104,7 @@ def offer(number: int) -> bytes:
     return bytes(2) + encode(Message(Op.OFFER_REPLY, b"k" * 16, number, stamp=Stamp()))
 
 
-def test_what_waits_in_a_channel_is_limited_and_dies_with_switch_and_controller() -> None:
+def test_control_channel_is_bounded_and_emptied_by_restarts() -> None:
     rack = make("nocache")
     engine = rack.simulation
     let(rack, 1)

@@ -81,7 +81,7 @@ def test_records_are_preserved_until_a_snapshot_has_them() -> None:
     assert rack.take_sample().client.counts["preserved"] == 0
 
 
-def test_what_only_the_switch_had_is_told_and_nothing_acknowledged_is_lost() -> None:
+def test_preserved_records_are_reported_and_none_is_lost() -> None:
     rack = make()
     run(rack, 0.3)
     asyncio.run(rack.node("switch").kill())
@@ -94,7 +94,7 @@ def test_what_only_the_switch_had_is_told_and_nothing_acknowledged_is_lost() -> 
     assert fine(end(rack, "drain", "verify"))
 
 
-def test_a_process_that_dies_preserves_nothing_any_more_and_greets_again() -> None:
+def test_crashed_client_loses_preserved_records_and_registers() -> None:
     rack = make()
     peak = run(rack, 0.3).client.counts["preserved_peak"]
     asyncio.run(rack.node("client").kill())

@@ -70,7 +70,7 @@ class Controller:
         return counts
 
 
-def test_sequences_outlive_a_server_with_its_store_and_only_with_it() -> None:
+def test_sequences_survive_a_restart_with_the_store_only() -> None:
     controller = Controller(make("farreach"))
     restored = controller.ask(Op.RESTORE, 7, b"seven")
     assert (restored.status, restored.stamp) == (Status.OK, Stamp(1, 7))

@@ -82,7 +82,7 @@ def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int)
     assert end["lost"] == end["malformed"] == end["errors"] == 0
 
 
-def test_a_client_sends_one_packet_where_the_switch_splits_and_one_a_group_otherwise() -> None:
+def test_client_sends_one_packet_or_one_for_each_group() -> None:
     sent = {}
     for scheme in SCHEMES:
         load = {"writes": 0.0, "deletes": 0.0, "multiget": 12, "zipf": 0.0}
@@ -118,7 +118,7 @@ def test_workers_of_the_coordinator_are_what_limits_it() -> None:
     assert 1.5 < rate[2] / rate[1] < 2.1
 
 
-def test_a_coordinator_with_too_much_to_do_turns_requests_away_and_stays_quick() -> None:
+def test_overloaded_coordinator_refuses_and_stays_fast() -> None:
     rack = make("coordimc", outstanding=512, coordinator_queue=16, coordinator_workers=1)
     sample = run(rack, 0.1)
     assert sample.coordinator is not None
@@ -128,7 +128,7 @@ def test_a_coordinator_with_too_much_to_do_turns_requests_away_and_stays_quick()
     assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
 
 
-def test_a_dead_coordinator_loses_requests_by_their_deadline_and_no_write() -> None:
+def test_killed_coordinator_loses_requests_but_no_write() -> None:
     rack = make("coordimc")
     assert rack.coordinator is not None
     before = run(rack, 0.05)

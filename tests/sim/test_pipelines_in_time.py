@@ -110,7 +110,7 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
     return make
 
 
-def test_a_write_reaches_a_pipeline_after_the_other_and_is_answered_after_the_last(
+def test_table_write_is_answered_after_the_last_pipeline(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     alone, four = (rig(pipelines, Writer(route(1, ip=7))) for pipelines in (1, 4))
@@ -131,7 +131,7 @@ def test_a_write_reaches_a_pipeline_after_the_other_and_is_answered_after_the_la
     assert answered == answered_alone + 3 * GAP
 
 
-def test_each_pipeline_gets_writes_in_the_order_in_which_they_were_given(
+def test_each_pipeline_gets_table_writes_in_order(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     writes: list[base.TableWrite] = [
@@ -190,7 +190,7 @@ def test_a_switch_that_dies_between_two_pipelines_starts_empty(
     assert found.entries() == [0, 0]
 
 
-def test_a_write_is_in_all_pipelines_or_none_though_its_controller_dies(
+def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     found = rig(4, Writer(route(1, ip=7)))

@@ -69,7 +69,7 @@ def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
     assert all(tables.write_message_bytes(write) > 0 for write in (again, nowhere))
 
 
-def test_what_was_saved_outlives_switch_and_controller_and_recoveries_are_events() -> None:
+def test_saves_survive_restarts_and_recoveries_are_events() -> None:
     rack, made = make()
     assert made[0].found is None
     kill(rack, "switch")
@@ -90,7 +90,7 @@ def test_what_was_saved_outlives_switch_and_controller_and_recoveries_are_events
     assert made[-1].found == b"2"
 
 
-def test_each_switch_of_several_has_a_controller_with_a_disk_of_its_own() -> None:
+def test_each_switch_has_a_controller_with_its_own_disk() -> None:
     rack, made = make(TopologySpec(kind="spine-leaf", layers=2, switches=2))
     kill(rack, rack.switches[1])
     start(rack, rack.switches[1])
@@ -104,7 +104,7 @@ def test_each_switch_of_several_has_a_controller_with_a_disk_of_its_own() -> Non
     ]
 
 
-def test_a_save_under_way_when_the_switch_stops_is_answered_in_its_next_life() -> None:
+def test_save_during_a_stop_is_answered_in_the_next_session() -> None:
     rack, made = make()
     kill(rack, "switch")
     start(rack, "switch")
@@ -129,7 +129,7 @@ def test_a_save_under_way_when_the_switch_stops_is_answered_in_its_next_life() -
         (2**20, 12.6, True),
     ],
 )
-def test_a_save_is_there_before_it_is_answered_and_bytes_take_their_time(
+def test_save_exists_before_its_answer_and_takes_time_by_size(
     size: int, dies_at: float, survives: bool
 ) -> None:
     disk = Disk(MODEL)
@@ -199,7 +199,7 @@ def tables_of(actions: Sequence[base.Action]) -> list[str]:
     return [action.table for action in actions if isinstance(action, entries)]
 
 
-def test_a_death_that_is_waited_for_in_vain_happens_at_the_latest_before_the_next_life() -> None:
+def test_pending_kill_takes_effect_at_the_next_start() -> None:
     rack, made = make()
     rack.controller.kill_after(5)
     let(rack, SECOND)

@@ -96,7 +96,7 @@ def slow(rack: SimRack, node: str, factor: float) -> None:
     asyncio.run(rack.server_process(node).slow(factor))
 
 
-def test_the_same_seed_gives_the_same_run_to_the_last_bit_and_another_does_not() -> None:
+def test_same_seed_gives_the_same_run() -> None:
     def story(seed: int) -> str:
         rack = make(seed=seed)
         impair(rack, "servers-1", "to", loss=0.05, reorder=0.2)
@@ -111,7 +111,7 @@ def test_the_same_seed_gives_the_same_run_to_the_last_bit_and_another_does_not()
     assert story(5) != story(6)
 
 
-def test_reads_of_popular_keys_are_served_by_the_switch_and_time_is_the_rack_s_own() -> None:
+def test_switch_serves_popular_reads_in_virtual_time() -> None:
     rack = make(workload={"writes": 0.0, "deletes": 0.0})
     began = rack.now
     sample = run(rack, 0.5)
@@ -146,7 +146,7 @@ def test_every_topology_serves_every_key(scheme: str, topology: TopologySpec) ->
 
 
 @pytest.mark.parametrize("node", ["switch", "controller", "servers-2", "client"])
-def test_nothing_acknowledged_is_lost_when_a_node_dies_and_comes_back(node: str) -> None:
+def test_kill_and_start_of_a_node_lose_no_acknowledged_write(node: str) -> None:
     rack = make()
     run(rack, 0.05)
     kill(rack, node)
@@ -160,7 +160,7 @@ def test_nothing_acknowledged_is_lost_when_a_node_dies_and_comes_back(node: str)
     assert sample.client_statistics["unread"] == 0
 
 
-def test_a_server_that_loses_its_storage_loses_acknowledged_writes_and_the_run_says_so() -> None:
+def test_lost_storage_is_reported_as_lost_writes() -> None:
     rack = make("nocache")
     run(rack, 0.2)
     kill(rack, "servers-0")
@@ -188,7 +188,7 @@ def test_a_slow_server_serves_less() -> None:
     assert slowed < 0.5 * min(others)
 
 
-def test_a_slow_server_of_limited_rate_is_that_much_slower_also_after_a_restart() -> None:
+def test_slow_server_of_limited_rate_stays_slow_over_a_restart() -> None:
     load = {"writes": 0.0, "deletes": 0.0, "zipf": 0.0}
     rack = make("nocache", rate=8_000, service_rate=4_000, workload=load)
     slow(rack, "servers-0", 10.0)
@@ -203,7 +203,7 @@ def test_a_slow_server_of_limited_rate_is_that_much_slower_also_after_a_restart(
     assert run(rack, 0.5).server_load[0] > 1_500
 
 
-def test_a_cut_control_channel_keeps_the_switch_without_its_controller() -> None:
+def test_cut_control_channel_separates_switch_and_controller() -> None:
     rack = make(preload=False)
     rack.controller.partition()
     assert run(rack, 0.3).cached == 0, "no hot key was heard of"
@@ -220,7 +220,7 @@ def test_a_link_that_loses_all_starves_its_server_only() -> None:
     assert rack.statistics["lost"] > 0
 
 
-def test_a_billion_keys_take_no_memory_and_the_journal_shows_one_of_them() -> None:
+def test_journal_shows_one_key_of_a_billion() -> None:
     rack = make(workload={"keys": 1_000_000_000, "zipf": 0.99})
     (hottest,) = asyncio.run(rack.hottest(1))
     rack.watch([hottest], 200)

@@ -20,7 +20,7 @@ from netkv.soak.case_generator import USUAL_KINDS, generate
 SEEDS = range(200)
 
 
-def test_a_seed_is_the_same_case_for_everybody_and_another_seed_another() -> None:
+def test_same_seed_gives_the_same_case() -> None:
     drawn = [generate("netcache", seed) for seed in SEEDS]
     assert drawn == [generate("netcache", seed) for seed in SEEDS]
     assert len({case.model_dump_json() for case in drawn}) == len(drawn)
@@ -35,14 +35,14 @@ def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
         assert one == other.model_copy(update={"rack": rack})
 
 
-def test_schemes_that_can_run_in_several_pipelines_do_so_now_and_then() -> None:
+def test_cases_have_several_pipelines_if_the_scheme_can() -> None:
     drawn = Counter(generate("nocache", seed).rack.lab.pipelines for seed in SEEDS)
     assert set(drawn) == {1, 2, 4}
     assert min(drawn.values()) > 20
     assert {generate("netcache", seed).rack.lab.pipelines for seed in SEEDS} == {1}
 
 
-def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:
+def test_every_fault_hits_a_node_and_ends_before_the_load() -> None:
     for seed in SEEDS:
         case = generate("netcache", seed)
         switches = {plan.name for plan in lay_out(case.rack).switches}

@@ -25,7 +25,7 @@ async def test_a_rack_with_one_server_serves() -> None:
     assert sample.client.lost == 0
 
 
-async def test_a_switch_that_was_away_when_its_controller_died_is_set_up_by_the_new_one() -> None:
+async def test_new_controller_sets_up_a_switch_that_was_down() -> None:
     it = rack(servers=2)
     await it.start()
     it.command({"do": "phase", "name": "measure"})

@@ -170,7 +170,7 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
     assert bool(recirculated) == (pipelines > 1)
 
 
-def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_harm() -> None:
+def test_write_by_a_pipeline_without_the_entry_is_harmless() -> None:
     """Lookup entries go pipeline by pipeline: not before the entry is retired in its egress."""
     rack = Rack(2)
     switch = rack.switch

@@ -117,7 +117,7 @@ def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_measured(
+def test_wrong_usage_is_reported_before_the_measurement(
     netkv: Netkv, arguments: list[str], sentence: str
 ) -> None:
     said = netkv("bench", "sim", *arguments)

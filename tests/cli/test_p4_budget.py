@@ -49,7 +49,7 @@ def estimate(netkv_here: Netkv, *arguments: str) -> dict[str, Any]:
     return document
 
 
-def test_what_fits_is_said_to_fit(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_program_that_fits_is_reported_as_such(netkv_here: Netkv, tmp_path: Path) -> None:
     said = netkv_here("p4", "info", "--budget", "--strict", program(tmp_path))
     assert said.status == 0, said.err
     assert "warning" not in said.out
@@ -95,7 +95,7 @@ def test_limit_that_is_exceeded_has_a_sentence(netkv_here: Netkv, tmp_path: Path
     assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
 
 
-def test_netmcs_switch_takes_what_its_document_says(netkv_here: Netkv) -> None:
+def test_netmcs_switch_takes_the_documented_resources(netkv_here: Netkv) -> None:
     """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
         document = estimate(netkv_here, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")

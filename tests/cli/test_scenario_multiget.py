@@ -40,7 +40,7 @@ def test_refused_multiget_names_schemes_for_multigets(netkv: Netkv) -> None:
     assert "Traceback" not in said.err
 
 
-def test_a_coordinator_can_die_only_where_there_is_one(netkv: Netkv) -> None:
+def test_event_about_a_missing_coordinator_is_refused(netkv: Netkv) -> None:
     events = "events=[{at: 0.05, kill: coordinator}, {at: 0.1, start: coordinator}]"
     command = ["scenario", "run", "multiget-size-sweep", "--mode", "sim", *SIZES, "--json"]
     command += ["--set", "warmup=0.05", "--set", "duration=0.2", "--set", "deadline=5"]

@@ -50,7 +50,7 @@ def test_list_as_a_document(netkv: Netkv) -> None:
     assert document["problems"] == []
 
 
-def test_list_tells_of_schemes_that_cannot_be_used(
+def test_list_names_schemes_that_cannot_be_used(
     netkv: Netkv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")

@@ -112,7 +112,7 @@ def test_wrong_usage_is_an_error_in_words(
     assert said.out == ""
 
 
-def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path) -> None:
+def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.p4"
     wrong.write_text("header h {")
     said = netkv("soak", "netcache", "--seeds", "2", "--program", str(wrong))

@@ -210,9 +210,7 @@ async def test_clients_at_every_pipeline_see_the_writes_of_others(
                 assert set(await reader.multiget(["shared"] * 10)) == {value}
 
 
-async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
-    home: Path, bring_up: BringUp
-) -> None:
+async def test_error_without_a_lab_or_a_place_has_advice(home: Path, bring_up: BringUp) -> None:
     with pytest.raises(NotConnected, match="No lab 'lab' is up: 'netkv up lab' brings it up"):
         await AsyncClient.connect()
     bring_up("nocache", name="other", external_clients=0)

@@ -34,7 +34,7 @@ def spec_models(annotation: object) -> Iterator[type[Spec]]:
 MODELS = list(dict.fromkeys([Scenario, *spec_models(Scenario)]))
 
 
-def test_reference_of_scenarios_is_what_the_models_say() -> None:
+def test_reference_of_scenarios_follows_the_models() -> None:
     assert reference.markdown() == SCENARIOS, "'make docs' writes docs/scenario-reference.md anew"
 
 

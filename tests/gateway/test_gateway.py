@@ -22,7 +22,7 @@ NO_ANSWER = "no answer for b'lost' from server 1"
 # Failures of the rack
 
 
-def test_key_of_a_server_that_is_gone_fails_alone(served: Served) -> None:
+def test_only_keys_of_a_stopped_server_fail(served: Served) -> None:
     served.rack.lost.add(b"lost")
     with served.connect() as client:
         client.send(
@@ -214,7 +214,7 @@ def test_mset_keeps_its_place_among_writes_of_its_keys(separate: Served) -> None
     assert replies == [b"OK", b"OK", b"2", b"OK", [b"2", b"3"]]
 
 
-def test_mset_ends_the_gateway_when_the_rack_is_gone(separate: Served) -> None:
+def test_mset_ends_the_gateway_when_the_rack_is_down(separate: Served) -> None:
     separate.rack.closed = True
     with separate.connect() as client:
         reply = str(client.ask("MSET", "a", "1", "b", "2"))
@@ -432,7 +432,7 @@ def test_info_names_scheme_and_lab_and_counts() -> None:
         assert b"# Server" not in only
 
 
-def test_command_tells_what_there_is(served: Served) -> None:
+def test_command_lists_the_commands(served: Served) -> None:
     with served.connect() as client:
         entries = client.array("COMMAND")
         assert client.ask("COMMAND", "COUNT") == len(entries)

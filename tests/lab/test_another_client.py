@@ -132,7 +132,7 @@ async def shown_in(state: str) -> tuple[dict[str, Any], str]:
     return await until_async(there, f"the controller is '{state}'")
 
 
-async def test_status_shows_the_controller_and_who_is_primary(home: Path) -> None:
+async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     assert home
     await asyncio.to_thread(daemon.up, "lab", spec("nocache"))
     document, text = await asyncio.to_thread(shown)
@@ -183,7 +183,7 @@ class Intruder:
             await asyncio.sleep(0.5)
 
 
-async def test_run_tells_of_another_client_and_does_not_fail(
+async def test_run_reports_another_client_and_does_not_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))

@@ -48,7 +48,7 @@ async def test_reports_wait_behind_answers_and_take_none_of_their_room(
     assert await heard(events) == [answer], "there is room again"
 
 
-async def test_an_event_wakes_who_waits_for_one() -> None:
+async def test_event_wakes_a_waiting_task() -> None:
     events = Events(Counter())
     waiting = asyncio.ensure_future(events.get())
     await asyncio.sleep(0)

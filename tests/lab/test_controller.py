@@ -343,7 +343,7 @@ async def test_controller_yields_to_another_client_and_comes_back(
         assert back.startswith("The controller is primary again (election id 12)")
 
 
-async def test_restart_is_heard_before_a_timer_that_is_due(
+async def test_restart_is_handled_before_a_due_timer(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     async with Running(script, tmp_path):
@@ -355,7 +355,7 @@ async def test_restart_is_heard_before_a_timer_that_is_due(
         assert script.heard == [base.SwitchRestarted(), base.Timer()]
 
 
-async def test_writes_of_a_life_that_ended_are_never_answered(
+async def test_writes_of_an_ended_session_are_never_answered(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [insert(1, "hang"), base.SendFrame(b"old")]
@@ -367,7 +367,7 @@ async def test_writes_of_a_life_that_ended_are_never_answered(
         assert "send old" not in switch.log
 
 
-async def test_fault_of_a_control_plane_is_told_not_swallowed(
+async def test_exception_of_a_control_plane_is_reported(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     def fail(_: base.Event) -> list[base.Action]:
@@ -542,7 +542,7 @@ async def test_next_controller_finds_completed_saves_only(
         assert following.heard[0] == base.Started(b"first")
 
 
-async def test_recoveries_are_told_with_their_phases(
+async def test_recoveries_are_emitted_with_their_phases(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     recovered = base.Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})

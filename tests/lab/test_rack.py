@@ -108,7 +108,7 @@ async def test_restarted_switch_is_set_up_and_caches_again(
         await rack.stop()
 
 
-async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: Path) -> None:
+async def test_killed_server_is_an_event_and_others_go_on(tmp_path: Path) -> None:
     rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:

@@ -193,7 +193,7 @@ def test_nothing_is_left_when_the_supervisor_is_killed(home: Path) -> None:
     daemon.down("lab")
 
 
-async def test_no_redis_server_is_a_sentence_that_says_what_to_do(
+async def test_error_about_a_missing_redis_server_has_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -206,7 +206,7 @@ async def test_no_redis_server_is_a_sentence_that_says_what_to_do(
     assert "apt install redis-server" in found.hint
 
 
-def test_the_doctor_tells_the_version_of_the_server() -> None:
+def test_doctor_prints_the_version_of_the_server() -> None:
     found = {check.name: check for check in doctor.run()}["redis"]
     assert found.status == "ok", "'make test-tools' installs redis-server"
     assert "redis-server" in found.text

@@ -38,7 +38,7 @@ def test_newest_save_is_found_and_no_other_file_is_left(tmp_path: Path) -> None:
     assert os.listdir(path.parent) == ["saved"]
 
 
-def test_a_disk_without_room_leaves_what_was_there_and_says_so(tmp_path: Path) -> None:
+def test_full_disk_keeps_the_earlier_save_and_is_reported(tmp_path: Path) -> None:
     file = SaveFile(tmp_path / "saved")
     file.write(b"before")
     with (

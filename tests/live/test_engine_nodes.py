@@ -191,7 +191,7 @@ def test_requests_to_a_paused_switch_are_retried_or_counted_lost() -> None:
 # What can go wrong
 
 
-def test_garbage_into_every_port_is_counted_and_harms_nobody() -> None:
+def test_malformed_frames_at_every_port_are_counted() -> None:
     rng = random.Random(7)
     rack = LocalRack("netcache", keys=1000)
     switch_client, client, switch_server, server = rack.udp
@@ -332,7 +332,7 @@ def test_a_busy_port_is_named_in_the_error() -> None:
         ({"threads": 4}, "unknown field `threads`"),
     ],
 )
-def test_a_wrong_server_configuration_says_what_is_wrong(
+def test_wrong_server_configuration_is_refused_with_a_reason(
     change: dict[str, Any], message: str
 ) -> None:
     ports = free_ports(2)
@@ -477,7 +477,7 @@ def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> No
         rack.stop()
 
 
-def test_a_wrong_impairment_of_a_link_says_what_is_wrong() -> None:
+def test_wrong_impairment_of_a_link_is_refused_with_a_reason() -> None:
     ports = free_ports(2)
     node = SwitchNode(
         Switch(bundle_of("nocache")), [(3, f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}")]

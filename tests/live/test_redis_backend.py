@@ -201,6 +201,6 @@ def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, stor
     fresh.close()
 
 
-def test_no_server_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_missing_server_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NetkvError, match=r"redis\.sock cannot be used"):
         Redis(Own(tmp_path), patience=0.1)

@@ -116,7 +116,7 @@ def write_and_read(places: Sequence[Place]) -> None:
     assert counts == [0, *(99 for _ in places[1:])]
 
 
-def test_shards_share_a_server_of_somebody_else(server: str) -> None:
+def test_shards_share_an_external_server(server: str) -> None:
     with redis.Redis(port=int(server.rpartition(":")[2])) as client:
         client.set("mine", "untouched")
         write_and_read([place(shared([server], False, "netkv", i, 3)) for i in range(3)])

@@ -88,7 +88,7 @@ def test_unknown_operation_is_refused_without_a_write(tmp_path: Path) -> None:
     database.close()
 
 
-def test_a_database_in_use_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_database_in_use_is_reported(tmp_path: Path) -> None:
     database = RocksDB(tmp_path)
     with pytest.raises(NetkvError, match="no other process uses"):
         RocksDB(tmp_path)

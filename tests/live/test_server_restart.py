@@ -252,7 +252,7 @@ def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
         assert_stored(clients.read([it.key for it in over]), over)
 
 
-def test_damaged_marks_are_an_error_that_says_so(clients: Clients) -> None:
+def test_damaged_marks_are_reported(clients: Clients) -> None:
     with clients.serving():
         clients.ask(writes(random.Random(7), 1, 5))
     database = RocksDB(clients.database)

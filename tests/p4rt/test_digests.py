@@ -63,7 +63,7 @@ def test_lost_acknowledgement_delays_digests_by_the_timeout() -> None:
     assert tags(list(under_test.poll(1000))) == [[1]]
 
 
-def test_without_an_ack_timeout_every_digest_is_told() -> None:
+def test_without_an_ack_timeout_every_digest_is_sent() -> None:
     under_test = batcher(timeout=100)
     for now in range(3):
         list(under_test.add(now, [b"\1", b"\1"]))

@@ -95,7 +95,7 @@ async def test_a_packet_out_becomes_a_frame_with_its_header(
     assert cpu.sent == [b"\xff\x80payload"]
 
 
-async def test_a_wrong_packet_out_is_answered_and_the_stream_lives_on(
+async def test_wrong_packet_out_is_answered_and_the_stream_goes_on(
     primary: P4RuntimeClient, cpu: CpuPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = p4r.PacketMetadata(metadata_id=1, value=b"\2\0")
@@ -123,7 +123,7 @@ async def test_packets_go_to_the_primary_of_the_moment(
             await primary.write([insert(primary.names.digest("hot_t"))])
 
 
-async def test_a_backup_that_wants_to_be_primary_is_told_why_not(
+async def test_refused_primary_gets_the_reason(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer
 ) -> None:
     del primary
@@ -274,7 +274,7 @@ async def test_a_stopped_server_ends_iterators_with_a_reason(
     assert caught.value.disconnected
 
 
-async def test_nobody_listening_is_told_within_the_timeout() -> None:
+async def test_missing_server_is_reported_within_the_timeout() -> None:
     with pytest.raises(ControllerError, match=r"no P4Runtime server answers at 127\.0\.0\.1:9"):
         await P4RuntimeClient("127.0.0.1:9").connect(0.3)
 

@@ -163,7 +163,7 @@ def test_values_without_an_order_get_bars(store: Store) -> None:
     assert [series.slot for series in figure.series] == [0, 1]
 
 
-def test_second_path_of_a_sweep_is_told_apart(store: Store) -> None:
+def test_second_path_of_a_sweep_is_distinguished(store: Store) -> None:
     records = sweep(store)
     records += [
         run.model_copy(update={"id": f"{run.id}-w", "params": {**run.params, "workload.writes": 1}})
@@ -405,7 +405,7 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_in_a_sentence(
+def test_figure_without_values_is_reported(
     store: Store, asked: dict[str, Any], changes: dict[str, Any], sentence: str
 ) -> None:
     records = store.records(record_comparison(store))

@@ -133,7 +133,7 @@ def test_reused_pid_does_not_keep_a_run_unfinished() -> None:
     assert Owner("another-host", replace(me.process, pid=1)).is_alive, "nobody here can tell"
 
 
-def test_interrupted_run_says_so(store: Store) -> None:
+def test_interrupted_run_has_the_reason(store: Store) -> None:
     def interrupted() -> None:
         with StoreSink(store) as sink:
             sink.begin(start("stopped"))

@@ -85,7 +85,7 @@ def test_scenario_that_ran_here_takes_what_it_took(store: Store) -> None:
         {"params": {"workload.zipf": 0.9}},
     ],
 )
-def test_other_runs_say_nothing_about_it(store: Store, changes: dict[str, Any]) -> None:
+def test_other_runs_do_not_count(store: Store, changes: dict[str, Any]) -> None:
     for item in plan(scenario()):
         ran(store, item, 500.0, **changes)
     found = takes(store, scenario())

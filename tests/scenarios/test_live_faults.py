@@ -99,7 +99,7 @@ events:
         assert_right(run)
 
 
-async def test_random_faults_are_told_as_plain_events_and_cost_nothing() -> None:
+async def test_random_faults_are_events_and_lose_no_write() -> None:
     text = """\
 random_faults: {every: 0.3, last: 0.5}
 """

@@ -158,7 +158,7 @@ async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str
     assert again.runs[0].status == "done"
 
 
-async def test_run_goes_on_without_a_server_if_its_scenario_says_so() -> None:
+async def test_run_goes_on_without_a_server_with_on_failure_continue() -> None:
     scenario = small("schemes=[nocache]", "on_failure=continue", "deadline=0.3")
     result = await run_scenario(
         scenario,

@@ -37,7 +37,7 @@ def test_misspelt_option_names_line_and_right_name() -> None:
     )
 
 
-def test_all_misspelt_options_are_told_at_once() -> None:
+def test_all_misspelt_options_are_reported_at_once() -> None:
     text = error_of(GOOD.replace("servers", "serverz").replace("zipf:", "zipff:"))
     assert "mine.yaml:4: 'lab.serverz'" in text
     assert "mine.yaml:7: 'workload.zipff'" in text
@@ -61,16 +61,14 @@ def test_value_out_of_range_names_line_value_and_limit() -> None:
         ),
     ],
 )
-def test_wrong_alternative_is_told_about_the_one_that_was_meant(
-    arrivals: str, path: str, part: str
-) -> None:
+def test_error_is_about_the_alternative_that_was_meant(arrivals: str, path: str, part: str) -> None:
     text = error_of(GOOD.replace("{outstanding: 8}", arrivals))
     assert text.startswith(f"scenarios/mine.yaml:8: '{path}'")
     assert part in text
     assert text.count("mine.yaml") == 1
 
 
-def test_wrong_value_size_is_told_once() -> None:
+def test_wrong_value_size_is_reported_once() -> None:
     text = error_of(GOOD.replace("  zipf: 0.9", "  value_size: 5000"))
     assert text.startswith("scenarios/mine.yaml:7: 'workload.value_size' is 5000;")
     assert text.count("mine.yaml") == 1
@@ -80,7 +78,7 @@ def test_wrong_value_size_is_told_once() -> None:
     )
 
 
-def test_missing_scheme_list_is_told() -> None:
+def test_missing_scheme_list_is_reported() -> None:
     assert "'schemes' is missing" in error_of("name: mine\n")
 
 
@@ -96,7 +94,7 @@ def test_text_that_is_not_yaml_names_the_line() -> None:
     assert "mine.yaml:1" in error_of("")
 
 
-def test_renamed_option_is_told_by_its_new_name() -> None:
+def test_error_about_a_renamed_option_has_the_new_name() -> None:
     text = error_of(GOOD, "lab.guests=2")
     assert "'lab.guests' is not an option of a lab. It is called 'lab.external_clients'" in text
 

@@ -15,7 +15,7 @@ def texts(*events: RunEvent) -> list[str]:
     return [found.text for found in unfinished(events)]
 
 
-def test_a_recovery_that_came_to_its_end_leaves_nothing_to_say() -> None:
+def test_completed_recovery_is_not_listed_as_unfinished() -> None:
     assert texts(event(1, "killed"), event(2, "recovering"), event(3, "recovered")) == []
     assert texts(event(1, "killed"), event(2, "started")) == []
     assert texts(event(2, "recovering"), event(3, "recovered"), event(4, "killed")) == []
@@ -46,7 +46,7 @@ def test_recovery_begun_anew_without_a_kill_is_interrupted() -> None:
     ]
 
 
-def test_switches_are_told_apart_and_other_nodes_cut_nothing() -> None:
+def test_recoveries_are_by_switch_and_other_nodes_cut_none() -> None:
     found = texts(
         event(1, "recovering", "leaf-1"),
         event(1, "recovering", "leaf-2"),

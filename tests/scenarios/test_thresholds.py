@@ -54,7 +54,7 @@ def test_verdict_about_each_scheme_names_all_that_it_was_met_for() -> None:
     assert neither.detail == "100 against 300: not met for nocache; nor for netcache"
 
 
-def test_verdict_over_a_sweep_says_where_it_is_met_and_missed() -> None:
+def test_verdict_over_a_sweep_names_points_met_and_missed() -> None:
     runs = [
         run(scheme, throughput + zipf, params={"workload.zipf": zipf})
         for zipf in (0, 1)

@@ -125,7 +125,7 @@ async def test_run_after_a_calibration_does_not_replace_earlier_ones(
     assert names[0] == names[1] != names[2]
 
 
-def test_wrong_destination_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+def test_wrong_destination_is_reported_before_the_measurement(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     for out, sentence in [

@@ -170,7 +170,7 @@ def test_what_the_first_pipeline_refuses_comes_to_no_other(
     assert "has an entry with these matches already" in heard[2].error
 
 
-def test_a_switch_that_dies_between_two_pipelines_starts_empty(
+def test_switch_killed_between_two_pipelines_starts_empty(
     rig: Callable[[int, Writer], Rig], bundle: bytes
 ) -> None:
     found = rig(2, Writer(route(1, ip=7)))

@@ -166,7 +166,7 @@ def test_saves_that_wait_are_limited() -> None:
     assert [answer.save for answer in done] == list(range(MAX_SAVES + 1))
 
 
-def test_a_controller_dies_between_any_two_of_its_actions() -> None:
+def test_controller_is_killed_between_any_two_actions() -> None:
     """Whatever the number, so many actions of a set-up have their effect and the next has none."""
     rack, made = make()
     steps = [

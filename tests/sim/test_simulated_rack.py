@@ -170,7 +170,7 @@ def test_lost_storage_is_reported_as_lost_writes() -> None:
     assert sample.client_statistics["linearizable"] is False
 
 
-def test_what_a_dead_switch_gets_is_gone_until_it_is_back() -> None:
+def test_frames_to_a_stopped_switch_are_lost() -> None:
     rack = make()
     kill(rack, "switch")
     assert run(rack, 0.1).client.completed == 0

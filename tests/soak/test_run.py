@@ -55,7 +55,7 @@ def first_violation(control_plane: type[NetCache], seeds: int) -> Outcome:
     raise AssertionError(f"{control_plane.__name__} was not found in {seeds} seeds")
 
 
-def test_a_fault_of_a_control_plane_is_a_crash_that_says_where() -> None:
+def test_exception_of_a_control_plane_is_a_crash_with_its_place() -> None:
     violation = first_violation(Crashes, 10).violation
     assert violation is not None
     assert violation.kind == "crash"

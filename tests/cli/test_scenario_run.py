@@ -87,7 +87,7 @@ def nodes_of(pid: int) -> list[int]:
     [
         (signal.SIGINT, 130, "nterrupted"),
         (signal.SIGTERM, 130, "nterrupted"),
-        (signal.SIGKILL, -9, "died"),
+        (signal.SIGKILL, -9, "ended before the run was finished"),
     ],
 )
 @pytest.mark.usefixtures("home")

@@ -967,8 +967,8 @@ class Session:
     """
 
     def __init__(self, config: str) -> None:
-        """`config` is JSON: "bind" (the guest's address), "peer" (the switch's port), "role" as of
-        `ClientNode`, "client" (the guest's number), "deadline_s", "retry_s".
+        """`config` is JSON: "bind" (the client's address), "peer" (the switch's port), "role" as of
+        `ClientNode`, "client" (the client's number), "deadline_s", "retry_s".
 
         A wrong configuration raises ValueError; an address that another process has, OSError whose
         text says that it is "in use".

@@ -23,6 +23,17 @@ class UsageError(NetkvError):
     exit_code: ClassVar[int] = 2
 
 
+class MisfitError(UsageError):
+    """A lab or load that a scheme cannot run in or with.
+
+    `path` leads from the scenario to the option that is wrong: field names.
+    """
+
+    def __init__(self, text: str, *path: str) -> None:
+        super().__init__(text)
+        self.path = path
+
+
 class FieldError(ValueError):
     """A value that does not go with others, for validators of models.
 

@@ -14,6 +14,10 @@ class Unit(str):
     """The unit of a number, beside its `Field`, for the reference of options."""
 
 
+class Formerly(str):
+    """An earlier name of an option, beside its `Field`, for the error about that name."""
+
+
 SECONDS = Unit("s")
 BYTES = Unit("bytes")
 RATE = Unit("operations/s")

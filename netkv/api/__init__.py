@@ -1,1 +1,1 @@
-"""The API and the dashboard: REST for what is stored, one event stream for what happens."""
+"""The API and the dashboard: REST for stored runs, one event stream for news of the store."""

@@ -147,7 +147,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
         ] = None,
     ) -> Comparison:
         """Runs side by side. Repeats are taken together. Ratios are to the first scheme of the
-        scenario at the same sweep point, unless `baseline` says otherwise.
+        scenario at the same sweep point, unless `baseline` is given.
         """
         return compare([_found(store.record, each) for each in run], baseline)
 
@@ -164,6 +164,7 @@ def _add_runs(app: FastAPI, store: Store) -> None:
                 time=each.time,
                 column=each.column,
                 schemes=[scheme.name for scheme in all_schemes() if each in scheme.metrics],
+                not_shown=[scheme.name for scheme in all_schemes() if not each.shown(scheme)],
                 meaning=each.meaning,
             )
             for each in metrics.all_metrics()

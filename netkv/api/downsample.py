@@ -1,4 +1,4 @@
-"""Long runs in few points, without making anything look better than it was.
+"""Downsampling of long runs that keeps the worst values.
 
 Neighbouring intervals are joined into one as if it had been measured that way, each metric as its
 row of the table says; of latency percentiles the worst is kept. Phases are never joined.

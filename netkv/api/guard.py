@@ -1,11 +1,11 @@
-"""Keeps other web pages out. The API has no password: it serves 127.0.0.1 and its own page only.
+"""Refuses requests of other web pages: the API has no password and serves 127.0.0.1 only.
 
 A page elsewhere can make the user's browser send requests here. So:
 
 1. the Host header must name this machine (or a name that was rebound to 127.0.0.1 gets through);
 2. a request that changes something must be JSON, which a form cannot send and a script of another
    origin may not send without asking first, and that question is never answered with yes;
-3. what a browser says of the origin must be this origin.
+3. the origin that a browser sends must be this one.
 """
 
 from __future__ import annotations

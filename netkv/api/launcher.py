@@ -1,4 +1,4 @@
-"""Starts and stops runs for the dashboard: `netkv scenario run`, as a process of its own.
+"""Starts and stops runs for the dashboard: `netkv scenario run` in a process of its own.
 
 A process, because a run must not wait for the server's Python, and because stopping it is what
 Ctrl-C does. Only one run goes on at a time: two would spoil each other's figures. That holds for
@@ -99,7 +99,7 @@ class Launcher:
             _kill_if_stuck(process)
 
     def _reap(self) -> None:
-        """Notice that the process has ended; keep what it said if it got nowhere."""
+        """Notice that the process has ended; keep its error output if it did not begin a run."""
         if self._process is None or self._process.poll() is None:
             return
         status = self._process.returncode
@@ -138,7 +138,7 @@ class Launcher:
 def _check(request: RunRequest) -> None:
     """Raises `UsageError` here, where its sentence reaches the user, and not in the process."""
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     scenario = loader.load(loader.find(request.scenario), request.set, also=request.schemes)
     if request.schemes:

@@ -1,4 +1,4 @@
-"""What the API takes and gives, besides the records of the run store."""
+"""Requests and responses of the API, besides the records of the run store."""
 
 from __future__ import annotations
 
@@ -145,6 +145,8 @@ class MetricInfo(Model):
     it has none."""
     schemes: list[str]
     """Schemes whose runs have it; empty: the runs of all schemes may."""
+    not_shown: list[str]
+    """Schemes for which it is a constant that is not shown."""
     meaning: str
 
 

@@ -1,4 +1,4 @@
-"""Every error of the API is JSON with one sentence."""
+"""Errors of the API: JSON with one sentence."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The event stream: everything that is written to the store, as it is written.
 
-The id of each message says what was seen so far (`SAMPLE.EVENT`, ids of the store), so that a
+The id of each message is its position in the store (`SAMPLE.EVENT`, ids of rows), so that a
 browser that lost its connection goes on exactly where it was. Messages: `activity` (at the
 beginning and when it changes), `sample`, `event`.
 """
@@ -19,7 +19,7 @@ from netkv.runs import Store
 _POLL = 0.4
 """Seconds between two looks at the store; samples come once a second."""
 _KEEP_ALIVE = 15.0
-"""Seconds after which a silent stream says that it lives."""
+"""Seconds without a message after which a keep-alive is sent."""
 
 Cursor = tuple[int, int]
 """Ids of the last sample and event that were sent."""
@@ -38,15 +38,15 @@ async def follow(
 ) -> AsyncIterator[ServerSentEvent]:
     """Messages from `cursor` on (None: from now on) until `closing`."""
     sample_id, event_id = cursor if cursor else await asyncio.to_thread(store.latest)
-    told: Activity | None = None
+    sent: Activity | None = None
     silent = 0.0
     while not closing.is_set():
         samples, events = await asyncio.to_thread(store.news, sample_id, event_id)
-        # After the news: a run that has just ended is told as ended only behind its last sample.
+        # After the samples: the end of a run comes after its last sample.
         activity = await asyncio.to_thread(launcher.activity)
         silent += _POLL
-        if told is None or (activity != told and _brief(activity) != _brief(told)):
-            told, silent = activity, 0.0
+        if sent is None or (activity != sent and _brief(activity) != _brief(sent)):
+            sent, silent = activity, 0.0
             yield _message("activity", activity, (sample_id, event_id))
         for number, run, sample in samples:
             sample_id, silent = number, 0.0

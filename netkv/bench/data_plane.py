@@ -1,7 +1,7 @@
-"""What `netkv p4 bench` measures: packets per second of each path through each program, in memory.
+"""The benchmark `netkv p4 bench`: packets per second of each path of each program, in memory.
 
 The engine does the timing (engine/bench); here is the choice of cases, and the document that comes
-of them. docs/performance.md says how to read it.
+of them. docs/performance.md explains how to read it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,9 @@ from pydantic import BaseModel, ConfigDict
 from netkv import _engine, resources
 from netkv.bench import table_writes
 from netkv.bench.result import Benchmark, BenchResult, this_machine
-from netkv.bench.table_writes import TableWrites
+from netkv.bench.table_writes import YARDSTICK, MakeEntry, TableWrites
 from netkv.errors import NetkvError, UsageError, suggest
 
-YARDSTICK = "cache_read"
-"""The program that the peers were measured with; the benchmark brings it with it."""
 YARDSTICK_PATH = "read-hit"
 
 RECORDED_BMV2_PPS = 54_000.0
@@ -32,7 +30,7 @@ Recorded once, on another machine: a ratio to it tells the order of magnitude an
 """
 
 USUAL = (10_000, 128, 128)
-"""Entries, bytes of a value and bits of a key where nothing else is said."""
+"""Default entries, bytes of a value and bits of a key."""
 
 Sweep = Literal["entries", "value-size", "key-width"]
 SWEEPS: dict[Sweep, tuple[int, ...]] = {
@@ -181,9 +179,9 @@ def _points(usual: Case, sweep: Sweep) -> list[Case]:
 
 
 def run(plan: Plan, progress: Callable[[int, int, str], None]) -> DataPlaneBenchmark:
-    """Measure everything; `progress` hears the step (from 0), their number and what it is.
+    """Measure everything; `progress` is called with the step (from 0), their number and what it is.
 
-    Raises `NetkvError` for a program that does not compile, or does not do what its paths say.
+    Raises `NetkvError` for a program that does not compile, or a path that fails.
     """
     found = _Found()
     steps: list[tuple[str, Callable[[], None]]] = []
@@ -191,9 +189,9 @@ def run(plan: Plan, progress: Callable[[int, int, str], None]) -> DataPlaneBench
         steps.append((f"{program.name}: load", partial(_load, program, found)))
     steps += [(str(case), partial(_measure, case, plan.seconds, found)) for case in plan.cases]
     for program in plan.programs:
-        if program.name in table_writes.TABLES:
+        if (make := table_writes.entries_of(program.name)) is not None:
             label = f"{program.name}: {plan.writes:,} entries through P4Runtime"
-            steps.append((label, partial(_write, program, plan.writes, found)))
+            steps.append((label, partial(_write, program, make, plan.writes, found)))
     for at, (label, step) in enumerate(steps):
         progress(at, len(steps), label)
         try:
@@ -214,13 +212,13 @@ def _load(program: Program, found: _Found) -> None:
     found.loads.append(LoadTimes(**_engine.bench_load(program.name, **_source(program))))
 
 
-def _write(program: Program, entries: int, found: _Found) -> None:
+def _write(program: Program, make: MakeEntry, entries: int, found: _Found) -> None:
     if program.file is not None:
         bundle = _engine.compile_p4(str(program.file), _includes())
     else:
         source = _engine.bench_source(program.name) or ""
         bundle = _engine.compile_source(f"{program.name}.p4", source)
-    found.writes.append(asyncio.run(table_writes.measure(program.name, bundle, entries)))
+    found.writes.append(asyncio.run(table_writes.measure(program.name, bundle, make, entries)))
 
 
 def _measure(case: Case, seconds: float, found: _Found) -> None:

@@ -1,4 +1,4 @@
-"""End to end over UDP on loopback: a switch whose cache answers every read, beside an echo.
+"""The benchmark `netkv bench e2e`: a switch that answers every read over UDP, beside an echo.
 
 Everything takes short turns, one after the other and again, so that whatever else the machine does
 meanwhile hits all alike; a figure is the median of its turns, and a ratio the median of the ratios
@@ -6,7 +6,7 @@ within a round. The answering side has one core and the load another, as far as 
 
 The echo is a node with the sockets, batches and loop of a switch and no program. It is measured
 twice, as is the switch: with single datagrams, as any UDP program sends them, and with trains
-(frames of one size cross the kernel together), which is what netkv does unless told otherwise.
+(frames of one size cross the kernel together), which is netkv's default.
 """
 
 from __future__ import annotations
@@ -21,14 +21,16 @@ from typing import TYPE_CHECKING, Literal
 from netkv import resources
 from netkv.bench import stores
 from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
+from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.ports import free_ports
 
 if TYPE_CHECKING:
     from netkv import _engine
 
-Program = Literal["netcache", "cache_read"]
 SwitchExecutor = Literal["compiled", "interpreter"]
 
+PATH = "read-hit"
+"""The path through a program that is measured: reads that the switch answers."""
 WINDOW = 256
 """Requests outstanding while the rate is measured."""
 BATCH = 64
@@ -41,7 +43,8 @@ CPU_PORT = 510
 class Plan:
     """What to measure."""
 
-    program: Program = "netcache"
+    program: str
+    """Name of one with the path `PATH`."""
     executor: SwitchExecutor = "compiled"
     entries: int = 10_000
     value_sizes: tuple[int, ...] = (128,)
@@ -89,7 +92,7 @@ class EndToEnd:
 
 
 Progress = Callable[[int, int, str], None]
-"""Hears which step of how many begins, from 0, and what it is."""
+"""Called with the step that begins, from 0, the number of steps, and what it is."""
 
 
 def run(plan: Plan, progress: Progress) -> EndToEnd:
@@ -183,13 +186,22 @@ def _paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], flo
 def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator[Contender]:
     """Echo and switch, each with single datagrams and with trains."""
     from netkv import _engine
-    from netkv.errors import UsageError
 
-    file = str(resources.programs()["netcache"]) if plan.program == "netcache" else None
+    able = [name for name, paths in _engine.bench_paths().items() if PATH in paths]
+    if plan.program not in able:
+        options = suggest(plan.program, able, label="Programs that do")
+        raise UsageError(f"No P4 program '{plan.program}' answers reads. {options}")
+    file = resources.programs().get(plan.program)
     folders = [str(resources.path("p4"))]
     try:
         switch, traffic = _engine.filled_switch(
-            plan.program, "read-hit", plan.executor, plan.entries, value_size, file, folders
+            plan.program,
+            PATH,
+            plan.executor,
+            plan.entries,
+            value_size,
+            None if file is None else str(file),
+            folders,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -210,7 +222,7 @@ def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iter
             yield Contender(
                 name=f"{kind}, trains" if trains else kind,
                 program=plan.program,
-                path="read-hit-trains" if trains else "read-hit",
+                path=f"{PATH}-trains" if trains else PATH,
                 executor="udp-echo" if kind == "echo" else plan.executor,
                 value_size=value_size,
                 measure=_DatagramTurn(node, load),
@@ -223,8 +235,6 @@ class _DatagramTurn:
     load: _engine.DatagramLoad
 
     def __call__(self, window: int, seconds: float) -> Turn:
-        from netkv.errors import NetkvError
-
         before = self.node.statistics()
         with on_core(0):
             seen = self.load.run(window, seconds)
@@ -261,7 +271,7 @@ def _redis(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iterator
 
 @dataclass
 class _RedisTurn:
-    """`redis-benchmark` takes a number of requests, not a time: the last turn tells how many."""
+    """`redis-benchmark` takes a number of requests, not a time: they follow from the last turn."""
 
     port: int
     connections: int

@@ -22,7 +22,7 @@ from netkv.errors import NetkvError
 CONNECTIONS = 50
 ROUNDS = 3
 _FIRST_RATE = 2_000
-"""Requests a second that a turn is planned for before the first has told."""
+"""Requests a second for which the first turn is planned."""
 
 Progress = Callable[[int, int, str], None]
 """Hears which step of how many begins, from 0, and what it is."""
@@ -130,13 +130,13 @@ def _gateway(lab: str | None) -> Iterator[tuple[str, int]]:
         assert process.stdout is not None
         assert process.stderr is not None
         try:
-            said = ""
-            while not said.endswith("}\n"):
+            document_text = ""
+            while not document_text.endswith("}\n"):
                 line = process.stdout.readline()
                 if not line:
                     raise NetkvError(process.stderr.read().strip() or "The gateway has ended.")
-                said += line
-            document = json.loads(said)
+                document_text += line
+            document = json.loads(document_text)
             yield document["scheme"], document["port"]
         finally:
             process.terminate()

@@ -1,9 +1,9 @@
-"""What a multiget costs its client, live: time on a core for each request of NetMC and of CliMC.
+"""What a multiget costs its client, live: time on a core for each request, by scheme.
 
-Two whole racks are up side by side, on one machine, with the same load; they take
-short turns, one after the other and again, so that whatever else the machine does hits both. What
-is measured is the client process, with the kernel's share of it: one frame for a request against
-one for each group of keys (NetMC, sections II-B and V-B). Figures are medians of the turns.
+A rack of each scheme is up on one machine, with the same load. The racks take short turns, one
+after the other and again, so that other load of the machine affects all of them. What is measured
+is the client process, with the kernel's share of it: schemes send one frame for a request, or one
+for each group of keys. Figures are medians of the turns.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from __future__ import annotations
 import asyncio
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
 from pydantic import BaseModel, ConfigDict
 
+from netkv import schemes
 from netkv.bench.result import Machine, this_machine
 from netkv.errors import NetkvError
 from netkv.lab.hardware import Backend
-from netkv.lab.process import NodeProcess
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackSample
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
 
-SCHEMES = ("netmc", "climc")
 ROUNDS = 6
 KEYS = 10_000
 
@@ -53,12 +52,11 @@ class Row(BaseModel):
 
     servers: int
     groups: float
-    """Key groups of a request, on average: the frames that CliMC sends for it."""
-    netmc_us: float
-    """Time on a core that the client takes for a request, in microseconds."""
-    climc_us: float
-    climc_over_netmc: float
-    """Median of the ratios within a round."""
+    """Key groups of a request, on average: one for each server that has some of its keys."""
+    client_us: dict[str, float]
+    """Scheme → time on a core that the client takes for a request, in microseconds."""
+    over_first: dict[str, float]
+    """Scheme, without the first → median of the ratios to the first within a round."""
 
 
 class Multigets(BaseModel):
@@ -69,26 +67,32 @@ class Multigets(BaseModel):
     machine: Machine
     backend: Backend
     keys: int
+    schemes: list[str]
     rows: list[Row]
 
 
 Progress = Callable[[int, int, str], None]
-"""Hears which step of how many begins, from 0, and what it is."""
+"""Called with the step that begins, from 0, the number of steps, and what it is."""
 
 
 def run(plan: Plan, progress: Progress) -> Multigets:
     """Measures; raises `NetkvError` for a rack that cannot be or does not answer."""
+    names = [each.name for each in schemes.all_schemes() if each.multigets and not each.coordinated]
     steps = len(plan.servers) * ROUNDS
     rows = []
     with tempfile.TemporaryDirectory(prefix="netkv-multigets-") as folder:
         for number, servers in enumerate(plan.servers):
 
-            def tell(turn: int, at: int = number * ROUNDS, servers: int = servers) -> None:
+            def report(turn: int, at: int = number * ROUNDS, servers: int = servers) -> None:
                 progress(at + turn, steps, f"{servers} servers, round {turn + 1}")
 
-            rows.append(asyncio.run(_row(plan, servers, Path(folder) / str(servers), tell)))
+            rows.append(
+                asyncio.run(_row(plan, names, servers, Path(folder) / str(servers), report))
+            )
     progress(steps, steps, "")
-    return Multigets(machine=this_machine(), backend=plan.backend, keys=plan.keys, rows=rows)
+    return Multigets(
+        machine=this_machine(), backend=plan.backend, keys=plan.keys, schemes=names, rows=rows
+    )
 
 
 def _clock_of(pid: int) -> int:
@@ -100,64 +104,67 @@ class _Client:
     """A rack, and the time that its client process has taken."""
 
     def __init__(self, spec: RackSpec, folder: Path) -> None:
-        self._nodes: Mapping[str, NodeProcess] = {}
-        self.rack = Rack(spec, folder, on_processes=self._hear)
-
-    def _hear(self, nodes: Mapping[str, NodeProcess]) -> None:
-        self._nodes = nodes
+        self.rack = LiveRack(spec, folder)
 
     def on_core(self) -> float:
         """Seconds on a core, in user and kernel mode, since the client started."""
-        identity = self._nodes["client"].identity
-        assert identity is not None, "the rack is up"
-        return time.clock_gettime(_clock_of(identity.pid))
+        process = self.rack.client.process
+        assert process is not None, "the rack is up"
+        assert process.identity is not None, "the rack is up"
+        return time.clock_gettime(_clock_of(process.identity.pid))
 
     async def turn(self, seconds: float) -> tuple[float, RackSample]:
         """Seconds on a core during so many of load, and what the load has seen."""
-        await self.rack.client({"do": "phase", "name": "measure"})
+        await self.rack.client.command({"do": "phase", "name": "measure"})
         await self.rack.sample()
         before = self.on_core()
         await asyncio.sleep(seconds)
         took = self.on_core() - before
         sample = await self.rack.sample()
-        await self.rack.client({"do": "phase", "name": "idle"})
+        await self.rack.client.command({"do": "phase", "name": "idle"})
         return took, sample
 
 
-async def _row(plan: Plan, servers: int, folder: Path, tell: Callable[[int], None]) -> Row:
+async def _row(
+    plan: Plan, names: Sequence[str], servers: int, folder: Path, report: Callable[[int], None]
+) -> Row:
     spec = RackSpec(
-        scheme=SCHEMES[0],
-        lab=LabSpec(servers=servers, backend=plan.backend, guests=0),
+        scheme=names[0],
+        lab=LabSpec(servers=servers, backend=plan.backend, external_clients=0),
         workload=WorkloadSpec(
             keys=KEYS, zipf=0, multiget=plan.keys, arrivals=ClosedLoop(outstanding=plan.outstanding)
         ),
     )
     clients = {
-        name: _Client(spec.model_copy(update={"scheme": name}), folder / name) for name in SCHEMES
+        name: _Client(spec.model_copy(update={"scheme": name}), folder / name) for name in names
     }
-    found: dict[str, list[float]] = {name: [] for name in SCHEMES}
-    groups = requests = 0
+    found: dict[str, list[float]] = {name: [] for name in names}
+    groups: dict[str, float] = {}
     try:
         for client in clients.values():
             await client.rack.start()
         for turn in range(ROUNDS):
-            tell(turn)
+            report(turn)
             for name, client in clients.items():
                 took, sample = await client.turn(plan.seconds / ROUNDS)
                 if sample.client.completed == 0:
                     raise NetkvError(f"The rack of '{name}' has answered nothing.")
                 found[name].append(took / sample.client.completed * 1e6)
-                if name == "climc":
-                    groups += sample.client.counts["groups"]
-                    requests += sample.client.completed
+                sent = sample.client.counts.get("groups", 0) / sample.client.completed
+                groups[name] = groups.get(name, 0.0) + sent / ROUNDS
     finally:
         for client in clients.values():
             await client.rack.stop()
-    ratios = [there / here for here, there in zip(found["netmc"], found["climc"], strict=True)]
+    first, *others = names
     return Row(
         servers=servers,
-        groups=groups / requests,
-        netmc_us=median(found["netmc"]),
-        climc_us=median(found["climc"]),
-        climc_over_netmc=median(ratios),
+        # Clients that send one frame for a request do not count its groups.
+        groups=max(groups.values()),
+        client_us={name: median(found[name]) for name in names},
+        over_first={
+            name: median(
+                there / here for here, there in zip(found[first], found[name], strict=True)
+            )
+            for name in others
+        },
     )

@@ -21,6 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from netkv import schemes
 from netkv.bench.result import Benchmark, BenchResult, this_machine
 from netkv.errors import NetkvError
 from netkv.lab import redis_server
@@ -139,11 +140,12 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     from netkv.control.messages import Message, Op, encode
     from netkv.control.topology import client_ip, server_ip
 
+    plain = next(each for each in schemes.all_schemes() if not (each.caches or each.multigets))
     here, there = (f"127.0.0.1:{port}" for port in free_ports(2))
     config = {
         "bind": here,
         "peer": there,
-        "scheme": "nocache",
+        "scheme": plain.server_role,
         "partitions": [0],
         "servers": 1,
         "keys": 1,

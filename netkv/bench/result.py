@@ -1,4 +1,4 @@
-"""What a benchmark found, in one form for all: `netkv bench` and `netkv p4 bench` print it.
+"""The document of benchmarks: `netkv bench` and `netkv p4 bench` print it.
 
 Machines differ and get busy: compare figures of one document with each other, never with those
 of another machine or day.
@@ -22,7 +22,7 @@ class BenchResult(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     program: str
-    """The P4 program without its ending ("netcache"), or what stands in its place ("redis")."""
+    """Name of the P4 program, or of what was measured in its place ("redis")."""
     path: str
     """What the packets do in it, e.g. "read-hit"."""
     executor: Executor

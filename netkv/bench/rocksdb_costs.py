@@ -1,4 +1,4 @@
-"""What reads and writes cost RocksDB: processor time of the calling thread, by where a record is.
+"""Processor time of reads and writes of RocksDB in the calling thread, by where a record is.
 
 The simulator's figures for stores on RocksDB rest on it (`netkv.sim.profiles`). A database with the
 options of a published evaluation (docs/performance.md) is loaded in a temporary directory, flushed
@@ -234,7 +234,7 @@ class _Sample:
         return self.random.choices(self.cached_reads, k=self.batch)
 
     def fresh(self) -> list[bytes]:
-        """A batch of reads of records whose blocks nobody has read."""
+        """A batch of reads of records whose blocks were not read before."""
         keys = self._fresh[-self.batch :]
         del self._fresh[-self.batch :]
         return keys
@@ -303,7 +303,7 @@ class _Store:
     def load(self, sample: _Sample, step: _Steps) -> None:
         """Writes every record once, in random order."""
         unlogged = self._rocksdict.WriteOptions()
-        # An attribute, whatever the stub of rocksdict says.
+        # An attribute, other than the stub of rocksdict has it.
         unlogged.disable_wal = True  # type: ignore[method-assign,assignment]
         keys = sample.keys
         bounds = [len(keys) * tenth // _LOAD_STEPS for tenth in range(_LOAD_STEPS + 1)]

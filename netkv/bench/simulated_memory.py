@@ -74,7 +74,7 @@ def _reached(rack: SimRack, length: int, operations: int) -> Reached:
 
 
 def main() -> None:
-    """Measures what stdin says."""
+    """Measures the case on stdin."""
     case = Case.model_validate_json(sys.stdin.read())
     sys.stdout.write(measure(case).model_dump_json() + "\n")
 

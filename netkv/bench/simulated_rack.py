@@ -13,11 +13,11 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
+from netkv import schemes
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.sim.rack import SECOND, SimRack
 
-PROFILE = "netcache-testbed"
 SCALE = 1000.0
 CLIENTS = 64
 CACHE_ENTRIES = 10_000
@@ -64,7 +64,7 @@ class Case(BaseModel):
             clients=CLIENTS,
             cache_entries=self.cache_entries,
             topology=self.topology,
-            profile=PROFILE,
+            profile=next(iter(schemes.default().profiles())),
             scale=SCALE,
         )
         load = WorkloadSpec(
@@ -161,11 +161,11 @@ def most_memory_mb() -> float:
         name, _, value = line.partition(":")
         if name == "VmHWM":
             return int(value.split()[0]) / 1024
-    raise AssertionError("Linux tells every process the most memory that it had (VmHWM)")
+    raise AssertionError("/proc/self/status of Linux has VmHWM")
 
 
 def main() -> None:
-    """Measures what stdin says."""
+    """Measures the case on stdin."""
     case = Case.model_validate_json(sys.stdin.read())
     sys.stdout.write(measure(case).model_dump_json() + "\n")
 

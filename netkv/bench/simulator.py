@@ -1,9 +1,9 @@
-"""What `netkv bench sim` measures: simulated requests and events for each second of wall time.
+"""The benchmark `netkv bench sim`: simulated requests and events per second of wall time.
 
 Each rack is measured in a process of its own (`simulated_rack`). Beside the racks of the usual size
 their switch program runs alone, in memory, with the same share of cache hits: what the simulator
 would need if there were nothing to it but the program. Racks that only write show what memory a run
-takes as it becomes longer (`simulated_memory`). docs/performance.md says how to read it.
+takes as it becomes longer (`simulated_memory`). docs/performance.md explains how to read it.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ TOPOLOGIES = (
     TopologySpec(kind="spine-leaf", layers=2, switches=8),
 )
 SKEWS = (0.99, 0.0)
-MOST_KEYS, SKEW = KEYS[-1], SKEWS[0]
-WRITTEN_KEYS = (10_000, MOST_KEYS)
+MAX_KEYS, SKEW = KEYS[-1], SKEWS[0]
+WRITTEN_KEYS = (10_000, MAX_KEYS)
 """Of the racks that only write: few, which are all written soon, and more than are ever written."""
 WRITING_SERVERS = 8
 
@@ -163,7 +163,7 @@ def plan(
             rows += [Row(case, beside) for case in cases]
             rows += [Row(_sized(writing, one, many)) for one, many in sizes]
             continue
-        cases = [_sized(usual, one, MOST_KEYS) for one in SERVERS if one != most]
+        cases = [_sized(usual, one, MAX_KEYS) for one in SERVERS if one != most]
         cases += [_sized(usual, most, many) for many in KEYS[:-1]]
         cases += [usual.model_copy(update={"topology": each}) for each in TOPOLOGIES]
         # As many servers with no more requests than one gets: which of the two is it that costs?
@@ -196,7 +196,7 @@ def _sized(usual: Case, servers: int, keys: int) -> Case:
 
 
 def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> SimulatorBenchmark:
-    """Measures everything; `progress` hears the step (from 0), their number and what it is.
+    """Measures everything; `progress` gets the step (from 0), their number and what it is.
 
     Raises `NetkvError` for a rack that cannot be simulated.
     """
@@ -221,7 +221,7 @@ def run(rows: Sequence[Row], progress: Callable[[int, int, str], None]) -> Simul
 
 
 def _measured(row: Row, module: str) -> str:
-    """What a process of this module says of the rack."""
+    """The document that a process of this module prints about the rack."""
     try:
         done = subprocess.run(
             [sys.executable, "-m", f"netkv.bench.{module}"],
@@ -234,7 +234,7 @@ def _measured(row: Row, module: str) -> str:
     except subprocess.TimeoutExpired as error:
         raise NetkvError(f"{row}: not done after {_TIMEOUT:g} s.") from error
     if done.returncode:
-        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        last = (done.stderr.strip().splitlines() or ["it printed nothing"])[-1]
         raise NetkvError(f"{row} cannot be simulated: {last}")
     return done.stdout
 
@@ -345,7 +345,7 @@ def _ratio_name(row: Row, rows: Sequence[Row]) -> str:
 def _growth(results: Sequence[SimulatorResult]) -> dict[str, float]:
     """Core time of an event in the larger of two racks for that in the smaller, all else the same.
 
-    Servers bring their requests with them, so where these are varied alone they are said.
+    Requests follow from the servers, so they are in the name only where they are varied alone.
     """
     ratios: dict[str, float] = {}
     for usual in results:
@@ -366,7 +366,7 @@ def _is_usual(result: SimulatorResult) -> bool:
     most = most_servers(result.scheme)
     sizes = (result.servers, result.keys, result.zipf, result.topology)
     many = result.outstanding == OUTSTANDING_PER_SERVER * most
-    return sizes == (most, MOST_KEYS, SKEW, "rack") and many
+    return sizes == (most, MAX_KEYS, SKEW, "rack") and many
 
 
 def _lengths(memory: Sequence[MemoryResult]) -> dict[str, float]:

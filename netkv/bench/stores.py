@@ -200,8 +200,8 @@ def _wait_until_listening(name: str, process: subprocess.Popen[bytes], port: int
         time.sleep(0.02)
     if process.poll() is None:
         raise NetkvError(f"{name} does not listen on port {port} after {_START_TIMEOUT:.0f} s.")
-    said = process.stdout.read().decode(errors="replace") if process.stdout is not None else ""
-    lines = said.strip().splitlines()[-3:]
+    output = process.stdout.read().decode(errors="replace") if process.stdout is not None else ""
+    lines = output.strip().splitlines()[-3:]
     raise NetkvError("\n  ".join([f"{name} ended at once, status {process.returncode}:", *lines]))
 
 

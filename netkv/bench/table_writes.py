@@ -3,36 +3,35 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from collections.abc import Callable
 
 from pydantic import BaseModel, ConfigDict
 
-from netkv import _engine
+from netkv import _engine, schemes
+from netkv.control.base import InsertEntry
+from netkv.control.topology import KEY_BYTES
+
+YARDSTICK = "cache_read"
+"""The program that the peers were measured with; the engine has it."""
 
 
-@dataclass(frozen=True)
-class Lookup:
-    """The table that holds the cached keys of a program, and an action with its parameters."""
-
-    table: str
-    key: str
-    action: str
-    numbered: tuple[str, ...]
-    """Parameters that take the number of the entry."""
-    others: dict[str, int]
+MakeEntry = Callable[[int, bytes], InsertEntry]
+"""From a number and a key: the lookup entry of a cached key (`Probes.entry`)."""
 
 
-TABLES = {
-    "cache_read": Lookup("I.lookup", "h.kv.key", "I.hit", ("idx",), {"bitmap": 255}),
-    "netcache": Lookup(
-        "NetkvIngress.lookup.cache",
-        "key",
-        "NetkvIngress.lookup.cached",
-        ("entry", "index"),
-        {"bitmap": 255, "generation": 1},
-    ),
-}
-"""Of the programs that have such a table."""
+def entries_of(program: str) -> MakeEntry | None:
+    """Makes the lookup entries of a program; None for one without a table that is known."""
+    if program == YARDSTICK:
+        return _yardstick_entry
+    for scheme in schemes.all_schemes():
+        if scheme.program_path.stem == program and scheme.probes is not None:
+            return scheme.probes().entry
+    return None
+
+
+def _yardstick_entry(number: int, key: bytes) -> InsertEntry:
+    params = {"idx": number, "bitmap": 255}
+    return InsertEntry(number, "I.lookup", {"h.kv.key": int.from_bytes(key)}, "I.hit", params)
 
 
 class TableWrites(BaseModel):
@@ -47,18 +46,19 @@ class TableWrites(BaseModel):
     """From the first entry that is put together to the last answer of the switch."""
 
 
-async def measure(program: str, bundle: bytes, entries: int) -> TableWrites:
+async def measure(program: str, bundle: bytes, make: MakeEntry, entries: int) -> TableWrites:
     """Load the program, write `entries` entries with netkv's own client, and read them back.
 
     Client and server share one thread of this process, so they do not work side by side as those
     of a lab do. Raises ValueError with a sentence for a program that has not this table.
     """
     from netkv.p4rt.client import P4RuntimeClient
-    from netkv.p4rt.entities import Call, insert
     from netkv.p4rt.errors import RpcError
     from netkv.p4rt.server import P4RuntimeServer
+    from netkv.p4rt.updates import update
 
-    lookup = TABLES[program]
+    made = [make(number, number.to_bytes(KEY_BYTES)) for number in range(entries)]
+    table = made[0].table
     server = P4RuntimeServer(_engine.Switch(bundle))
     await server.start()
     try:
@@ -66,18 +66,13 @@ async def measure(program: str, bundle: bytes, entries: int) -> TableWrites:
             await client.set_pipeline(bundle)
             names, loop = client.names, asyncio.get_running_loop()
             start = loop.time()
-            updates = []
-            for number in range(entries):
-                params = {**dict.fromkeys(lookup.numbered, number), **lookup.others}
-                call = Call(lookup.action, params)
-                updates.append(insert(names.table_entry(lookup.table, {lookup.key: number}, call)))
-            await client.write(updates)
+            await client.write([update(names, entry) for entry in made])
             seconds = loop.time() - start
-            found = [entry async for entry in client.read(names.table_entries(lookup.table))]
+            found = [entry async for entry in client.read(names.table_entries(table))]
     except RpcError as error:
         raise ValueError(f"The lookup table of '{program}' cannot be filled: {error}") from error
     finally:
         await server.stop()
     if len(found) != entries:
         raise AssertionError(f"{entries} entries were written, but {len(found)} are there.")
-    return TableWrites(program=program, table=lookup.table, entries=entries, seconds=seconds)
+    return TableWrites(program=program, table=table, entries=entries, seconds=seconds)

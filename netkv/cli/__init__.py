@@ -37,13 +37,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return 130
     except NetkvError as error:
-        faults.tell(str(error))
+        faults.report(str(error))
         return error.exit_code
     except BrokenPipeError:
         faults.silence_stdout()
         return 1
     except Exception as error:
-        faults.tell_unexpected(error)
+        faults.report_unexpected(error)
         return 1
     return 0
 

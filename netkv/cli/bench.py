@@ -1,4 +1,4 @@
-"""`netkv bench`: how fast netkv is on this machine, beside what a user would take instead."""
+"""`netkv bench`: the speed of netkv on this machine, beside alternatives."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
 app = typer.Typer(help="Measure how fast netkv is on this machine.", no_args_is_help=True)
@@ -22,9 +22,13 @@ def e2e(
         Literal["compiled", "interpreter"], typer.Option(help="What runs the P4 program.")
     ] = "compiled",
     program: Annotated[
-        Literal["netcache", "cache_read"],
-        typer.Option(help="netcache.p4, or the yardstick cache_read.p4."),
-    ] = "netcache",
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="A scheme's P4 program, or the yardstick cache_read. [default: that of the first "
+            "scheme that caches]",
+        ),
+    ] = None,
     entries: Annotated[
         int, typer.Option(min=1, max=65_536, help="Keys in the cache, and in the stores.")
     ] = 10_000,
@@ -42,12 +46,13 @@ def e2e(
     the same seconds; the ratios are what counts. In the rows with "trains" frames of one size
     cross the kernel together, as netkv's nodes let them.
     """
+    from netkv import schemes
     from netkv.bench import end_to_end
     from netkv.cli.progress import steps
 
     to = destinations(plot)
     plan = end_to_end.Plan(
-        program=program,
+        program=program or schemes.default().program_path.stem,
         executor=executor,
         entries=entries,
         value_sizes=tuple(dict.fromkeys(value_size or [128])),
@@ -57,7 +62,7 @@ def e2e(
     with steps() as progress:
         found = end_to_end.run(plan, progress)
     for sentence in found.left_out:
-        say(sentence)
+        notify(sentence)
     from netkv.report import end_to_end as report
 
     if json:
@@ -173,7 +178,7 @@ def redis(
         print_json(found.to_json())
         return
     for row in found.results:
-        say(f"{row.path}  {row.program:<9} {row.pps:>10,.0f} a second")
+        notify(f"{row.path}  {row.program:<9} {row.pps:>10,.0f} a second")
     for name, ratio in found.ratios.items():
         stdout().print(f"{ratio:6.2f}  {name}", highlight=False)
 
@@ -217,7 +222,7 @@ def rocksdb(
     out = stdout()
     out.print(report.table(found))
     out.print(report.differences(found))
-    say(report.load(found))
+    notify(report.load(found))
 
 
 @app.command()
@@ -236,10 +241,11 @@ def multigets(
     ] = "memory",
     json: Json = False,
 ) -> None:
-    """Measure what a multiget costs its client live: NetMC against CliMC, in turns.
+    """Measure what a multiget costs its client live, with each scheme for multigets, in turns.
 
-    The client's time on a core for each request, the kernel's share included: NetMC sends one
-    frame, CliMC one for each group of keys.
+    The client's time on a core for each request, the kernel's share included. Schemes differ in
+    the frames of a request: one, or one for each group of keys. Schemes with a coordinator do not
+    take part.
     """
     from netkv.bench import multigets as measured
     from netkv.cli.progress import steps
@@ -251,10 +257,6 @@ def multigets(
     if json:
         print_json(found.model_dump(mode="json"))
         return
-    say("servers  groups  NetMC us  CliMC us  CliMC / NetMC")
-    for row in found.rows:
-        stdout().print(
-            f"{row.servers:7}  {row.groups:6.1f}  {row.netmc_us:8.1f}  {row.climc_us:8.1f}  "
-            f"{row.climc_over_netmc:13.2f}",
-            highlight=False,
-        )
+    from netkv.report import multigets as report
+
+    stdout().print(report.table(found))

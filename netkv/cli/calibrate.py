@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 
 
 def calibrate(
@@ -20,7 +20,7 @@ def calibrate(
     """Measure this machine through the nodes of a live rack: the simulator's profile this-machine.
 
     It takes about half a minute. Scenarios take it by 'lab.profile: this-machine', which they do
-    unless told otherwise, or by the name of the FILE.
+    by default, or by the name of the FILE.
     """
     from netkv.bench.result import this_machine
     from netkv.cli.progress import steps
@@ -45,4 +45,4 @@ def calibrate(
         )
     else:
         stdout().print(report.table(figures, profile))
-    say(f"The profile is in {written}.")
+    notify(f"The profile is in {written}.")

@@ -1,10 +1,10 @@
-"""What shells complete: scenarios, schemes, runs, labs, nodes, options of `--set`, programs.
+"""Completion of words in shells: scenarios, schemes, runs, labs, nodes, options, programs.
 
 Rules
 -----
-1. A completer gives what begins with what is there, and nothing if it cannot tell: it never fails,
-   and says nothing on stderr.
-2. It imports only what it needs, when it is asked: somebody waits with a finger on the key.
+1. A completer yields words that begin with what was typed, and nothing after an error: it never
+   fails and prints nothing on stderr.
+2. It imports only what it needs, when it is called: the user waits.
 3. Bash takes `=` for the end of a word, so `--set workload.mix=y` comes in three pieces. They are
    put together before, and what comes of it is cut at the `=` again (`joined`).
 """
@@ -16,7 +16,6 @@ import functools
 import io
 import os
 import shlex
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TypeAlias
@@ -73,6 +72,8 @@ def runs(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
 
     The file is read as it is: opening the store takes a second, and may change it.
     """
+    import sqlite3
+
     from netkv.lab import state
 
     url = os.environ.get("NETKV_STORE") or f"{_SQLITE}{state.home() / 'runs.db'}"
@@ -117,10 +118,10 @@ def logs(ctx: typer.Context, incomplete: str) -> Iterable[str]:  # noqa: ARG001
 @_safe
 def changes(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
     """For `--set`: paths of options, and behind `=` the values of those that have few."""
-    from netkv.scenarios import paths
+    from netkv.scenarios import option_paths
 
     path, equals, _ = incomplete.partition("=")
-    fitting = [each for each in paths.leaves() if each.name.startswith(path)]
+    fitting = [each for each in option_paths.leaves() if each.name.startswith(path)]
     if equals:
         fitting = [each for each in fitting if each.name == path]
     elif len(fitting) != 1:
@@ -139,9 +140,11 @@ def option(path: str) -> Callable[[typer.Context, str], list[str]]:
 
     @_safe
     def values(ctx: typer.Context, incomplete: str) -> Iterator[str]:  # noqa: ARG001
-        from netkv.scenarios import paths
+        from netkv.scenarios import option_paths
 
-        return (value for each in paths.leaves() if each.name == path for value in each.values)
+        return (
+            value for each in option_paths.leaves() if each.name == path for value in each.values
+        )
 
     return values
 
@@ -194,19 +197,19 @@ def answer(run: Callable[[], object]) -> int:
             words = shlex.split(os.environ["COMP_WORDS"])
             words, at, cut = joined(words, int(os.environ["COMP_CWORD"]))
         except (KeyError, ValueError):
-            # A quote that is still open, or nobody's shell: nothing to offer.
+            # An open quote, or an unknown shell: there are no completions.
             return 1
         os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = shlex.join(words), str(at)
-    said = io.StringIO()
+    output = io.StringIO()
     status = 0
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
+    with contextlib.redirect_stdout(output), contextlib.redirect_stderr(io.StringIO()):
         try:
             run()
         except SystemExit as stop:
             status = stop.code if isinstance(stop.code, int) else 1
         except Exception:
             status = 1
-    for line in filter(None, said.getvalue().splitlines()):
+    for line in filter(None, output.getvalue().splitlines()):
         print(line.removeprefix(cut))
     return status
 

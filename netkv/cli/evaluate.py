@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.stored import run_stored
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def evaluate(
         if measured is None:
             continue
         if save is not None:
-            say(f"{each.name}: figures in {measured.save(save)}")
+            notify(f"{each.name}: figures in {measured.save(save)}")
         rows = evaluation.rows(each, measured)
         found.append((each, rows))
         if not json:
@@ -81,14 +81,14 @@ def _read(experiment: Experiment, source: Path, json: bool) -> Measured | None:
 
     measured = Measured.read(source, experiment.name)
     if measured is None and not json:
-        say(f"{experiment.name}: no figures in {source}.")
+        notify(f"{experiment.name}: no figures in {source}.")
     return measured
 
 
 def _run(experiment: Experiment, seed: int, seeds: int, again: bool) -> Measured:
     from netkv.evaluation.measured import measure, needed
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     asked = [*experiment.changes, f"seed={seed}", f"repeat={seeds}"]
     scenario = loader.load(loader.find(experiment.scenario), asked)
@@ -111,7 +111,7 @@ def _write(file: Path, paper: str, found: list[tuple[Experiment, list[Row]]]) ->
     except OSError as error:
         raise UsageError(f"--write {file}: cannot be read: {error.strerror or error}.") from error
     for name in tables.keys() - document.bodies(text).keys():
-        say(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
+        notify(f"{file} has no place '<!-- evaluation: {name} -->'; its table is left out.")
     file.write_text(document.replaced(text, tables), encoding="utf-8")
 
 

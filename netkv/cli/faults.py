@@ -1,4 +1,4 @@
-"""What the user gets to see when something goes wrong."""
+"""Error messages on the terminal."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from pathlib import Path
 from netkv.cli.output import stderr
 
 
-def tell(text: str) -> None:
+def report(text: str) -> None:
     """An error that the user can do something about: its sentence, no traceback."""
     console = stderr()
     console.print("error: ", style="bold red", end="")
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def tell_unexpected(error: Exception) -> None:
+def report_unexpected(error: Exception) -> None:
     """A fault of netkv: one sentence, and where the traceback is."""
     kept = _keep(error)
     what = f"{type(error).__name__}: {error}".splitlines()[0]
     if kept is None:
         traceback.print_exception(error)
-        tell(f"netkv met a fault of its own ({what}). Please report it with the lines above.")
+        report(f"netkv met a fault of its own ({what}). Please report it with the lines above.")
     else:
-        tell(f"netkv met a fault of its own ({what}). Please report it with the file {kept}.")
+        report(f"netkv met a fault of its own ({what}). Please report it with the file {kept}.")
 
 
 def silence_stdout() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say
+from netkv.cli.output import Json, notify, print_json
 
 if TYPE_CHECKING:
     from netkv.gateway.client import About
@@ -57,8 +57,8 @@ def gateway(
                 }
             )
         if allow_remote:
-            say("Warning: there is no password. Who reaches this address may read and write.")
-        say(
+            notify("Warning: there is no password. Who reaches this address may read and write.")
+        notify(
             f"The lab '{about.lab}' ({about.scheme}) is served at {about.host}:{about.port}. "
             f"Ctrl-C ends it.\n"
             f"  redis-cli -h {about.host} -p {about.port}"

@@ -8,7 +8,7 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -61,7 +61,7 @@ def up(
         print_json(found.to_json())
         return
     _print_status(found)
-    say(
+    notify(
         f"The lab '{name}' {'was up already' if found.already else 'is up'}. "
         f"'netkv down {name}' takes it down."
     )
@@ -81,9 +81,9 @@ def down(
         print_json({"labs": [{"name": name, "was_up": was} for name, was in taken.items()]})
         return
     for name, was_up in taken.items():
-        say(f"The lab '{name}' {'is down' if was_up else 'was not up'}.")
+        notify(f"The lab '{name}' {'is down' if was_up else 'was not up'}.")
     if not taken:
-        say("No lab is up.")
+        notify("No lab is up.")
 
 
 def status(lab: Lab = None, json: Json = False) -> None:
@@ -94,7 +94,7 @@ def status(lab: Lab = None, json: Json = False) -> None:
     if json:
         print_json({"labs": [each.to_json() for each in labs]})
     elif not labs:
-        say("No lab is up. 'netkv up' brings one up.")
+        notify("No lab is up. 'netkv up' brings one up.")
     else:
         for each in labs:
             _print_status(each)
@@ -118,13 +118,15 @@ def doctor(json: Json = False) -> None:
         table = Table(box=None, show_header=False, pad_edge=False)
         for check in found:
             word = Text(check.status, style=_STYLES.get(check.status, "bold red"))
-            said = Text(check.text)
+            line = Text(check.text)
             if check.hint and check.status != "ok":
-                said.append(f"\n{check.hint}", style="dim")
-            table.add_row(word, Text(check.name, style="bold"), said)
+                line.append(f"\n{check.hint}", style="dim")
+            table.add_row(word, Text(check.name, style="bold"), line)
         stdout().print(table)
         fit = checks.healthy(found)
-        say("This machine is fit." if fit else "Runs will not work before the failures are cured.")
+        notify(
+            "This machine is fit." if fit else "Runs will not work before the failures are cured."
+        )
     if not checks.healthy(found):
         raise typer.Exit(1)
 

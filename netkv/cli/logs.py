@@ -1,4 +1,4 @@
-"""`netkv logs`: what the nodes of a lab log.
+"""`netkv logs`: logs of the nodes of a lab.
 
 The supervisor begins its lines with the time in seconds since the epoch. People get it as local
 time, in the form of ISO 8601, and programs (`--json`) as the number that it is.

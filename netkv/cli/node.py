@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say
+from netkv.cli.output import Json, notify, print_json
 
 app = typer.Typer(help="Stop, kill and start nodes of a lab that is up.", no_args_is_help=True)
 
@@ -35,7 +35,7 @@ def kill(node: Node, lab: Lab = None, json: Json = False) -> None:
 
 @app.command()
 def start(node: Node, lab: Lab = None, json: Json = False) -> None:
-    """Start a node that was stopped or killed or has died, with its old addresses."""
+    """Start a node that was stopped or killed or has failed, with its old addresses."""
     _do("start", node, lab, json, "is up again")
 
 
@@ -48,4 +48,4 @@ def _do(what: str, node: str, lab: str | None, json: bool, done: str) -> None:
     if json:
         print_json({"lab": name, "node": node, "state": daemon.status(name).state})
     else:
-        say(f"'{node}' {done}.")
+        notify(f"'{node}' {done}.")

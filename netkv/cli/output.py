@@ -1,4 +1,4 @@
-"""Where output goes: results to stdout, everything else to stderr."""
+"""Output of commands: results to stdout, everything else to stderr."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def print_json(document: Any) -> None:
     sys.stdout.flush()
 
 
-def say(text: str) -> None:
+def notify(text: str) -> None:
     """A line for people, on stderr: scripts that read stdout never meet it."""
     stderr().print(text, markup=False, highlight=False, soft_wrap=True)
 

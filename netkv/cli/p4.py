@@ -10,7 +10,7 @@ import typer
 
 from netkv.cli import completion, p4_bench, p4_budget, p4_steps
 from netkv.cli.executor import Executor
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -49,7 +49,7 @@ def check(
     define: Defines = None,
     json: Json = False,
 ) -> None:
-    """Compile programs and say everything that is wrong with them. Exit status 1 if anything is."""
+    """Compile programs and print all their errors. Exit status 1 if there are any."""
     from netkv import _engine
 
     results: list[dict[str, Any]] = []
@@ -72,7 +72,9 @@ def check(
         print_json({"ok": not wrong, "files": results})
     elif wrong:
         total = sum(len(result["diagnostics"]) or 1 for result in wrong)
-        say(f"{total} {'error' if total == 1 else 'errors'} in {len(wrong)} of {len(files)} files.")
+        notify(
+            f"{total} {'error' if total == 1 else 'errors'} in {len(wrong)} of {len(files)} files."
+        )
     if wrong:
         raise typer.Exit(1)
 
@@ -206,7 +208,7 @@ def stf(
         for mismatch in mismatches:
             print(mismatch)
         outcome = f"{len(mismatches)} not as expected" if mismatches else "all as expected"
-        say(f"{result['packets']} packets in, {result['expected']} expected out: {outcome}.")
+        notify(f"{result['packets']} packets in, {result['expected']} expected out: {outcome}.")
     if mismatches:
         raise typer.Exit(1)
 

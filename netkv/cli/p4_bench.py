@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def bench(
     planned = data_plane.plan(data_plane.programs(programs or []), path, varied, seconds)
     for program in planned.programs:
         if not program.paths:
-            say(
+            notify(
                 f"{program.name}: only its loading is timed; the benchmark does not know its paths."
             )
     with steps() as progress:

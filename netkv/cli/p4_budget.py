@@ -1,4 +1,4 @@
-"""`netkv p4 info --budget`: what a program would take of a switch with stages."""
+"""`netkv p4 info --budget`: resources that a program needs of a switch with stages."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from netkv.cli.output import print_json, say, stdout
+from netkv.cli.output import notify, print_json, stdout
 
 
 def show(program: Path, bundle: bytes, *, strict: bool, json: bool) -> None:
@@ -44,6 +44,6 @@ def show(program: Path, bundle: bytes, *, strict: bool, json: bool) -> None:
         if paper:
             source = f"The paper: {paper['source']}."
             console.print(source, style="dim", markup=False, highlight=False, soft_wrap=True)
-        say("It fits, by this estimate." if fits else "It does not fit as it is.")
+        notify("It fits, by this estimate." if fits else "It does not fit as it is.")
     if strict and not fits:
         raise typer.Exit(1)

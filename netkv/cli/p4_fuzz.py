@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stderr
+from netkv.cli.output import Json, notify, print_json, stderr
 from netkv.cli.p4 import Defines, Includes, Program, compiled, hex_bytes, read_text
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _SECONDS = 60.0
-"""How long to fuzz when nobody says."""
+"""Default duration of a search."""
 
 Frames = list[tuple[int, bytes]]
 
@@ -64,7 +64,7 @@ def fuzz(
 
     Output frames, registers, counters, digests and statistics must agree. The frames of an STF
     file beside a program (PROGRAM.stf) are used as well. Exit status 1 on a difference, with a
-    report that is reduced to something small and says how to repeat it.
+    report that is reduced to something small, with the command that repeats it.
     """
     from netkv import _engine, resources
 
@@ -94,8 +94,8 @@ def fuzz(
         fuzzer.stop()
         done = fuzzer.progress()
         for finding in done["findings"]:
-            say(finding["report"])
-        say(f"Interrupted. {_summary(done, time.monotonic() - started)}")
+            notify(finding["report"])
+        notify(f"Interrupted. {_summary(done, time.monotonic() - started)}")
         raise
     finally:
         fuzzer.stop()
@@ -106,7 +106,7 @@ def fuzz(
     else:
         for finding in done["findings"]:
             print(finding["report"])
-        say(_summary(done, elapsed))
+        notify(_summary(done, elapsed))
     if done["findings"]:
         raise typer.Exit(1)
 
@@ -168,7 +168,7 @@ def record(
     else:
         out.write_text(head + text, encoding="utf-8")
     leaving = sum(line.startswith("expect ") for line in text.splitlines())
-    say(f"{len(frames)} packets in, {leaving} frames out.")
+    notify(f"{len(frames)} packets in, {leaving} frames out.")
 
 
 def _subject(

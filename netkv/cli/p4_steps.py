@@ -1,4 +1,4 @@
-"""How a traced packet is shown: every step, and what leaves."""
+"""Display of a traced packet: every step, and the frames that are sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures into files, for every command that has them."""
+"""Writing figures to files, for all commands with figures."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from netkv.cli.output import say
+from netkv.cli.output import notify
 
 if TYPE_CHECKING:
     from netkv.report.figure import Figure
@@ -36,19 +36,19 @@ def destinations(paths: Sequence[Path] | None, option: str = "--plot") -> list[D
 def write(
     to: Sequence[Destination], figures: Sequence[Figure], page: Callable[[], str]
 ) -> list[Path]:
-    """Writes the figures and says where they are."""
+    """Writes the figures and prints where they are."""
     from netkv.report import files
 
     if not to:
         return []
     written = files.write(to, figures, page)
     verb = "figure is" if len(written) == 1 else "figures are"
-    say(f"The {verb} in {', '.join(str(file) for file in written)}.")
+    notify(f"The {verb} in {', '.join(str(file) for file in written)}.")
     return written
 
 
 def write_runs(to: Sequence[Destination], records: Sequence[RunRecord]) -> list[Path]:
-    """Writes what the scenarios of these runs plot; what cannot be drawn is said.
+    """Writes what the scenarios of these runs plot; prints what cannot be drawn.
 
     Raises `NetkvError` if nothing can.
     """
@@ -61,5 +61,5 @@ def write_runs(to: Sequence[Destination], records: Sequence[RunRecord]) -> list[
     if not drawn.figures:
         raise NetkvError("\n".join(["No figure can be drawn.", *drawn.left_out]))
     for sentence in drawn.left_out:
-        say(sentence)
+        notify(sentence)
     return write(to, drawn.figures, lambda: page.render(records))

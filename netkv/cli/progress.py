@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from netkv.cli.output import say, stderr
+from netkv.cli.output import notify, stderr
+from netkv.metrics import is_shown
 from netkv.report import text
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ _PHASES = {
 
 @contextmanager
 def progress(title: str) -> Iterator[Callable[[Progress], None]]:
-    """What `run_scenario` should tell its progress to."""
-    say(title)
+    """Shows the progress of `run_scenario`; pass it as `on_progress`."""
+    notify(title)
     if not sys.stderr.isatty():
         yield _Lines()
         return
@@ -51,7 +52,7 @@ def progress(title: str) -> Iterator[Callable[[Progress], None]]:
 
 @contextmanager
 def steps() -> Iterator[Callable[[int, int, str], None]]:
-    """Progress of a benchmark, to be told the step (from 0), how many there are, and what it is.
+    """Progress of a benchmark; call it with the step (from 0), their number, and what it is.
 
     Says how far it came if it is interrupted.
     """
@@ -67,7 +68,7 @@ def steps() -> Iterator[Callable[[int, int, str], None]]:
         with _shown_steps() as show:
             yield remember
     except KeyboardInterrupt:
-        say(f"Interrupted{reached}: there is no result, and nothing is stored.")
+        notify(f"Interrupted{reached}: there is no result, and nothing is stored.")
         raise
 
 
@@ -75,7 +76,7 @@ def steps() -> Iterator[Callable[[int, int, str], None]]:
 def _shown_steps() -> Iterator[Callable[[int, int, str], None]]:
     """A bar on a terminal, a line for each step elsewhere."""
     if not sys.stderr.isatty():
-        yield lambda at, count, label: say(f"[{at + 1}/{count}] {label}") if at < count else None
+        yield lambda at, count, label: notify(f"[{at + 1}/{count}] {label}") if at < count else None
         return
     from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
@@ -100,17 +101,17 @@ class _Lines:
 
     def __init__(self) -> None:
         self._said: dict[str, str] = {}
-        """The phase that was told last of each run."""
+        """The newest phase of each run."""
 
     def __call__(self, now: Progress) -> None:
         if self._said.get(now.run.id) == now.phase or now.phase in ("drain", "stopping"):
             return
         self._said[now.run.id] = now.phase
-        say(f"{_name(now)}: {_PHASES.get(now.phase, now.phase)}")
+        notify(f"{_name(now)}: {_PHASES.get(now.phase, now.phase)}")
 
 
 class _Bars:
-    """A bar per run, with what its newest sample says."""
+    """A bar per run, with figures of its newest sample."""
 
     def __init__(self, bars: Bars) -> None:
         self._bars = bars
@@ -124,7 +125,7 @@ class _Bars:
         self._bars.update(task, completed=now.elapsed, phase=_PHASES.get(now.phase, now.phase))
         if now.sample is not None:
             figures = f"{text.rate(now.sample.throughput_ops)} ops/s"
-            if now.sample.hit_ratio is not None:
+            if now.sample.hit_ratio is not None and is_shown("hit_ratio", now.run.scheme):
                 figures += f", {text.share(now.sample.hit_ratio)} hits"
             self._bars.update(task, figures=figures)
 

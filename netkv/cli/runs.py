@@ -1,4 +1,4 @@
-"""`netkv runs`: what the run store has."""
+"""`netkv runs`: the runs in the store."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,7 +47,7 @@ def list_runs(
     if json:
         print_json({"runs": [head.model_dump(mode="json") for head in heads]})
     elif not heads:
-        say("No run is stored yet. 'netkv scenario run quickstart' makes two.")
+        notify("No run is stored yet. 'netkv scenario run quickstart' makes two.")
     else:
         from netkv.report import tables
 
@@ -82,7 +82,7 @@ def show(
         out.print()
         out.print(table)
     if record.linearizable is False:
-        say(violations.replay(record))
+        notify(violations.replay(record))
     if record.events:
         out.print()
         out.print(tables.events(record))
@@ -175,7 +175,7 @@ def export(
         output.write_text(text, encoding="utf-8")
     except OSError as error:
         raise NetkvError(f"{output} cannot be written: {error.strerror}.") from error
-    say(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")
+    notify(f"Wrote {len(records)} {'run' if len(records) == 1 else 'runs'} to {output}.")
 
 
 @app.command()
@@ -219,7 +219,7 @@ def delete(
     if json:
         print_json({"deleted": found})
     else:
-        say(f"Deleted {', '.join(found)}.")
+        notify(f"Deleted {', '.join(found)}.")
 
 
 def _baseline(asked: str, among: Sequence[RunRecord]) -> RunRecord:

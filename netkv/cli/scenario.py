@@ -8,7 +8,7 @@ import typer
 
 from netkv.cli import completion
 from netkv.cli.executor import Executor, executor_change
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 from netkv.cli.plotting import Plots, destinations, write_runs
 from netkv.cli.stored import run_stored
 
@@ -182,7 +182,7 @@ def run(
     to = destinations(plot)
     from netkv.runs import walltime
 
-    say(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
+    notify(_sentence(walltime.of_scenario(scenario, walltime.stored(scenario.name))))
     result, stored = run_stored(scenario, group)
     if json:
         print_json(result.model_dump(mode="json"))
@@ -204,7 +204,7 @@ def _prepared(
     target: str | None,
 ) -> Scenario:
     from netkv.scenarios import loader
-    from netkv.scenarios.plan import only_schemes
+    from netkv.scenarios.run_plan import only_schemes
 
     given = {"mode": mode, "seed": seed, "repeat": repeat, "lab.target": target}
     asked = [f"{path}={value}" for path, value in given.items() if value is not None]
@@ -233,12 +233,12 @@ def _report(result: ScenarioResult, group: str) -> None:
         for table in violations.tables(record):
             out.print(table)
         if record.linearizable is False:
-            say(violations.replay(record))
+            notify(violations.replay(record))
     for run in result.runs:
         if run.status == "failed":
-            say(f"Run {run.id} failed: {run.reason}")
-    say(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
-    say("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
+            notify(f"Run {run.id} failed: {run.reason}")
+    notify(f"Stored as {group}: 'netkv runs compare {group}' shows this again.")
+    notify("Dashboard: 'netkv serve', then http://127.0.0.1:8400")
 
 
 def _records(result: ScenarioResult) -> list[RunRecord]:

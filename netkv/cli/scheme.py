@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stdout
+from netkv.cli.output import Json, notify, print_json, stdout
 
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
@@ -50,7 +50,7 @@ def list_schemes(json: Json = False) -> None:
         table.add_row(each.name, each.title, each.summary, each.paper)
     stdout().print(table)
     for problem in found.problems.values():
-        say(problem)
+        notify(problem)
 
 
 @app.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from netkv.cli import completion
-from netkv.cli.output import Json, print_json, say, stderr
+from netkv.cli.output import Json, notify, print_json, stderr
 
 if TYPE_CHECKING:
     from netkv.scenarios.events import FaultKind
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from netkv.soak.pool import Pool
 
 _SEEDS = 100
-"""How many, when nobody says."""
+"""Default number of cases."""
 _EVERY_S = 10.0
 """Between two lines of progress where there is no terminal."""
 
@@ -116,7 +116,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
         with _progress(wanted) as show:
             tally, found = search(pool, wanted, on_progress)
     except KeyboardInterrupt:
-        say(_interrupted(wanted, so_far))
+        notify(_interrupted(wanted, so_far))
         raise
     document: dict[str, Any] = {
         "scheme": wanted.scheme,
@@ -127,7 +127,7 @@ def _search(pool: Pool, wanted: Search, out: Path | None, patience: float, *, js
         "seconds": round(tally.elapsed, 3),
         "violations": [_violation(each) for each in found],
     }
-    say(_summary(tally, len(found)))
+    notify(_summary(tally, len(found)))
     if found:
         smaller, file = _reduced(pool, found[0], out, patience)
         document["violations"][0]["reproduction"] = str(file)
@@ -149,23 +149,23 @@ def _reduced(pool: Pool, found: Found, out: Path | None, patience: float) -> tup
 
     name = f"{found.case.rack.scheme}-{found.case.seed}.json"
     file = out or state.home() / "soak" / name
-    # It can be replayed also if somebody has no patience for the rest.
+    # It can be replayed also if the search is interrupted.
     cases.save(found.case, file)
-    say(f"Seed {found.case.seed} shows a violation; reducing it (an interrupt ends that).")
+    notify(f"Seed {found.case.seed} shows a violation; reducing it (an interrupt ends that).")
     best = found
-    told = time.monotonic()
+    shown_at = time.monotonic()
 
     def smaller(it: Found) -> None:
-        nonlocal best, told
+        nonlocal best, shown_at
         best = it
-        if time.monotonic() - told >= _EVERY_S:
-            told = time.monotonic()
-            say(f"  {len(it.case.faults)} faults, {it.case.duration:g} s of load are left")
+        if time.monotonic() - shown_at >= _EVERY_S:
+            shown_at = time.monotonic()
+            notify(f"  {len(it.case.faults)} faults, {it.case.duration:g} s of load are left")
 
     try:
         best = reduce(pool, found, seconds=patience, on_progress=smaller)
     except KeyboardInterrupt:
-        say("The reduction was interrupted; this is how far it has come.")
+        notify("The reduction was interrupted; this is how far it has come.")
     cases.save(best.case, file)
     return best, file
 
@@ -210,7 +210,7 @@ def _replay(case: Case, *, everything: bool, json: bool) -> None:
         for line in case_lines(case, it.outcome.load_began):
             print(line)
         print()
-        for line in replay.tell(it):
+        for line in replay.text(it):
             print(line)
         print()
         if violation is None:
@@ -228,7 +228,7 @@ def _case(
     """The case of a seed, or in a file."""
     from netkv.errors import UsageError
     from netkv.soak import case as cases
-    from netkv.soak.plan import draw
+    from netkv.soak.case_generator import generate
 
     if not replay.isdecimal():
         return cases.load(Path(replay))
@@ -237,7 +237,7 @@ def _case(
             f"Seed {replay} of which scheme? Say 'netkv soak SCHEME --replay {replay}'."
         )
     _check(scheme, program)
-    return draw(scheme, int(replay), kinds, program=program and program.absolute())
+    return generate(scheme, int(replay), kinds, program=program and program.absolute())
 
 
 def _check(scheme: str, program: Path | None) -> None:
@@ -253,9 +253,9 @@ def _check(scheme: str, program: Path | None) -> None:
 def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
     """The kinds that are asked for; raises `UsageError` for those that a scheme cannot have."""
     from netkv.errors import UsageError, suggest
-    from netkv.scenarios import possible
+    from netkv.scenarios import event_validation
     from netkv.scenarios.events import FAULT_KINDS
-    from netkv.soak.plan import USUAL_KINDS
+    from netkv.soak.case_generator import USUAL_KINDS
 
     if faults in ("all", "none"):
         return USUAL_KINDS if faults == "all" else ()
@@ -268,7 +268,7 @@ def _kinds(faults: str, scheme: str | None) -> tuple[FaultKind, ...]:
             )
     try:
         crash = ("faults",) if "client-crash" in names else None
-        possible.check_schemes([scheme] if scheme else [], crash)
+        event_validation.check_schemes([scheme] if scheme else [], crash)
     except ValueError as wrong:
         raise UsageError(f"--faults {faults}: {wrong}.") from wrong
     return tuple(kind for kind in FAULT_KINDS if kind in names)
@@ -298,7 +298,7 @@ def _summary(tally: Tally, found: int) -> str:
 
 
 def _interrupted(wanted: Search, tally: Tally) -> str:
-    """What to say of a search that was stopped."""
+    """The message for a search that was stopped."""
     text = f"Interrupted after {_tally(tally)}; nothing is stored."
     if tally.violations:
         seed = min(tally.violations)
@@ -313,15 +313,15 @@ def _interrupted(wanted: Search, tally: Tally) -> str:
 def _progress(wanted: Search) -> Iterator[Callable[[Tally], None]]:
     """A bar on a terminal, a line now and then elsewhere."""
     if not sys.stderr.isatty():
-        told = time.monotonic()
+        shown_at = time.monotonic()
 
-        def tell(tally: Tally) -> None:
-            nonlocal told
-            if time.monotonic() - told >= _EVERY_S:
-                told = time.monotonic()
-                say(_tally(tally))
+        def show(tally: Tally) -> None:
+            nonlocal shown_at
+            if time.monotonic() - shown_at >= _EVERY_S:
+                shown_at = time.monotonic()
+                notify(_tally(tally))
 
-        yield tell
+        yield show
         return
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 

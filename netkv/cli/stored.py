@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING
 
-from netkv.cli.output import say
+from netkv.cli.output import notify
 
 if TYPE_CHECKING:
     from netkv.runs import StoreSink
@@ -19,9 +18,11 @@ def run_stored(
 ) -> tuple[ScenarioResult, str]:
     """Runs it with progress on stderr; returns the result and the id of its group in the store.
 
-    `resume`: takes the results of simulated runs that the store has from the store. Says what was
-    stopped and what is stored if it is interrupted.
+    `resume`: takes the results of simulated runs that the store has from the store. If it is
+    interrupted, prints which runs were stopped and which are stored.
     """
+    import asyncio
+
     from netkv.cli.progress import progress
     from netkv.runs import Store, StoreSink
     from netkv.scenarios.runner import run_scenario
@@ -30,12 +31,12 @@ def run_stored(
     with Store() as store:
         sink = StoreSink(store, group=group)
         try:
-            with sink, progress(scenario.title or scenario.name) as told:
+            with sink, progress(scenario.title or scenario.name) as show:
 
                 def on_progress(now: Progress) -> None:
                     nonlocal planned
                     planned = now.count
-                    told(now)
+                    show(now)
 
                 result = asyncio.run(
                     run_scenario(
@@ -46,15 +47,15 @@ def run_stored(
                     )
                 )
         except KeyboardInterrupt:
-            say(_interrupted(sink, planned))
+            notify(_interrupted(sink, planned))
             if resume:
-                say("The same command goes on from there.")
+                notify("The same command goes on from there.")
             raise
     return result, sink.group
 
 
 def _interrupted(sink: StoreSink, planned: int) -> str:
-    """What to say of a scenario that was stopped; `planned` is the number of its runs."""
+    """The message for a scenario that was stopped; `planned` is the number of its runs."""
     if not sink.stopped and not sink.finished:
         return "Interrupted before a run began: nothing is stored."
     lines = ["Interrupted."]

@@ -20,7 +20,7 @@ from netkv.client.errors import (
 from netkv.client.keys import Name
 
 _More = list[bytes | None] | str | None
-"""What is told with the end of an operation (`Session.take`)."""
+"""Result of an operation beside how it ended (`Session.take`)."""
 
 
 class AsyncClient:
@@ -29,7 +29,7 @@ class AsyncClient:
     Any number of operations may be under way, from any tasks of the event loop it was connected
     in. Keys and values are bytes, or text, which becomes UTF-8. An operation ends within the
     time-out given to `connect`: with its result or with an error, each a `ClientError`. A task
-    that is cancelled while it waits no longer hears of its operation; a write may take effect.
+    that is cancelled while it waits gets no result; its write may take effect.
     """
 
     def __init__(self, taken: place.Place) -> None:
@@ -48,7 +48,7 @@ class AsyncClient:
         self._over = ""
         """Why nothing more can be asked."""
         self._session.start()
-        self._loop.add_reader(self._session.fileno(), self._heard)
+        self._loop.add_reader(self._session.fileno(), self._handle_results)
 
     @classmethod
     async def connect(
@@ -57,7 +57,7 @@ class AsyncClient:
         *,
         timeout: float = 2.0,  # noqa: ASYNC109 (of each operation)
     ) -> Self:
-        """Takes a place (`lab.guests`) in a lab that is up.
+        """Takes a place (`lab.external_clients`) in a lab that is up.
 
         `lab` is its name or its directory; without it, it is the one called `lab` or the only one
         that is up. `timeout` is the time in seconds that each operation may take. Raises
@@ -114,11 +114,11 @@ class AsyncClient:
         await self._ask([name], lambda token: self._session.put(token, name.wire, stored))
 
     async def delete(self, key: bytes | str) -> bool | None:
-        """Deletes a key: whether there was something; None if the scheme does not say."""
+        """Deletes a key: whether there was something; None if the scheme does not report it."""
         name = self._keys.name(key)
         was_there = await self._ask([name], lambda token: self._session.delete(token, name.wire))
         assert not isinstance(was_there, list), "only reads end with values"
-        return was_there if self._keys.tells_deletes else None
+        return was_there if self._keys.reports_deletes else None
 
     def statistics(self) -> dict[str, int]:
         """Frames "received" and "sent", and "preserved": records kept for the rack because only
@@ -170,8 +170,8 @@ class AsyncClient:
         shown = ", ".join(name.shown for name in names[:3]) + (", …" if len(names) > 3 else "")
         if how == "unknown":
             return OutcomeUnknown(
-                f"The switch has died while {shown} was being written: "
-                f"nobody can tell whether that was done."
+                f"The switch has failed while {shown} was being written: "
+                f"the effect of the write is unknown."
             )
         if how == "refused":
             return Rejected(f"{shown} was refused: {text}")
@@ -180,11 +180,11 @@ class AsyncClient:
             text = text.replace(f"0x{name.wire.hex()}", f"{name.shown} (server {server})")
         return OperationTimeout(f"No answer within {self._timeout:g} s about {text}.", text)
 
-    def _heard(self) -> None:
-        """The session has rung."""
+    def _handle_results(self) -> None:
+        """The session has results."""
         for token, how, more in self._session.take():
             future = self._waiting.pop(token, None)
-            # Whoever was cancelled does not wait any more.
+            # A cancelled task does not wait any more.
             if future is not None and not future.done():
                 future.set_result((how, more))
         if failure := self._session.failure():

@@ -1,4 +1,4 @@
-"""What can go wrong with an operation. Each is a sentence."""
+"""Errors of operations. The text of each is a sentence."""
 
 # ruff: noqa: N818 (named for what has happened)
 
@@ -25,7 +25,7 @@ class OperationTimeout(ClientError, TimeoutError):
 
 
 class OutcomeUnknown(ClientError):
-    """Nobody can tell whether a write was done: the switch has died meanwhile. Read to find out."""
+    """The switch failed during a write, whose effect is unknown: read the key to find out."""
 
 
 class Rejected(ClientError):

@@ -1,4 +1,4 @@
-"""Keys and values as users write them, and as the wire has them.
+"""Keys and values: as users write them, and as they are on the wire.
 
 Rules for schemes whose keys have 16 bytes
 ------------------------------------------
@@ -26,8 +26,8 @@ from netkv.control.topology import KEY_BYTES, owner_index
 if TYPE_CHECKING:
     from netkv.schemes import Scheme
 
-MOST_VALUE_BYTES = 1024
-MOST_KEY_BYTES = 255
+MAX_VALUE_BYTES = 1024
+MAX_KEY_BYTES = 255
 """Of a key with rule 3: its length has one byte."""
 _TAG = 0xF0
 _RESERVED = b"netkv:"
@@ -46,7 +46,7 @@ class Name:
     def pack(self, value: bytes | str) -> bytes:
         """The value as it is stored."""
         data = _bytes(value, "value")
-        most = MOST_VALUE_BYTES - len(self.prefix)
+        most = MAX_VALUE_BYTES - len(self.prefix)
         if len(data) > most:
             why = f" of a key of {self.prefix[0]} bytes" if self.prefix else ""
             raise Rejected(
@@ -67,8 +67,8 @@ class Name:
 class Keys(ABC):
     """What a scheme makes of keys."""
 
-    tells_deletes: bool
-    """Whether who deletes hears if there was something."""
+    reports_deletes: bool
+    """Whether a delete reports if there was a value."""
     most_at_once: int
     """Keys that one operation may read; more are read by several at a time."""
 
@@ -84,13 +84,13 @@ class Keys(ABC):
 class FixedKeys(Keys):
     """Keys of 16 bytes on the wire; see the rules above."""
 
-    tells_deletes = False
+    reports_deletes = False
     most_at_once = 1 << 16
 
     def name(self, key: bytes | str) -> Name:
         data = _bytes(key, "key")
-        if not 1 <= len(data) <= MOST_KEY_BYTES:
-            raise Rejected(f"A key has 1 to {MOST_KEY_BYTES} bytes, not {len(data):,}.")
+        if not 1 <= len(data) <= MAX_KEY_BYTES:
+            raise Rejected(f"A key has 1 to {MAX_KEY_BYTES} bytes, not {len(data):,}.")
         shown = repr(key)
         if not data.startswith(_RESERVED):
             if len(data) < KEY_BYTES:
@@ -107,7 +107,7 @@ class FixedKeys(Keys):
 class NamedKeys(Keys):
     """Keys of 4 to 64 bytes, which are on the wire as they are."""
 
-    tells_deletes = False
+    reports_deletes = False
     most_at_once = 128
 
     def name(self, key: bytes | str) -> Name:

@@ -1,4 +1,4 @@
-"""The lab that is up, and a guest's place in it."""
+"""The lab that is up, and a place in it for an external client."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from netkv.lab import daemon, state
 if TYPE_CHECKING:
     from netkv._engine import Session
 
-LONGEST_TIMEOUT = 300.0
+MAX_TIMEOUT_S = 300.0
 """Servers remember requests for so long (docs/architecture.md)."""
-_PATIENCE = 0.5
-"""Seconds to wait for a place: the lab itself may hold one for a moment (`netkv.lab.guests`)."""
+_WAIT_S = 0.5
+"""Seconds to wait for a place: the lab may hold one briefly (`netkv.lab.stale_clients`)."""
 _POLL = 0.05
 
 
 @dataclass(frozen=True)
 class Place:
-    """A guest's place that was taken."""
+    """The place that this process has taken."""
 
     session: Session
     """Not started."""
@@ -35,26 +35,26 @@ class Place:
 
 async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC109 (of operations)
     """Takes a place; raises `NotConnected` if there is no lab, or none is free in it."""
-    if not 0 < timeout <= LONGEST_TIMEOUT:
+    if not 0 < timeout <= MAX_TIMEOUT_S:
         raise Rejected(
             f"A time-out of {timeout:g} s is not possible: it is more than 0 and at most "
-            f"{LONGEST_TIMEOUT:g} s."
+            f"{MAX_TIMEOUT_S:g} s."
         )
     found = find(lab)
-    if not found.guests:
+    if not found.external_clients:
         raise NotConnected(
-            f"The lab '{found.name}' has no places for programs: bring it up with 'lab.guests', "
-            f"e.g. 'netkv up --set lab.guests=4' (a scheme may have room for few clients, those of "
-            f"the load included: 'netkv scheme show NAME')."
+            f"The lab '{found.name}' has no places for programs: bring it up with "
+            f"'lab.external_clients', e.g. 'netkv up --set lab.external_clients=4' (a scheme may "
+            f"have room for few clients, those of the load included: 'netkv scheme show NAME')."
         )
     loop = asyncio.get_running_loop()
-    end = loop.time() + _PATIENCE
-    while (session := _bind(found.guests, timeout)) is None:
+    end = loop.time() + _WAIT_S
+    while (session := _bind(found.external_clients, timeout)) is None:
         if loop.time() > end:
             raise NotConnected(
-                f"All {len(found.guests)} places for programs in the lab '{found.name}' are "
-                f"taken: close another client, or bring the lab up with more ('lab.guests', up "
-                f"to 16)."
+                f"All {len(found.external_clients)} places for programs in the lab "
+                f"'{found.name}' are taken: close another client, or bring the lab up with more "
+                f"('lab.external_clients', up to 16)."
             )
         await asyncio.sleep(_POLL)
     spec = found.spec
@@ -65,7 +65,7 @@ async def take(lab: str | Path | None, timeout: float) -> Place:  # noqa: ASYNC1
 def find(lab: str | Path | None) -> state.Lab:
     """The lab of that name or directory, or the one that is up; raises `NotConnected`.
 
-    Without a name that is the lab that `netkv up` brings up unless told otherwise, or the only one.
+    Without a name that is the default lab of `netkv up`, or the only one.
     """
     if isinstance(lab, Path):
         if lab.resolve().parent != state.labs().resolve():
@@ -85,12 +85,12 @@ def find(lab: str | Path | None) -> state.Lab:
     return found
 
 
-def _bind(guests: list[dict[str, Any]], timeout: float) -> Session | None:
+def _bind(places: list[dict[str, Any]], timeout: float) -> Session | None:
     from netkv import _engine
 
-    for guest in guests:
+    for place in places:
         try:
-            return _engine.Session(json.dumps({**guest, "deadline_s": timeout}))
+            return _engine.Session(json.dumps({**place, "deadline_s": timeout}))
         except OSError as error:
             if "in use" not in str(error):
                 raise NotConnected(f"{error}.") from error

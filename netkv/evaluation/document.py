@@ -36,7 +36,7 @@ def replaced(text: str, tables: Mapping[str, str]) -> str:
 
 
 def markdown(rows: Sequence[Row], command: str) -> str:
-    """The table of an experiment, with a line that says how it was made."""
+    """The table of an experiment, with the command that made it."""
     listed = any(row.listed is not None for row in rows)
     along = any(row.claim.along for row in rows)
     head = ["quantity", *(["at"] if along else []), "paper", *(["artefact"] if listed else [])]
@@ -63,7 +63,7 @@ def markdown(rows: Sequence[Row], command: str) -> str:
 
 
 def reported(value: Reported | None, digits: int) -> str:
-    """What the paper says, or nothing."""
+    """The paper's text, or nothing."""
     match value:
         case None:
             return ""

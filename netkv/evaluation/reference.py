@@ -1,4 +1,4 @@
-"""What a paper reports, as data: `netkv/data/papers/NAME.yaml`.
+"""Figures of a paper as data: `netkv/data/papers/NAME.yaml`.
 
 An evaluation is a list of experiments. Each names a scenario that ships, and the quantities that
 the paper reports for it: `SCHEME.METRIC` expressions as in `expect` lines, with the paper's value
@@ -55,7 +55,7 @@ class Claim(_Model):
     digits: Annotated[int, Field(ge=0, le=6)] = 2
     """After the decimal point."""
     paper: Reported | dict[Any, Reported] | None = None
-    """What the paper's text says, by value of `along` (and `mean`)."""
+    """Figures in the paper's text, by value of `along` (and `mean`)."""
     artefact: float | dict[Any, float] | None = None
     """Mean over the rounds that the published artefact lists, by value of `along`."""
 
@@ -114,7 +114,7 @@ def names() -> list[str]:
 def load(name: str) -> Evaluation:
     """An evaluation that ships by name, or one of the user's by the path of its YAML file.
 
-    Raises `UsageError` that says what is wrong with either.
+    Raises `UsageError` if either is wrong.
     """
     as_path = Path(name)
     if as_path.suffix not in (".yaml", ".yml"):

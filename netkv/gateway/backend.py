@@ -1,4 +1,4 @@
-"""What the gateway asks of a rack, and how its failures are told to a Redis client."""
+"""The operations that the gateway needs of a rack, and Redis errors for their failures."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Backend(Protocol):
         """Stores the value."""
 
     async def delete(self, key: bytes, /) -> bool | None:
-        """Whether there was a value; None where the scheme does not say."""
+        """Whether there was a value; None where the scheme does not report it."""
 
     async def multiget(self, keys: Sequence[bytes], /) -> list[bytes | None]:
         """The values of all keys, or an error."""
@@ -40,8 +40,8 @@ class Rack:
     def __init__(self, backend: Backend, counters: Counters) -> None:
         self._backend = backend
         self._counters = counters
-        self._tells = False
-        """Whether the scheme has told of a delete what it found."""
+        self._reports = False
+        """Whether the scheme reports if a delete found a value."""
         self._known: set[int] | None = set()
         """Hashes of the keys whose last acknowledged write or delete from here was a write; None:
         there were more than are counted."""
@@ -74,13 +74,13 @@ class Rack:
                 self._known = None
 
     async def delete(self, key: bytes) -> bool:
-        """Whether there was a value. Where the scheme does not say, it is read first."""
-        there = not self._tells and await self._backend.get(key) is not None
-        said = await self._backend.delete(key)
+        """Whether there was a value. Where the scheme does not report it, it is read first."""
+        there = not self._reports and await self._backend.get(key) is not None
+        found = await self._backend.delete(key)
         if self._known is not None:
             self._known.discard(hash(key))
-        self._tells = said is not None
-        return there if said is None else said
+        self._reports = found is not None
+        return there if found is None else found
 
     def _count(self, values: Sequence[bytes | None]) -> None:
         misses = sum(value is None for value in values)

@@ -1,4 +1,4 @@
-"""COMMAND: what commands there are, as Redis tells it to client libraries and to redis-cli."""
+"""COMMAND: the list of commands, as Redis sends it to client libraries and to redis-cli."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a command may know and change of the client that sent it, and of the gateway."""
+"""State of a client and of the gateway that commands read and change."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Client:
     protocol: int = 2
     name: bytes = b""
     library: dict[str, bytes] = field(default_factory=dict)
-    """What CLIENT SETINFO has said."""
+    """What CLIENT SETINFO has set."""
     transaction: bool = False
-    """It has said MULTI, in vain."""
+    """It has sent MULTI, which was refused."""
     quits: bool = False
     """The connection ends when everything is answered."""

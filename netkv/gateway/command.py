@@ -1,4 +1,4 @@
-"""What a command is, and finding the one that a request means."""
+"""Commands, and the search for the command of a request."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Command:
 
 
 def find(table: Mapping[str, Command], request: Request) -> Command | Failure:
-    """The command of a request with its arguments checked, or what Redis says instead."""
+    """The command of a request with its arguments checked, or the error of Redis."""
     name = request[0].decode(errors="replace")
     command = table.get(name.lower())
     if command is None:

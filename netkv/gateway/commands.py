@@ -1,4 +1,4 @@
-"""The tables of commands: of every gateway, and of one that takes MSET."""
+"""The tables of commands: of every gateway, and of one with MSET."""
 
 from __future__ import annotations
 

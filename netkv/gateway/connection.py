@@ -162,7 +162,7 @@ class Connection(asyncio.Protocol):
         transport = self._transport
         if transport is None or transport.is_closing():
             return
-        # One that leaves is read, and what it says thrown away, so that it hears its last reply.
+        # Input after QUIT is read and dropped, so that the client gets its last reply.
         wanted = self._leaving or (self._weight < MAX_WEIGHT and self._writable)
         if wanted != self._reading:
             self._reading = wanted

@@ -69,12 +69,12 @@ def hello(client: Client, request: Request) -> Reply:
         protocol = int(request[1])
         options = list(request[2:])
         while options:
-            said = options.pop(0)
-            option = said.upper()
+            word = options.pop(0)
+            option = word.upper()
             if option == b"AUTH" and len(options) >= 2:
                 return Failure("ERR the gateway has no users and passwords: leave AUTH out")
             if option != b"SETNAME" or not options:
-                shown = said.decode(errors="replace")
+                shown = word.decode(errors="replace")
                 return Failure(f"ERR Syntax error in HELLO option '{shown}'")
             name = options.pop(0)
             if not _printable(name):

@@ -1,4 +1,4 @@
-"""What of a pipeline waits for what: commands with a key in common, unless both only read.
+"""Order within a pipeline: commands with a key in common wait, unless both only read.
 
 A command about all keys (DBSIZE) reads each of them.
 """

@@ -1,4 +1,4 @@
-"""How many operations the rack is asked for at once, by all clients together."""
+"""The limit of operations under way on the rack, for all clients together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Replies as the Redis protocol writes them: version 2, or 3 where HELLO has asked for it.
+"""Replies of the Redis protocol: version 2, or version 3 after HELLO 3.
 
 A reply is a Python value: None, an int, bytes or str (a bulk string), a list, a dict, or one of the
 types below. Version 2 has no maps, sets and verbatim strings; they become lists and bulk strings.

@@ -1,4 +1,4 @@
-"""Bytes of a connection → requests. hiredis decodes them; this module decides what it may see.
+"""Bytes of a connection → requests: limits here, decoding by hiredis.
 
 hiredis makes room for as many elements as a request announces, knows no limits and no inline
 commands, and is of no more use after an error. So the announced lengths are checked first, as they

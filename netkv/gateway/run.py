@@ -1,4 +1,4 @@
-"""`netkv gateway`: a rack that is up, served until a signal comes or the lab goes down."""
+"""`netkv gateway`: serves a lab until a signal comes or the lab goes down."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WATCH_SECONDS = 0.25
 
 @dataclass(frozen=True)
 class Options:
-    """What the command line says."""
+    """The options of the command line."""
 
     lab: str | None = None
     host: str = "127.0.0.1"
@@ -32,7 +32,7 @@ class Options:
 def run(options: Options, listening: Callable[[About], None]) -> None:
     """Serves until SIGINT or SIGTERM; calls `listening` when clients may come.
 
-    Raises `NetkvError` if no lab is up or it has no place for a guest, and when it has gone down.
+    Raises `NetkvError` if no lab is up, if all its places are taken, and when it has gone down.
     """
     asyncio.run(_run(options, listening))
 

@@ -1,4 +1,4 @@
-"""The gateway as a whole: its listener, its clients, and how it ends."""
+"""The gateway: its listener, its clients, and its end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _DRAIN_MARGIN = 1.5
 
 
 class Gateway:
-    """Serves a rack to Redis clients until it is told to stop."""
+    """Serves a rack to Redis clients until it is stopped."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ def bound(host: str, port: int, *, allow_remote: bool) -> socket.socket:
     if not ip_address(str(address[0]).partition("%")[0]).is_loopback and not allow_remote:
         raise UsageError(
             f"The gateway has no password, and other machines could reach {host}. Use 127.0.0.1, "
-            f"or say --allow-remote if everyone who reaches it may read and write the rack."
+            f"or give --allow-remote if everyone who reaches it may read and write the rack."
         )
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

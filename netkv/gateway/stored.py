@@ -1,4 +1,4 @@
-"""Commands that the rack does."""
+"""Commands on stored records, which the rack executes."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ async def put_each(rack: Rack, request: Request) -> Reply:
         ],
         "not written": [key for key, result in results.items() if isinstance(result, Rejected)],
     }
-    told = "; ".join(f"{how}: {_named(keys)}" for how, keys in parts.items())
-    return Failure(f"{failure_of(first).text} (Of this MSET's {len(values)} keys, {told}.)")
+    counts = "; ".join(f"{how}: {_named(keys)}" for how, keys in parts.items())
+    return Failure(f"{failure_of(first).text} (Of this MSET's {len(values)} keys, {counts}.)")
 
 
 async def _each(

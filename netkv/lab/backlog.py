@@ -1,4 +1,4 @@
-"""What waits at a controller: events for the control plane, and actions that it has decided on.
+"""Bounded queues of a controller: events for the control plane, and actions of it.
 
 Rules
 -----
@@ -6,7 +6,7 @@ Rules
 2. Reports of hot records wait behind all other events, and take none of their room. So neither a
    recovery nor an answer waits for them.
 3. Answers to table writes and saves are never dropped: there is one for each, and both are limited.
-4. A table write beyond the limit is refused, and the control plane is told so.
+4. A table write beyond the limit is refused, with an answer to the control plane.
 5. A backlog belongs to one connection to the switch, and ends with it.
 """
 
@@ -29,7 +29,7 @@ MAX_NOTES = 1024
 
 
 class Events:
-    """What the control plane has not heard yet; of one asyncio loop."""
+    """Events that the control plane has not handled yet; of one asyncio loop."""
 
     def __init__(self, dropped: Counter[str]) -> None:
         """`dropped` counts what finds no room: `events_dropped`, `reports_dropped`."""
@@ -71,7 +71,7 @@ class Events:
         return event
 
     def answers_to_saves(self) -> list[base.Saved]:
-        """Those that the control plane has not heard."""
+        """Those that the control plane has not handled."""
         return [event for event in self._answers if isinstance(event, base.Saved)]
 
 

@@ -1,11 +1,11 @@
-"""Which node has which address and which switch port: the cables of a rack.
+"""The cables of a rack: addresses and switch ports of its nodes.
 
 A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
-clients of the load share switch port 1, guests (programs that use the rack, `netkv.client`) have
-ports from 2 on, the servers of one process share port 100 + its index, and the coordinator, if the
-scheme has one, is at port 90; the switch finds the port of a host from its IP address
-(docs/wire-format.md). Who binds the peer's end of a guest's cable is that guest, for as long as it
-does.
+clients of the load share switch port 1, external clients (programs that use the rack,
+`netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
+coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
+address (docs/wire-format.md). A process takes the place of an external client by binding the peer's
+end of its cable, and releases it when it ends.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from netkv.lab import ports
-from netkv.lab.spec import LabSpec, RackSpec
+from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import partitions
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
-FIRST_GUEST_PORT = 2
+FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
-COORDINATOR = "coordinator"
-"""What its node is called."""
 FIRST_SERVER_PORT = 100
 CPU_PORT = 510
 
@@ -49,7 +48,7 @@ class Cabling:
     """The servers (indices) in each server process."""
     p4runtime: str
     """Where the switch's P4Runtime server listens."""
-    guests: tuple[Cable, ...] = ()
+    external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
 
@@ -57,16 +56,7 @@ class Cabling:
     def cables(self) -> tuple[Cable, ...]:
         """All of them."""
         others = () if self.coordinator is None else (self.coordinator,)
-        return (self.client, *self.guests, *self.servers, *others)
-
-    def node_port(self, node: str) -> int:
-        """The switch port that leads to a node: `client`, `servers-0`, ..., `coordinator`."""
-        if node == "client":
-            return self.client.port
-        if node == COORDINATOR:
-            assert self.coordinator is not None
-            return self.coordinator.port
-        return self.servers[int(node.removeprefix("servers-"))].port
+        return (self.client, *self.external_clients, *self.servers, *others)
 
     def server_port(self, server: int) -> int:
         """The switch port that leads to a server."""
@@ -76,37 +66,31 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec, guests: int = 0, coordinated: bool = False) -> Cabling:
-    """Chooses free addresses for a rack with places for so many guests, `coordinated` or not."""
-    processes = min(spec.lab.server_processes, spec.lab.servers)
+def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
+    """Chooses free addresses; `external_clients` is the number of their places."""
+    shares = partitions(spec.lab)
     numbers = [
         CLIENT_PORT,
-        *range(FIRST_GUEST_PORT, FIRST_GUEST_PORT + guests),
-        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + processes),
+        *range(FIRST_EXTERNAL_PORT, FIRST_EXTERNAL_PORT + external_clients),
+        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + len(shares)),
         COORDINATOR_PORT,
     ]
     *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
     cables = [Cable(*cable) for cable in zip(numbers, free[::2], free[1::2], strict=True)]
     return Cabling(
         client=cables[0],
-        guests=tuple(cables[1 : 1 + guests]),
-        servers=tuple(cables[1 + guests : -1]),
-        partitions=partitions(spec.lab),
+        external_clients=tuple(cables[1 : 1 + external_clients]),
+        servers=tuple(cables[1 + external_clients : -1]),
+        partitions=shares,
         p4runtime=p4runtime,
         coordinator=cables[-1] if coordinated else None,
     )
 
 
-def partitions(lab: LabSpec) -> tuple[tuple[int, ...], ...]:
-    """The servers (indices) in each server process."""
-    processes = min(lab.server_processes, lab.servers)
-    return tuple(tuple(range(i, lab.servers, processes)) for i in range(processes))
-
-
 def switch_config(
     spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Configuration of the switch node; `links` are impaired (`Conditions.links`)."""
+    """Configuration of the switch node; `links` are impaired (`LiveLinkedNode.links`)."""
     return {
         "bundle": str(bundle),
         "seed": spec.seed,
@@ -180,8 +164,8 @@ def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]
     }
 
 
-def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
-    """What a program is told that takes the place of a guest (`Session`), for each place."""
+def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
+    """Configurations of external clients (`_engine.Session`), one for each place."""
     return [
         {
             "bind": cable.peer,
@@ -193,12 +177,12 @@ def guest_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str,
             "servers": spec.lab.servers,
             "key_size": spec.workload.key_size,
         }
-        for number, cable in enumerate(cabling.guests, start=spec.lab.clients + 1)
+        for number, cable in enumerate(cabling.external_clients, start=spec.lab.clients + 1)
     ]
 
 
 def load_config(spec: RackSpec, role: str) -> dict[str, Any]:
-    """What the load generator is told to do, live and simulated."""
+    """Configuration of the load, live and simulated."""
     return {
         "role": role,
         "clients": spec.lab.clients,

@@ -3,12 +3,12 @@
 Rules
 -----
 1. Whoever has the higher election id is primary: another client may take the switch over while the
-   lab is up. That is no failure. The controller yields: it writes nothing, and hears nothing from
+   lab is up. That is no failure. The controller yields: it writes nothing, and gets nothing from
    the switch, whose tables stay as they are.
 2. It waits as a backup (election id 0, which is never primary). When the switch has no primary, it
    claims an id above all that were used, and a life begins: the other client may have changed
    anything, so the program is loaded anew, as after a restart of the switch.
-3. Each change is told once.
+3. Each change is reported once.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ ONLY_BACKUP = 0
 
 
 class Candidate:
-    """Where the controller stands; it outlives the lives of the switch."""
+    """The role of the controller; it outlives restarts of the switch."""
 
-    def __init__(self, address: str, tell: Callable[[str], object]) -> None:
-        """`address` is that of the P4Runtime server; `tell` hears sentences about changes."""
+    def __init__(self, address: str, on_change: Callable[[str], object]) -> None:
+        """`address` is that of the P4Runtime server; `on_change` gets sentences."""
         self._address = address
-        self._tell = tell
+        self._on_change = on_change
         self._state: Literal["connecting", "backup", "primary"] = "connecting"
         self._election_id: int | None = None
         self._other: int | None = None
@@ -52,7 +52,7 @@ class Candidate:
         if not self._yielded:
             self._yielded = True
             which = "" if self._other is None else f" (election id {self._other})"
-            self._tell(
+            self._on_change(
                 f"Another P4Runtime client is primary{which}. The controller yields: it writes "
                 f"nothing until that client has left."
             )
@@ -62,7 +62,7 @@ class Candidate:
         self._state, self._election_id, self._other = "primary", election_id, None
         if self._yielded:
             self._yielded = False
-            self._tell(
+            self._on_change(
                 f"The controller is primary again (election id {election_id}) and sets the switch "
                 f"up anew."
             )

@@ -4,7 +4,7 @@ Rules
 -----
 1. A cut stalls what goes over a connection and is answered: a table write that has not left waits,
    and so does the answer of one that has, until the channel is whole. TCP does the same: it sends
-   again until somebody hears.
+   again until it gets an acknowledgement.
 2. What the switch sends by itself, and frames that are sent through it, are lost: packet-ins and
    digests, packet-outs. A switch does not keep them for a controller that it cannot reach, and a
    control plane has to live with the loss of any of them.

@@ -1,4 +1,4 @@
-"""Drives a control plane on a live switch: wall clock and P4Runtime here, the rules there.
+"""Drives a control plane on a live switch, over P4Runtime and in wall time.
 
 Rules
 -----
@@ -10,7 +10,7 @@ Rules
 4. A controller that is stopped loses its state, except what it has saved. The next one begins as
    the first did, with `Started`: it loads the program, which empties the switch, and preloads
    nothing. Why it is emptied: docs/architecture.md, "When a controller dies".
-5. `channel` says what a cut of the control channel does.
+5. `channel` describes what a cut of the control channel does.
 6. Another P4Runtime client may become primary (`candidate`). That ends the session, too.
 7. Saves belong to the controller, not to a session: one that is under way when the switch stops is
    carried out, and answered in the next session.
@@ -55,23 +55,27 @@ class Controller:
         channel: ControlChannel,
         preload: Sequence[bytes],
         saved: Path,
-        tell: Callable[[str], object],
+        on_note: Callable[[str], object],
         on_recovery: Callable[[base.Recovering | base.Recovered], object],
         on_failure: Callable[[str], None],
     ) -> None:
         """`saved` is the file for what it saves, and holds what the one before has saved.
 
-        `tell` hears sentences for the list of events, `on_failure` a fault that ends it.
+        `on_note` is called with sentences for the list of events, `on_failure` with a fault that
+        ends it.
         """
         topology = Topology.of_ports(
-            [*[cabling.client.port] * spec.lab.clients, *(it.port for it in cabling.guests)],
+            [
+                *[cabling.client.port] * spec.lab.clients,
+                *(it.port for it in cabling.external_clients),
+            ],
             [cabling.server_port(server) for server in range(spec.lab.servers)],
             None if cabling.coordinator is None else cabling.coordinator.port,
         )
         self.control_plane = scheme.control_plane(spec, topology)
         self.bytes = 0
         """Between controller and switch so far, both directions: P4Runtime messages."""
-        self.candidate = Candidate(cabling.p4runtime, self._tell)
+        self.candidate = Candidate(cabling.p4runtime, self._note)
         self._address = cabling.p4runtime
         self._bundle = bundle
         self._channel = channel
@@ -80,8 +84,8 @@ class Controller:
         self._saver = Saver(self._save_file, self._saved)
         self._answers: list[base.Event] = []
         """`Saved` that came while the switch was away."""
-        self._listener = tell
-        self._said = ""
+        self._on_note = on_note
+        self._last_note = ""
         self._on_recovery = on_recovery
         self._on_failure = on_failure
         self._session: ControlSession | None = None
@@ -101,14 +105,14 @@ class Controller:
         return set(self.control_plane.cached_keys())
 
     def clients_present(self) -> list[int]:
-        """Clients whose end the control plane waits to be told of; none while it does not run."""
+        """Clients that have not deregistered; none while it does not run."""
         if not self.running or not isinstance(self.control_plane, base.KnowsClients):
             return []
         return self.control_plane.clients_present()
 
     def statistics(self) -> dict[str, int]:
-        """What the control plane counts, `dropped`, and `lives`: how often it set the switch up."""
-        counts = {**self.control_plane.statistics(), "lives": self._session_count}
+        """Counts of the control plane, `dropped`, and `sessions`: set-ups of the switch."""
+        counts = {**self.control_plane.statistics(), "sessions": self._session_count}
         return {**counts, **self.dropped()}
 
     def dropped(self) -> dict[str, int]:
@@ -133,9 +137,9 @@ class Controller:
                 raise NetkvError("The controller ended before the switch was set up.")
             if time.monotonic() > deadline:
                 counts = ", ".join(f"{name} {n}" for name, n in self.statistics().items())
-                said = f" The last it said: {self._said}." if self._said else ""
+                last = f" Its last note: {self._last_note}." if self._last_note else ""
                 raise NetkvError(
-                    f"The control plane was not ready within {timeout:g} s ({counts}).{said}"
+                    f"The control plane was not ready within {timeout:g} s ({counts}).{last}"
                 )
             await asyncio.sleep(_READY_POLL)
 
@@ -202,7 +206,7 @@ class Controller:
         except ControllerError as error:
             self._ended(error)
             if error.disconnected:
-                self._tell(f"The connection to the switch was lost: {error}")
+                self._note(f"The connection to the switch was lost: {error}")
         finally:
             self._session = None
             for save in session.saves_left():
@@ -234,11 +238,11 @@ class Controller:
             case base.Recovering() | base.Recovered():
                 self._on_recovery(action)
             case base.Note():
-                self._tell(action.describe())
+                self._note(action.describe())
 
-    def _tell(self, text: str) -> None:
-        self._said = text
-        self._listener(text)
+    def _note(self, text: str) -> None:
+        self._last_note = text
+        self._on_note(text)
 
     def _note_bytes(self, count: int) -> None:
         self.bytes += count

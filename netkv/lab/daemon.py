@@ -38,7 +38,7 @@ class LabStatus:
 
     name: str
     state: str
-    """`starting`, `ready`, `failed` (a node died; `text` says which), or `dead` (no supervisor)."""
+    """`starting`, `ready`, `failed` (a node failed; `text` names it), or `dead` (no supervisor)."""
     text: str
     scheme: str
     nodes: dict[str, dict[str, Any]]
@@ -63,7 +63,7 @@ class LabStatus:
 def up(name: str, spec: RackSpec) -> LabStatus:
     """Brings a lab up, or finds that it is up already (`already`), and waits until it is ready.
 
-    Raises `NetkvError` with what the supervisor said if the lab does not come up; then nothing of
+    Raises `NetkvError` with the supervisor's error if the lab does not come up; then nothing of
     it is left. A lab that is up with another specification is a `UsageError`.
     """
     state.check_name(name)
@@ -136,7 +136,7 @@ def status(name: str) -> LabStatus:
 
 
 def all_labs() -> list[LabStatus]:
-    """Every lab on disk, dead ones included."""
+    """Every lab on disk, those without a supervisor included."""
     found = []
     for name in state.names():
         with contextlib.suppress(UsageError):

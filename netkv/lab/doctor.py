@@ -1,4 +1,4 @@
-"""Checks of the machine that netkv runs on: what is there, what is not, and what to do about it."""
+"""Checks of the machine that netkv runs on, with advice."""
 
 from __future__ import annotations
 
@@ -184,10 +184,10 @@ def _redis() -> Check:
             "that run elsewhere ('lab.redis.addresses')."
         )
         return Check("redis", "warn", f"redis-py {client}, no redis-server on PATH", hint)
-    said = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=10)
-    version = re.search(r"\bv=(\S+)", said.stdout)
-    if said.returncode != 0 or version is None:
-        text = f"{server} does not tell its version: {(said.stdout + said.stderr).strip()[:80]}"
+    done = subprocess.run([server, "--version"], capture_output=True, text=True, timeout=10)
+    version = re.search(r"\bv=(\S+)", done.stdout)
+    if done.returncode != 0 or version is None:
+        text = f"{server} does not print its version: {(done.stdout + done.stderr).strip()[:80]}"
         return Check("redis", "warn", text, "Install redis-server again.")
     found = version.group(1)
     if int(found.split(".")[0]) < _OLDEST_REDIS:

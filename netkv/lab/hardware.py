@@ -1,4 +1,4 @@
-"""The hardware of one rack, as far as no scheme has a say in it: servers, clients, switches."""
+"""The hardware of one rack, without options of schemes: servers, clients, switches."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
-from netkv.options import RATE, SECONDS, Spec
+from netkv.options import RATE, SECONDS, Formerly, Spec
 
 Backend = Literal["memory", "rocksdb", "redis"]
 Target = Literal["engine"]
@@ -78,7 +78,7 @@ class GenericLab(Spec):
     """
     clients: Annotated[int, Field(ge=1, le=64)] = 1
     """Client identities; one load-generator process has all and checks consistency over them."""
-    guests: Annotated[int, Field(ge=0, le=16)] = 4
+    external_clients: Annotated[int, Field(ge=0, le=16), Formerly("guests")] = 4
     """Live only: places for programs that use the rack while it is up (`netkv.client`), each a
     client identity and a switch port beside those of the load; as many as the scheme has room for.
     """

@@ -1,10 +1,10 @@
-"""The inside of a node process: `python -m netkv.lab.node switch|server|client`.
+"""The program of a node process: `python -m netkv.lab.node switch|server|client`.
 
 The first line on stdin is the configuration (JSON); each further line is a command
 `{"id": n, "do": NAME, ...}` that is answered on stdout with `{"id": n, "result": ...}` or
 `{"id": n, "error": SENTENCE}`. Events are `{"event": "ready", ...}`, `{"event": "busy", "text"}`
 (an address is in use) and `{"event": "failed", "text"}`. End of file on stdin ends the process at
-once: a node never outlives whoever started it. Logs go to stderr.
+once: a node never outlives its parent. Logs go to stderr.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ class Channel:
         self._lock = threading.Lock()
 
     def send(self, message: dict[str, Any]) -> None:
-        """One line; ends the process if nobody listens any more."""
+        """One line; ends the process if its parent has ended."""
         with self._lock:
             try:
                 self._output.write(json.dumps(message) + "\n")

@@ -29,7 +29,7 @@ def free_ports(count: int) -> list[int]:
     """`count` different ports of 127.0.0.1 that were free, for UDP and TCP, a moment ago.
 
     They are all held until the last is found; another process may still be quicker afterwards, so
-    whoever binds them has to be ready to ask again. Raises `NetkvError` if there are too few.
+    the process that binds them has to retry with others. Raises `NetkvError` if there are too few.
     """
     # The one place where chance is not from the seed: two racks must not pick the same ports.
     choose = random.SystemRandom()

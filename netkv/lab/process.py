@@ -1,4 +1,4 @@
-"""One node of a rack as a child process: start, commands, logs, death.
+"""One node of a rack as a child process: start, commands, log, end.
 
 The child is `python -m netkv.lab.node KIND`. Its first line on stdin is its configuration; then
 commands go in and replies and events come out, a JSON document a line. Closing its stdin ends it,
@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from netkv import __file__ as package_file
-from netkv.errors import NetkvError
 from netkv.lab.state import Identity, identity
+from netkv.rack.nodes import NodeError
 
 Kind = Literal["switch", "server", "coordinator", "client", "redis"]
 
@@ -31,10 +31,6 @@ STOP_TIMEOUT = 3.0
 """Seconds that a node has to go once its stdin is closed."""
 _LINE_LIMIT = 64 * 1024 * 1024
 _LOG_TAIL = 5
-
-
-class NodeError(NetkvError):
-    """A node could not start, died, or refused a command."""
 
 
 class BusyPortError(NodeError):
@@ -70,16 +66,16 @@ class NodeProcess:
         self.expected_to_exit = False
         """Set before the node is stopped or killed on purpose."""
         self.ready: dict[str, Any] = {}
-        """What the node said when it was ready."""
+        """The message that the node sent when it was ready."""
         self.failure: str | None = None
-        """Why the node gave up by itself, in its own words."""
+        """Why the node ended itself, as a sentence of the node."""
         self._config = config
         self._on_exit = on_exit
         self._process: asyncio.subprocess.Process | None = None
         self._replies: dict[int, asyncio.Future[Any]] = {}
         self._next_id = 0
         self._unanswered = 0
-        """Commands sent, also those that nobody waits for any more."""
+        """Commands sent without an answer yet, those that timed out included."""
         self._reader: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[None] | None = None
 
@@ -118,7 +114,7 @@ class NodeProcess:
     async def configure(self, timeout: float = READY_TIMEOUT) -> None:  # noqa: ASYNC109
         """Gives the process its configuration and waits until it is ready.
 
-        Raises `BusyPortError` if an address is in use, else `NodeError` with what the node said;
+        Raises `BusyPortError` if an address is in use, else `NodeError` with the node's error;
         then the process is gone.
         """
         assert self._ready is not None
@@ -197,7 +193,7 @@ class NodeProcess:
     def _send(self, document: dict[str, Any]) -> None:
         assert self._process is not None
         assert self._process.stdin is not None
-        # A pipe that is gone shows as end of file on stdout: the reader tells.
+        # A closed pipe shows as end of file on stdout, which the reader handles.
         with contextlib.suppress(BrokenPipeError, ConnectionResetError, RuntimeError):
             self._process.stdin.write(json.dumps(document).encode() + b"\n")
 
@@ -206,25 +202,25 @@ class NodeProcess:
         assert self._process.stdout is not None
         while line := await self._process.stdout.readline():
             try:
-                self._hear(json.loads(line))
+                self._handle(json.loads(line))
             except (ValueError, TypeError, AttributeError):
-                self.failure = f"it said something that is not of the protocol: {line[:80]!r}"
+                self.failure = f"it wrote a line that is no message of the protocol: {line[:80]!r}"
                 self._process.kill()
                 break
         await self._process.wait()
-        error = NodeError(f"The node '{self.name}' {self.obituary()}")
+        error = NodeError(f"The node '{self.name}' {self.exit_message()}")
         for future in (self._ready, *self._replies.values()):
             if future is not None and not future.done():
                 future.set_exception(error)
-                # The one who waits may have given up; its absence is no error.
+                # The waiting task may have been cancelled; then nothing reads the exception.
                 future.exception()
         if self._process.stdin is not None:
             self._process.stdin.close()
         if self.ready:
-            # A death before that is told by `configure`.
+            # An end before that is raised by `configure`.
             self._on_exit(self)
 
-    def _hear(self, message: dict[str, Any]) -> None:
+    def _handle(self, message: dict[str, Any]) -> None:
         assert self._ready is not None
         if "id" in message:
             self._unanswered -= 1
@@ -245,7 +241,7 @@ class NodeProcess:
                 kind = BusyPortError if message["event"] == "busy" else NodeError
                 self._ready.set_exception(kind(f"The node '{self.name}': {self.failure}"))
 
-    def obituary(self) -> str:
+    def exit_message(self) -> str:
         """How the process ended, and the last of its log if it should not have."""
         if self.failure is not None:
             return f"gave up: {self.failure}"

@@ -1,6 +1,6 @@
 """A redis-server of a rack: a child process that answers PING on the socket in its directory.
 
-It is no node of netkv's protocol, but starts, dies and is told about like one. It ends with the
+It is no node of netkv's protocol, but starts, fails and has events like one. It ends with the
 process that started it (`netkv.lab.tied`).
 """
 
@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from netkv.errors import NetkvError
 from netkv.lab import tied
-from netkv.lab.process import READY_TIMEOUT, STOP_TIMEOUT, NodeError, NodeProcess
+from netkv.lab.process import READY_TIMEOUT, STOP_TIMEOUT, NodeProcess
 from netkv.lab.state import identity
+from netkv.rack.nodes import NodeError
 
 Fsync = Literal["always", "everysec", "never"]
 
@@ -28,7 +29,7 @@ _FIRST_LOOK = 0.02
 """Seconds between two looks whether it is up."""
 _LOOK = 1.0
 """Seconds between two looks whether it is still well."""
-_PATIENCE = 3.0
+_PING_TIMEOUT_S = 3.0
 """Seconds that an answer to PING may take."""
 
 
@@ -96,7 +97,7 @@ class RedisServer(NodeProcess):
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
     ) -> None:
-        """`on_note` hears, in a sentence, when it does not answer any more and when it does
+        """`on_note` is called with a sentence when it does not answer any more and when it does
         again."""
         super().__init__(name, "redis", {}, log, on_exit)
         self._directory = directory
@@ -128,7 +129,7 @@ class RedisServer(NodeProcess):
         try:
             while not await self._answers():
                 if not self.running:
-                    raise NodeError(f"The node '{self.name}' {self.obituary()}")
+                    raise NodeError(f"The node '{self.name}' {self.exit_message()}")
                 if time.monotonic() > deadline:
                     raise NodeError(
                         f"The node '{self.name}' was not ready within {timeout:g} s.{self._tail()}"
@@ -166,7 +167,7 @@ class RedisServer(NodeProcess):
         if self._health is not None:
             self._health.cancel()
         if self.ready:
-            # A death before that is told by `configure`.
+            # An end before that is raised by `configure`.
             self._on_exit(self)
 
     async def _look_after(self) -> None:
@@ -175,7 +176,7 @@ class RedisServer(NodeProcess):
             await asyncio.sleep(_LOOK)
             answers = await self._answers()
             if answers != well and self.running:
-                word = "answers again" if answers else f"has not answered for {_PATIENCE:g} s"
+                word = "answers again" if answers else f"has not answered for {_PING_TIMEOUT_S:g} s"
                 self._on_note(f"The node '{self.name}' {word}.")
                 well = answers
 
@@ -185,7 +186,7 @@ class RedisServer(NodeProcess):
 
         try:
             with short_path(self._directory) as path:
-                async with asyncio.timeout(_PATIENCE):
+                async with asyncio.timeout(_PING_TIMEOUT_S):
                     reader, writer = await asyncio.open_unix_connection(path)
                     try:
                         writer.write(b"PING\r\n")

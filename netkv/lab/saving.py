@@ -1,9 +1,9 @@
-"""What the controller of a lab saves: one file, replaced as a whole or not at all.
+"""The save file of a lab's controller, which is replaced as a whole or not at all.
 
 Rules
 -----
 1. A save is a temporary file in the same directory, synced, renamed over what was there, and the
-   directory synced: whoever reads, also after a power cut, finds this save or the one before.
+   directory synced: a reader finds this save or the one before, also after a power cut.
 2. Saves are carried out one after another in the order they were given, each answered once.
 3. At most `MAX_SAVES` wait; a further one is refused.
 4. A controller that has ended changes nothing any more. Its save that a thread is still writing is
@@ -24,7 +24,7 @@ from netkv.control import base
 from netkv.errors import NetkvError
 
 MAX_SAVES = 16
-"""A control plane has one under way; each life of a switch may leave one behind."""
+"""A control plane has one under way; each session may leave one behind."""
 
 TOO_MANY_SAVES = f"{MAX_SAVES} saves wait already"
 
@@ -95,7 +95,7 @@ class Saver:
         self._waiting: asyncio.Queue[base.Save] = asyncio.Queue()
 
     def save(self, action: base.Save) -> None:
-        """Takes a save; `answer` hears when it is done."""
+        """Takes a save; `answer` is called when it is done."""
         if self._waiting.qsize() >= MAX_SAVES:
             self._answer(base.Saved(action.save, False, TOO_MANY_SAVES))
         else:

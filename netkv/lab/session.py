@@ -1,4 +1,4 @@
-"""A session with a switch: one connection, over which a control plane gets events and acts.
+"""A session of a control plane with a switch: one connection, events in, actions out.
 
 Rules
 -----
@@ -103,7 +103,7 @@ class ControlSession:
     async def _decide(self, first: Sequence[base.Event]) -> None:
         """Feeds events and the timer to the control plane; the only place that calls it."""
         timed = False
-        # A timer that came due while the switch was away comes after the event that says so.
+        # A timer that came due while the switch was away comes after the event about that.
         beginning = deque(first)
         while True:
             event = beginning.popleft() if beginning else await self._next_event(timed)

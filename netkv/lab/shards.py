@@ -1,13 +1,13 @@
-"""Where the storage servers of a rack keep their records in Redis: one shard for each server.
+"""The shards of a rack in Redis, which have the records of its storage servers.
 
 A shard is a redis-server that belongs to the rack (a node of it, `redis-0`, ...), or a part of the
-keys of servers that somebody else runs (`lab.redis.addresses`).
+keys of Redis servers outside of the rack (`lab.redis.addresses`).
 """
 
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +15,8 @@ from netkv.errors import NetkvError
 from netkv.lab.process import NodeProcess
 from netkv.lab.redis_server import RedisServer
 from netkv.lab.spec import LabSpec
-
-_NAME = "redis-"
-
-
-def names(lab: LabSpec) -> tuple[str, ...]:
-    """The redis-servers that belong to a rack: `redis-0` has the records of server 0."""
-    if lab.backend != "redis" or lab.redis.addresses:
-        return ()
-    return tuple(f"{_NAME}{server}" for server in range(lab.servers))
-
-
-def is_shard(name: str) -> bool:
-    """Whether a node is a redis-server."""
-    return name.startswith(_NAME)
+from netkv.rack.nodes import RedisServer as RedisNode
+from netkv.rack.nodes import redis_servers
 
 
 class Shards:
@@ -38,17 +26,19 @@ class Shards:
         """`data` is where a node may keep files."""
         self._lab = lab
         self._data = data
-        self.names = names(lab)
+        self._own = redis_servers(lab)
+        """The servers whose shard is a node of the rack."""
 
-    def server(
+    def new_server(
         self,
-        name: str,
+        server: int,
         log: Path,
         on_exit: Callable[[NodeProcess], None],
         on_note: Callable[[str], object],
     ) -> RedisServer:
-        """The redis-server of that name, to be started."""
-        return RedisServer(name, self._data(name), self._lab.redis.fsync, log, on_exit, on_note)
+        """The redis-server with the records of a storage server, to be started."""
+        fsync = self._lab.redis.fsync
+        return RedisServer(_name(server), self._directory(server), fsync, log, on_exit, on_note)
 
     def places(self, servers: Iterable[int]) -> list[dict[str, Any]]:
         """Where these servers find their records (`redis_places.place`); empty without Redis."""
@@ -56,16 +46,18 @@ class Shards:
             return []
         return [self._place(server) for server in servers]
 
-    def wipe(self, servers: Iterable[int], running: Callable[[str], bool]) -> None:
-        """Deletes the records of these servers. Takes a while; raises NetkvError."""
+    def wipe(self, servers: Iterable[int], down: Container[int]) -> None:
+        """Deletes the records of these servers; `down` are those whose redis-server does not run.
+
+        Takes a while; raises NetkvError.
+        """
         from redis.exceptions import RedisClusterException, RedisError
 
         from netkv.servers.redis_places import place
 
         for server in servers:
-            name = f"{_NAME}{server}"
-            if name in self.names and not running(name):
-                shutil.rmtree(self._data(name), ignore_errors=True)
+            if server in down:
+                shutil.rmtree(self._directory(server), ignore_errors=True)
                 continue
             where = place(self._place(server))
             try:
@@ -75,13 +67,21 @@ class Shards:
 
     @property
     def foreign(self) -> bool:
-        """Whether the records are in servers that somebody else runs."""
-        return self._lab.backend == "redis" and not self.names
+        """Whether the records are in Redis servers outside of the rack."""
+        return self._lab.backend == "redis" and not self._own
 
     def _place(self, server: int) -> dict[str, Any]:
         from netkv.servers.redis_places import shared
 
-        if self.names:
-            return {"directory": str(self._data(f"{_NAME}{server}"))}
+        if self._own:
+            return {"directory": str(self._directory(server))}
         redis = self._lab.redis
         return shared(redis.addresses, redis.cluster, redis.prefix, server, self._lab.servers)
+
+    def _directory(self, server: int) -> Path:
+        return self._data(_name(server))
+
+
+def _name(server: int) -> str:
+    """The node with the records of a storage server."""
+    return f"{RedisNode.NAME}{server}"

@@ -1,4 +1,4 @@
-"""What a rack and its load look like, as data: models shared by scenarios, CLI and lab."""
+"""The specification of a rack and its load: models shared by scenarios, CLI and lab."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from netkv.lab.hardware import GenericLab
 from netkv.options import BYTES, RATE, SECONDS, Spec
 from netkv.schemes import all_schemes
 
-MOST_STORED_KEYS = 100_000_000
+MAX_STORED_KEYS = 100_000_000
 """Keys of a store that has to be loaded."""
 
-MOST_KEYS_IN_MULTIGET = 128
+MAX_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
@@ -99,9 +99,9 @@ class HeavyTail(Spec):
 class MultigetSize(Spec):
     """Sizes of multigets drawn uniformly, both ends included."""
 
-    min: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+    min: Annotated[int, Field(ge=1, le=MAX_KEYS_IN_MULTIGET)]
     """Fewest keys in a read."""
-    max: Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)]
+    max: Annotated[int, Field(ge=1, le=MAX_KEYS_IN_MULTIGET)]
     """Most keys in a read; at least `min`."""
 
     @model_validator(mode="after")
@@ -183,7 +183,7 @@ class WorkloadSpec(Spec):
     value_size: Annotated[int, Field(ge=16, le=1024), BYTES] | UniformSize = 128
     """Bytes of a value: a number, or a range from which each is drawn."""
     multiget: (
-        Annotated[int, Field(ge=1, le=MOST_KEYS_IN_MULTIGET)] | HeavyTail | MultigetSize | None
+        Annotated[int, Field(ge=1, le=MAX_KEYS_IN_MULTIGET)] | HeavyTail | MultigetSize | None
     ) = None
     """Keys of each read: a number, a range, or a mean. Only schemes for multigets take it; left
     out, one key."""
@@ -234,7 +234,7 @@ class RackSpec(Spec):
 
 
 def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
-    """Raises `FieldError`, seen from whoever has `lab` and `workload`, for a load that the lab
+    """Raises `FieldError`, seen from the model with `lab` and `workload`, for a load that the lab
     cannot have.
 
     `deadline`: seconds after which a request without a reply is lost.
@@ -246,9 +246,9 @@ def check_load(lab: LabSpec, workload: WorkloadSpec, deadline: float) -> None:
             f"{deadline:g} s, or no loss would be seen in time",
             *("workload", "arrivals", "every"),
         )
-    if lab.backend != "memory" and workload.keys > MOST_STORED_KEYS:
+    if lab.backend != "memory" and workload.keys > MAX_STORED_KEYS:
         raise FieldError(
             f"{workload.keys:,} keys would all be written into {lab.backend} first; it takes up to "
-            f"{MOST_STORED_KEYS:,}",
+            f"{MAX_STORED_KEYS:,}",
             *("workload", "keys"),
         )

@@ -1,8 +1,8 @@
-"""Labs on disk: who supervises them, which processes belong to them, and sweeping up dead ones.
+"""Labs on disk: their supervisors and processes, and removal of those without a supervisor.
 
     $NETKV_HOME (or ~/.local/state/netkv)/labs/NAME/lab.json, control (socket), logs/, data/
 
-A process is known by its pid, its start time and the boot it lives in, so a pid that the kernel
+A process is known by its pid, its start time and the boot of its host, so a pid that the kernel
 has given to another process is never taken for ours, and never killed.
 """
 
@@ -31,7 +31,7 @@ _GONE_TIMEOUT = 3.0
 
 @dataclass(frozen=True)
 class Identity:
-    """A process, told apart from later ones with the same pid."""
+    """A process, distinct from later ones with the same pid."""
 
     pid: int
     start: int
@@ -67,20 +67,20 @@ def _boot() -> str:
 
 @dataclass
 class Lab:
-    """What lab.json says."""
+    """The content of lab.json."""
 
     name: str
     supervisor: Identity | None = None
     nodes: dict[str, Identity] = field(default_factory=dict)
     state: str = "starting"
-    """`starting`, `ready`, `failed` (a node died) or `broken` (never came up)."""
+    """`starting`, `ready`, `failed` (a node failed) or `broken` (never came up)."""
     text: str = ""
     """Why it failed, as a sentence."""
     created: float = 0.0
     """Seconds since the epoch."""
     spec: dict[str, Any] = field(default_factory=dict)
-    guests: list[dict[str, Any]] = field(default_factory=list)
-    """What programs are told that use the lab (`cabling.guest_configs`), one for each place."""
+    external_clients: list[dict[str, Any]] = field(default_factory=list)
+    """Configurations of external clients (`cabling.external_client_configs`), one a place."""
 
     @property
     def directory(self) -> Path:
@@ -89,7 +89,7 @@ class Lab:
 
     @property
     def alive(self) -> bool:
-        """Whether somebody supervises it."""
+        """Whether its supervisor runs."""
         return self.supervisor is not None and self.supervisor.alive
 
     def save(self) -> None:
@@ -157,7 +157,7 @@ def load(name: str) -> Lab | None:
 
 
 def names() -> list[str]:
-    """Names of the labs on disk, dead ones included."""
+    """Names of the labs on disk, those without a supervisor included."""
     try:
         return sorted(entry.name for entry in labs().iterdir() if entry.is_dir())
     except (FileNotFoundError, NotADirectoryError):
@@ -183,7 +183,7 @@ def remove(name: str) -> None:
 
 
 def sweep() -> list[str]:
-    """Removes the labs that nobody supervises any more; returns their names. Holds the lock."""
+    """Removes the labs without a supervisor; returns their names. Holds the lock."""
     swept = []
     with locked():
         for name in names():

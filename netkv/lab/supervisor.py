@@ -2,7 +2,7 @@
 
     python -m netkv.lab.supervisor NAME
 
-lab.json in the lab's directory says what to bring up; this process keeps its `state` and `nodes`
+lab.json in the lab's directory has the specification; this process keeps its `state` and `nodes`
 right. SIGTERM and SIGINT end the lab in order. When this process is killed, its nodes see their
 stdin end and go too.
 """
@@ -23,24 +23,24 @@ from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.lab.daemon import socket_path
 from netkv.lab.process import NodeProcess
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackEvent
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import RackSpec
+from netkv.rack.report import RackEvent
 
 _EVENTS_KEPT = 1000
 _LINE_LIMIT = 1024 * 1024
 
 
 class Supervisor:
-    """One lab, from its lab.json until it is told to stop."""
+    """One lab, from its lab.json until it is stopped."""
 
     def __init__(self, lab: state.Lab) -> None:
         self._lab = lab
         self._stop = asyncio.Event()
-        self._rack = Rack(
+        self._rack = LiveRack(
             RackSpec.model_validate(lab.spec),
             lab.directory,
-            on_event=self._heard,
+            on_event=self._handle_event,
             on_processes=self._processes,
         )
 
@@ -69,12 +69,12 @@ class Supervisor:
 
     async def _up(self) -> None:
         await self._rack.start()
-        self._lab.guests = self._rack.guests()
+        self._lab.external_clients = self._rack.external_clients()
         if self._lab.state == "starting":
             self._lab.state = "ready"
         self._lab.save()
 
-    def _heard(self, event: RackEvent) -> None:
+    def _handle_event(self, event: RackEvent) -> None:
         print(f"{event.time:.3f} {event.kind} {event.node}: {event.text}", file=sys.stderr)
         del self._rack.events[:-_EVENTS_KEPT]
         if event.kind == "failed" and self._lab.state == "ready":
@@ -109,22 +109,22 @@ class Supervisor:
         match message:
             case {"do": "status"}:
                 events = [asdict(event) for event in self._rack.events]
-                standing = self._rack.standing()
+                standing = self._rack.controller.standing()
                 controller = None if standing is None else {"pid": os.getpid(), **standing}
                 return {"events": events, "running": self._rack.running, "controller": controller}
             case {"do": "sample"}:
                 return asdict(await self._rack.sample())
             case {"do": "client", "command": dict(command)}:
-                return await self._rack.client(command)
+                return await self._rack.client.command(command)
             case {"do": "start", "node": str(node)}:
-                await self._rack.start_node(node)
+                await self._rack.node(node).start()
                 self._recovered()
                 return {}
             case {"do": "stop-node", "node": str(node)}:
-                await self._rack.stop_node(node)
+                await self._rack.node(node).stop()
                 return {}
             case {"do": "kill", "node": str(node)}:
-                await self._rack.kill(node)
+                await self._rack.node(node).kill()
                 return {}
             case {"do": "stop"}:
                 self._stop.set()

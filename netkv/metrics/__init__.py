@@ -1,4 +1,4 @@
-"""What is measured of a run, each thing declared once.
+"""The table of metrics: everything that is measured of a run, declared once.
 
 A metric is a row of a table: `common` has those of all runs, and a scheme brings its own
 (`Scheme.metrics`, in the scheme's folder). Results, the run store, thresholds, tables, figures,
@@ -7,6 +7,16 @@ comparisons, the API, the dashboard and the reference documents are made from th
 
 from netkv.metrics.metric import Metric
 from netkv.metrics.sources import Value
-from netkv.metrics.table import all_metrics, find, get, of_scheme, recorded, sampled
+from netkv.metrics.table import all_metrics, find, get, is_shown, of_scheme, recorded, sampled
 
-__all__ = ["Metric", "Value", "all_metrics", "find", "get", "of_scheme", "recorded", "sampled"]
+__all__ = [
+    "Metric",
+    "Value",
+    "all_metrics",
+    "find",
+    "get",
+    "is_shown",
+    "of_scheme",
+    "recorded",
+    "sampled",
+]

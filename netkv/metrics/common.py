@@ -17,7 +17,7 @@ from netkv.metrics.sources import (
 )
 
 if TYPE_CHECKING:
-    from netkv.lab.report import RackSample
+    from netkv.rack.report import RackSample
     from netkv.schemes import Scheme
 
 MIB = 2**20
@@ -95,6 +95,7 @@ COMMON: tuple[Metric, ...] = (
         column="hit ratio",
         summary=True,
         applies=_counts_hits,
+        shown=lambda scheme: scheme.caches,
     ),
     Metric(
         "predicted_hit_ratio",
@@ -231,7 +232,7 @@ COMMON: tuple[Metric, ...] = (
     Metric(
         "phantom_reads",
         "Phantom reads",
-        "Reads that returned a value that nobody wrote. Must be 0.",
+        "Reads that returned a value that no client wrote. Must be 0.",
         Sum(client("phantom_reads"), "whole run"),
         sense="zero",
         repeats="sum",

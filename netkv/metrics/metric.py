@@ -62,6 +62,8 @@ class Metric:
     """Whether the summary of a scenario has it."""
     applies: Callable[[Scheme], bool] = _every_scheme
     """Which schemes have it, of a metric that is not a scheme's own."""
+    shown: Callable[[Scheme], bool] = _every_scheme
+    """For which schemes tables and figures show it; for the others it is a constant."""
 
     @property
     def recorded(self) -> bool:

@@ -1,4 +1,4 @@
-"""Where the values of metrics come from.
+"""Sources of metrics: how a value comes from the samples of a rack.
 
 A source reads each sample of a rack and folds it into a total, from which the value of the run
 follows. Samples of all phases are folded in the order in which they were taken.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from netkv.lab.report import RackSample
+    from netkv.rack.report import RackSample
 
 Value: TypeAlias = bool | int | float | None
 Reading: TypeAlias = Callable[["RackSample"], Any]

@@ -37,6 +37,13 @@ def of_scheme(scheme: Scheme) -> Rows:
     return (*(each for each in COMMON if each.applies(scheme)), *scheme.metrics)
 
 
+def is_shown(name: str, scheme: str) -> bool:
+    """Whether tables and figures show a metric for a scheme, by their names."""
+    from netkv.schemes import all_schemes
+
+    return all(get(name).shown(each) for each in all_schemes() if each.name == scheme)
+
+
 def recorded() -> Mapping[str, Value]:
     """Names of the metrics that results hold, each with its value where a run does not have it."""
     return _documents(_own_rows())[0]

@@ -1,15 +1,15 @@
-"""Who may write: client arbitration of P4Runtime 1.5 (section 5), as a state machine without I/O.
+"""Client arbitration of P4Runtime 1.5 (section 5), as a state machine without I/O.
 
 Rules
 -----
 1. Each role elects on its own; the default role has the name "".
 2. A controller is primary when its election id is at least the highest id that its role has ever
    seen. Id 0 (or none) never becomes primary.
-3. When the primary's stream ends or it lowers its id, the role has no primary until somebody
-   claims the highest id seen again, or a higher one.
-4. A change of the primary is told to every controller of the role; an update that changes nothing
-   is answered to its sender alone. The primary is told OK, a backup ALREADY_EXISTS while there
-   is a primary and NOT_FOUND while there is none. The election id told is the highest seen.
+3. When the primary's stream ends or it lowers its id, the role has no primary until another
+   controller claims the highest id seen again, or a higher one.
+4. A change of the primary is reported to every controller of the role; an update that changes
+   nothing is answered to its sender alone. The primary gets OK, a backup ALREADY_EXISTS while there
+   is a primary and NOT_FOUND while there is none. The election id in it is the highest seen.
 5. Two controllers of one role cannot have the same id above 0: the later stream is ended.
 6. A controller keeps the role of its first update.
 """
@@ -87,7 +87,7 @@ class Arbitration:
         self._roles: dict[str, Role] = {}
 
     def update(self, controller: Controller, request: p4r.MasterArbitrationUpdate) -> list[Notice]:
-        """A controller's claim; returns whom to tell what.
+        """A controller's claim; returns the notices to send.
 
         Raises what ends the controller's stream: NOT_FOUND for another device, INVALID_ARGUMENT
         for an election id that is used by another controller or an unknown role configuration,

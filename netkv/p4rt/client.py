@@ -1,7 +1,7 @@
 """The P4Runtime client of netkv's own control plane: one switch, one stream.
 
 It speaks to the engine's server or to any other target. Every failure is a `ControllerError` with
-a sentence; after one that says `disconnected` or `not_primary`, make a new client and connect
+a sentence; after one with `disconnected` or `not_primary`, make a new client and connect
 again. A client that is not primary any more does nothing further.
 """
 
@@ -77,7 +77,7 @@ class NotPrimaryError(ControllerError):
 
 
 _BROKEN_WRITE = "Internal error from Core"
-"""What gRPC says of a stream that broke under a write, before it knows why."""
+"""Text of gRPC for a stream that broke under a write, before the cause is known."""
 
 
 class P4RuntimeClient:
@@ -92,7 +92,7 @@ class P4RuntimeClient:
         self.election_id = election_id
         self.role = role
         self.dropped = 0
-        """Packet-ins and digest lists dropped because nobody took them in time."""
+        """Packet-ins and digest lists dropped because they were not taken in time."""
         self._names: Names | None = None
         self.refused = 0
         """Packet-outs and acknowledgements that the switch did not take (each is logged)."""
@@ -106,7 +106,7 @@ class P4RuntimeClient:
         self._reader: asyncio.Task[None] | None = None
         self._primary = False
         self._verdicts: Mailbox[NotPrimaryError | None] = Mailbox(QUEUE_LIMIT)
-        """What the switch says to a claim, until it is None: primary."""
+        """The switch's answer to a claim, until it is None: primary."""
         self._failure: ControllerError | None = None
 
     async def __aenter__(self) -> Self:
@@ -139,7 +139,7 @@ class P4RuntimeClient:
     ) -> None:
         """Open the stream and become primary.
 
-        Raises `ControllerError`: UNAVAILABLE if nobody listens within `timeout_s`,
+        Raises `ControllerError`: UNAVAILABLE if no server listens within `timeout_s`,
         ALREADY_EXISTS if a controller with a higher election id is primary. With `on_backup` that
         is told there, and this waits, however long, until there is no primary; then it claims an
         election id above all that were used (`election_id`).
@@ -386,7 +386,7 @@ class P4RuntimeClient:
             self._verdicts.put(error)
 
     def _end(self, failure: ControllerError | None) -> None:
-        """No more packets; who waits hears why."""
+        """No more packets; waiting tasks get the error."""
         self._failure = self._failure or failure
         self._verdicts.close(
             failure or ControllerError(Code.CANCELLED, f"the client of {self.address} was closed")

@@ -1,6 +1,6 @@
 """Build updates and read packets by the names of the program, from P4Info alone.
 
-A control plane says `names.table_entry("Ingress.lookup.cache", {"hdr.kv.key": key}, ...)`; numbers
+Callers write `names.table_entry("Ingress.lookup.cache", {"hdr.kv.key": key}, ...)`; numbers
 and bytes are looked up here, for any target whose P4Info is at hand. A wrong name raises `RpcError`
 with the nearest right one, before anything is sent.
 """
@@ -250,7 +250,7 @@ def _bytes(field: Field, value: Value) -> bytes:
 
 
 def _match(field: Field, value: MatchValue) -> p4r.FieldMatch | None:
-    """None for a match that says nothing: P4Runtime wants it left out."""
+    """None for a match without restriction: P4Runtime wants it left out."""
     match field.kind, value:
         case "exact", int() | bytes():
             exact = p4r.FieldMatch.Exact(value=_bytes(field, value))

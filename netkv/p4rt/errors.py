@@ -84,7 +84,7 @@ def write_status(results: Sequence[RpcError | None]) -> tuple[str, bytes]:
 
     The details hold one `p4.v1.Error` per update in the order of the request. gRPC clients limit
     the size of metadata and would lose the whole status beyond it, so a list that is too long ends
-    early: first its closing run of successes goes, then its end; the message says so.
+    early: first its closing run of successes goes, then its end; the message has a note.
     """
     failed = [index for index, result in enumerate(results) if result is not None]
     first = results[failed[0]]

@@ -1,4 +1,4 @@
-"""A bounded queue with an end: what both sides of a stream hand messages through."""
+"""A bounded queue with an end, for messages of both sides of a stream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The forwarding pipeline config: verify, save, commit, tell (sections 7 and 16 of P4Runtime 1.5).
+"""The forwarding pipeline config: verify, save, commit, get (sections 7 and 16 of P4Runtime 1.5).
 
 Between VERIFY_AND_SAVE and COMMIT, reads and writes mean the saved program. They go to an idle
 switch of its own; accepted updates are kept and replayed when the program is committed, while
@@ -90,7 +90,7 @@ class Pipelines:
             self._saved.updates.append(update)
 
     async def set(self, request: SetAction) -> bool:
-        """Do what the request says; returns whether another program is committed now."""
+        """Carry the request out; returns whether another program is committed now."""
         match request.action:
             case SetAction.VERIFY:
                 await self._verify(request)
@@ -211,7 +211,7 @@ class Pipelines:
 
 
 def difference(ours: Schema, theirs: Schema) -> str | None:
-    """What a P4Info says differently from ours, as a sentence; None if they agree.
+    """The first difference of a P4Info from ours, as a sentence; None if they agree.
 
     Aliases, annotations and documentation do not count: compilers differ in them.
     """

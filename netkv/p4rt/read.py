@@ -155,7 +155,7 @@ def _direct_counters(pipeline: Pipeline, wanted: p4r.DirectCounterEntry) -> Iter
             continue
         for entry in _matching(pipeline, table, entry_wanted):
             message = _entry_message(table, entry)
-            # The entry is named here, not told.
+            # The entry is named here, without its content.
             message.ClearField("action")
             counter = p4r.DirectCounterEntry(table_entry=message)
             if entry["counter"] is not None:

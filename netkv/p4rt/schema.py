@@ -96,7 +96,7 @@ class Array(Named):
 class Digest(Named):
     members: tuple[Field, ...]
     form: Literal["struct", "tuple", "scalar"]
-    """How a digest of a list is told: all members are bit strings."""
+    """The type of a digest: all members are bit strings."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The P4Runtime server in front of one switch: the gRPC service and its life.
+"""The P4Runtime server in front of one switch: the gRPC service, its start and stop.
 
 It runs in the asyncio loop of the switch process. Calls into the engine are short and made
 directly; frames and digests are waited for in a thread.

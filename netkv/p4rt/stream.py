@@ -60,7 +60,7 @@ class Streams:
         self._batchers: dict[int, DigestBatcher] = {}
         self.counts: Counter[str] = Counter()
         """"packet_ins", "packet_outs", "digest_lists" delivered; "packet_ins_dropped" and
-        "digests_dropped": nobody to receive them, or the receiver too slow. "outbox_drops" and
+        "digests_dropped": there is no receiver, or it is too slow. "outbox_drops" and
         "outbox_report_drops": packet-ins, and reports of hot records, for which a receiver was too
         slow."""
 
@@ -73,7 +73,7 @@ class Streams:
     def close(self, session: Session) -> None:
         """A stream has ended."""
         if self._sessions.pop(session.controller, None) is not None:
-            self._tell(self._arbitration.leave(session.controller))
+            self._send_notices(self._arbitration.leave(session.controller))
 
     def close_all(self) -> None:
         """The server stops."""
@@ -84,7 +84,9 @@ class Streams:
         """A message of a controller. Raises `RpcError` for what must end the stream."""
         match request.WhichOneof("update"):
             case "arbitration":
-                self._tell(self._arbitration.update(session.controller, request.arbitration))
+                self._send_notices(
+                    self._arbitration.update(session.controller, request.arbitration)
+                )
             case "packet":
                 try:
                     self._packet_out(session.controller, request.packet)
@@ -198,7 +200,7 @@ class Streams:
         if batcher is not None:
             batcher.acknowledge(ack.list_id)
 
-    def _tell(self, notices: Iterable[Notice]) -> None:
+    def _send_notices(self, notices: Iterable[Notice]) -> None:
         for notice in notices:
             session = self._sessions.get(notice.to)
             if session is not None:

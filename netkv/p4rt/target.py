@@ -1,4 +1,4 @@
-"""What the server stands in front of: a switch of the engine, and its packet interface.
+"""The target of the P4Runtime server: a switch of the engine, and its packet interface.
 
 The control plane is `netkv._engine.Switch` itself; the CPU port is a protocol, so that a driver
 other than the live one (or a test) can feed packets and digests.

@@ -1,4 +1,4 @@
-"""Entities of P4Runtime to what the engine takes, and back (sections 9.1 and 9.2).
+"""Translation of P4Runtime entities to those of the engine, and back (sections 9.1 and 9.2).
 
 All checks that need only the program are here, so that an error names the table, the field and
 its width before the engine is asked.

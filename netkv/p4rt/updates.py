@@ -8,7 +8,7 @@ from netkv.control import base
 from netkv.p4rt import entities
 
 _INSTANCE = 0
-"""Replication id of copies: programs tell them apart by their ports."""
+"""Replication id of copies: programs distinguish them by their ports."""
 
 
 def update(names: entities.Names, write: base.TableWrite) -> p4r.Update:

@@ -127,7 +127,7 @@ def _stacks(
     named = plot.x != "scheme"
     style = numbered(row.key(plot.x) for row in found)
     if not named:
-        # The axis tells bars of a scheme apart, so patterns are left to the parts.
+        # The axis distinguishes the bars of a scheme, so patterns are left to the parts.
         style = {key: of_scheme(key[0]) for key in style}
     series: list[Series] = []
     seen: dict[str, None] = {}

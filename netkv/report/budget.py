@@ -1,4 +1,4 @@
-"""What a program would take of a switch: tables for the terminal, beside the paper's figures."""
+"""Resources of a program on a switch: tables for the terminal, beside a paper's figures."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Name: TypeAlias = Literal["ingress", "egress"]
 
 PIPELINES: tuple[Name, ...] = ("ingress", "egress")
-FIGURES = "farreach.json"
+FIGURES = "switch-resources.json"
 
 
 class Paper(TypedDict):
-    """What a paper says of one scheme."""
+    """A paper's figures for one scheme."""
 
     scheme: str
     source: str

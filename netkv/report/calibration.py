@@ -1,4 +1,4 @@
-"""What `netkv calibrate` found, as a table."""
+"""The result of `netkv calibrate` as a table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of comparisons: the metrics that have a heading, those with the same one together."""
+"""The columns of comparisons: metrics by heading."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class Column:
         """What a row has there: a mean, or the sum of its counts."""
         metric = self.metrics[0]
         if metric.repeats == "mean":
-            mean: Interval | None = getattr(row, metric.name)
+            shown = metrics.is_shown(metric.name, row.scheme)
+            mean: Interval | None = getattr(row, metric.name) if shown else None
             show = text.show(metric.unit)
             value = None if mean is None else mean.mean
             half = "" if mean is None or mean.ci95 is None else show(mean.ci95)

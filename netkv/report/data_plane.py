@@ -1,4 +1,4 @@
-"""What `netkv p4 bench` found: tables for the terminal, figures, and a page with both."""
+"""Results of `netkv p4 bench`: tables for the terminal, figures, and a page with both."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from rich.table import Table
 from netkv.bench.data_plane import (
     RECORDED_BMV2_PPS,
     USUAL,
-    YARDSTICK,
     YARDSTICK_PATH,
     DataPlaneBenchmark,
     DataPlaneResult,
     by_case,
     ratio_to,
 )
+from netkv.bench.table_writes import YARDSTICK
 from netkv.report import page, text
 from netkv.report.figure import Axis, Figure, Reference, Series, log_ticks
 from netkv.report.style import nth

@@ -170,7 +170,7 @@ def _fit(sheet: Sheet, axes: Axes, figure: Figure, place: Place) -> None:
     x1 = left + width - layout.MARGIN - (around.x1 - inside.x1) / dpi
     y1 = bottom + height - layout.title_height(figure) - (around.y1 - inside.y1) / dpi
     # Whatever a label's length, something of the data stays to be seen.
-    x1, y1 = max(x1, x0 + layout.LEAST), max(y1, y0 + layout.LEAST)
+    x1, y1 = max(x1, x0 + layout.MIN_EXTENT), max(y1, y0 + layout.MIN_EXTENT)
     wide, high = sheet.get_size_inches()
     axes.set_position((x0 / wide, y0 / high, (x1 - x0) / wide, (y1 - y0) / high))
 

@@ -1,4 +1,4 @@
-"""What `netkv bench e2e` found: a table for the terminal, figures, and a page with both."""
+"""Results of `netkv bench e2e`: a table for the terminal, figures, and a page with both."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def _figure(
     title: str,
     y: Axis,
     value: Callable[[BenchResult], float | None],
-    said: Callable[[BenchResult], str],
+    label: Callable[[BenchResult], str],
 ) -> Figure:
     """A bar for each result, in the colour of what did the work."""
     results = benchmark.results
@@ -137,7 +137,7 @@ def _figure(
                 tuple(value(results[at]) for at in own),
                 "bars",
                 nth(place),
-                labels=tuple(said(results[at]) for at in own),
+                labels=tuple(label(results[at]) for at in own),
             )
         )
     x = Axis("", categories=tuple(_label(result) for result in results))

@@ -1,7 +1,7 @@
-"""A figure as data: what is drawn, before anything draws it.
+"""A figure as data, before it is drawn.
 
 `drawing` makes SVG and PNG files of it, `interactive` plotly figures for pages and the dashboard.
-Neither knows of runs or benchmarks, and whatever a figure says, it says here, so that files, pages
+Neither knows of runs or benchmarks, and the whole content of a figure is here, so that files, pages
 and dashboard cannot disagree.
 """
 
@@ -138,7 +138,7 @@ class Figure:
         return x + (series.slot - (self.slots - 1) / 2) * self.bar_width
 
     def legend(self) -> tuple[str, ...]:
-        """Its entries; none where there is nothing to tell apart."""
+        """Its entries; none where there is only one."""
         series = [each.name for each in self.series if each.name]
         references = [each.name for each in self.references if each.name]
         return (*series, *references) if len(series) > 1 or references else ()
@@ -173,7 +173,7 @@ def percent(value: float) -> str:
 def log_ticks(values: Iterable[float]) -> tuple[float, ...]:
     """The values themselves as ticks of a logarithmic axis, as far as they do not collide.
 
-    Empty where that leaves too little, or where they are so many that decades say more.
+    Empty where that leaves too little, or where there are so many that decades are clearer.
     """
     found = sorted({value for value in values if value > 0})
     if not 2 <= len(found) <= 12:

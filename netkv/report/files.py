@@ -1,4 +1,4 @@
-"""Where figures are written to: SVG, PNG and HTML files, or a directory with files for each."""
+"""Files of figures: SVG, PNG and HTML, or a directory with files of each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `netkv bench gateway` found, as a table."""
+"""Results of `netkv bench gateway` as a table."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _bars(figure: Figure, series: Series) -> dict[str, Any]:
         "text": [_text(label) for label in series.labels] or None,
         "textposition": "outside" if series.labels else "none",
         "cliponaxis": False,
-        **_told(figure, series),
+        **_described(figure, series),
     }
 
 
@@ -98,12 +98,12 @@ def _line(figure: Figure, series: Series) -> dict[str, Any]:
         "line": line,
         "marker": {**series.style.plotly_marker(), "size": 7},
         "error_y": _error(series, series.style.colour) if series.marked else None,
-        **_told(figure, series),
+        **_described(figure, series),
     }
 
 
-def _told(figure: Figure, series: Series) -> dict[str, Any]:
-    """Its name, and what is said of a point under the pointer."""
+def _described(figure: Figure, series: Series) -> dict[str, Any]:
+    """Its name, and the text for a point under the pointer."""
     return {
         "name": _text(series.name),
         "showlegend": bool(series.name),

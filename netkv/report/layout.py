@@ -1,4 +1,4 @@
-"""Where the parts of a figure go: limits of its axes, rows of its legend, texts above its events.
+"""The layout of a figure: limits of axes, rows of its legend, texts above its events.
 
 Lengths are inches, sizes of type points. Widths of text are estimates from its number of
 characters: they only decide what goes onto a row of its own.
@@ -21,11 +21,11 @@ STRIP_FONT = 6.0
 STRIP_ROW = 0.1
 """Height of a row of texts above the events."""
 MARGIN = 0.05
-LEAST = 0.3
+MIN_EXTENT = 0.3
 """Of the area of the data, in each direction."""
 SIDE_CHARACTERS = 34
 """That fit on a line beside the value axis."""
-MOST_CATEGORIES = 16
+MAX_CATEGORIES = 16
 """Labels of categories that fit beside each other."""
 
 _PLOT = 1.45
@@ -36,7 +36,7 @@ _TITLE_CHARACTERS = 52
 _NOTE_CHARACTERS = 75
 _SIDE_LABEL = 26
 _FEW_TICKS = 3
-_MOST_TICKS = 8
+_MAX_TICKS = 8
 _CHARACTER = 0.53 / 72
 """Width of a character for a point of type."""
 
@@ -146,7 +146,7 @@ def leans(axis: Axis) -> bool:
     """Whether the labels of categories are too long to stand beside each other."""
     if not axis.categories:
         return False
-    room = _BESIDE / min(len(axis.categories), MOST_CATEGORIES)
+    room = _BESIDE / min(len(axis.categories), MAX_CATEGORIES)
     return max(len(name) for name in axis.categories) * FONT * _CHARACTER > room
 
 
@@ -195,7 +195,7 @@ def strip_height(figure: Figure) -> float:
 
 def shown_categories(axis: Axis) -> Iterator[int]:
     """Which categories get a label."""
-    step = math.ceil(len(axis.categories) / MOST_CATEGORIES)
+    step = math.ceil(len(axis.categories) / MAX_CATEGORIES)
     yield from range(0, len(axis.categories), step)
 
 
@@ -217,7 +217,7 @@ def log_ticks(axis: Axis, limits: tuple[float, float]) -> list[float]:
         ticks = [step * 10.0**decade for decade in decades for step in steps]
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) >= _FEW_TICKS:
-            every = math.ceil(len(ticks) / _MOST_TICKS)
+            every = math.ceil(len(ticks) / _MAX_TICKS)
             return ticks[::every]
     return ticks
 

@@ -1,4 +1,4 @@
-"""What can be drawn of runs: names and units for axes, and the values of a run.
+"""Metrics in figures: names and units for axes, and the values of a run.
 
 Rates are operations per second, latencies microseconds.
 """
@@ -60,8 +60,8 @@ def option(path: str) -> Measure:
 
 
 def of_run(run: RunRecord, name: str) -> float | None:
-    """The one value of a finished run; None if the run does not have it."""
-    return values.of_run(metrics.get(name), run)
+    """The one value of a finished run; None if the run does not have it, or it is not shown."""
+    return values.of_run(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else None
 
 
 def percentile(run: RunRecord, name: str) -> float | None:
@@ -70,10 +70,10 @@ def percentile(run: RunRecord, name: str) -> float | None:
 
 
 def served(run: RunRecord) -> tuple[float | None, float | None]:
-    """Throughput that the servers and the cache answered; None where the run does not tell.
+    """Throughput that the servers and the cache answered; None where the run does not have it.
 
     The servers count what they serve, writes as well, so the cache answered the rest. The hit ratio
-    says the same of reads only: times the throughput it would credit the cache with writes.
+    is the same for reads only: times the throughput it would credit the cache with writes.
     """
     if not run.server_load:
         return None, None
@@ -91,8 +91,9 @@ def phase(run: RunRecord, name: str) -> float | None:
 
 
 def over_time(run: RunRecord, name: str) -> list[float | None]:
-    """A value for each interval of a run; empty if the run does not have the metric over time."""
-    return values.over_time(metrics.get(name), run)
+    """A value for each interval of a run; empty if the run does not have the metric over time, or
+    it is not shown."""
+    return values.over_time(metrics.get(name), run) if metrics.is_shown(name, run.scheme) else []
 
 
 def _caches(scheme: str) -> bool:

@@ -1,4 +1,4 @@
-"""Figures over the time of runs, and what happened in them."""
+"""Figures over the time of runs, with their events."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Stretch: TypeAlias = tuple[str, float, float]
 MAX_POINTS = 1200
 _DOWN = frozenset({"killed", "failed", "stopped"})
 _UP = frozenset({"started", "ready"})
-_TOLD = frozenset({"shift", "note"})
+_MARKED = frozenset({"shift", "note"})
 _FEW = 3
 """Points that make no line to speak of."""
 _SAME = 0.03
@@ -195,16 +195,16 @@ def _recovering(run: RunRecord) -> Iterator[Stretch]:
 
 def _marks(runs: Iterable[RunRecord]) -> Iterator[Mark]:
     """What was done to the racks, each thing once; outages are shown as such."""
-    told: list[Mark] = []
+    marks: list[Mark] = []
     for run in runs:
         nodes = {node for node, _, _ in _down(run)}
         for event in run.events:
-            if event.kind not in _TOLD or not 0 < event.time < run.duration:
+            if event.kind not in _MARKED or not 0 < event.time < run.duration:
                 continue
             if event.text.split(" ")[-1] in nodes:
                 continue
             mark = Mark(event.time, plain(event.text, 40))
             near = run.duration * _SAME
-            if not any(m.text == mark.text and abs(m.at - mark.at) <= near for m in told):
-                told.append(mark)
-    yield from sorted(told, key=lambda mark: mark.at)
+            if not any(m.text == mark.text and abs(m.at - mark.at) <= near for m in marks):
+                marks.append(mark)
+    yield from sorted(marks, key=lambda mark: mark.at)

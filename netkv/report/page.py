@@ -1,4 +1,4 @@
-"""Runs as one HTML file: figures and tables, with everything they need inside."""
+"""Runs as one HTML file with figures and tables and without links to other files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the plots that a scenario asks for, and its runs, to figures."""
+"""Figures of the plots of a scenario, from its runs."""
 
 from __future__ import annotations
 
@@ -54,17 +54,21 @@ def everything(records: Sequence[RunRecord]) -> Drawn:
 
 
 def usual(records: Sequence[RunRecord]) -> list[Plot]:
-    """Figures that say something of any runs."""
+    """Figures that suit any runs."""
     swept = next((path for run in records for path in run.params), "scheme")
     recovered = any(run.recoveries for run in records)
-    told = any(run.control_plane_bytes_per_s for run in records)
+    controlled = any(run.control_plane_bytes_per_s for run in records)
     return [
         Plot(y="throughput_ops", x=swept, title="Mean throughput"),
         Plot(y="throughput_ops", x="time", title="Throughput over time"),
         Plot(y="hit_ratio", x="time", title="Hit ratio over time"),
         Plot(y="server_load", title="Load per server"),
         Plot(y="latency_us", kind="distribution", title="Latency"),
-        *([Plot(y="control_plane_mib_per_s", x="time", title="Control plane")] if told else []),
+        *(
+            [Plot(y="control_plane_mib_per_s", x="time", title="Control plane")]
+            if controlled
+            else []
+        ),
         *([Plot(y="recovery_time", x=swept, title="Recovery")] if recovered else []),
     ]
 

@@ -1,4 +1,4 @@
-"""What recoveries took, for the terminal: of runs side by side, and of one with its phases."""
+"""Durations of recoveries, for the terminal: of runs side by side, and of one with its phases."""
 
 from __future__ import annotations
 
@@ -57,18 +57,18 @@ def details(run: RunHead) -> list[Table]:
 
 
 def unfinished(run: RunHead) -> str:
-    """What is to be said of recoveries of a run that came to no end; a line each."""
+    """Recoveries of a run that came to no end; a line each."""
     return "\n".join(found.text for found in run.unfinished_recoveries)
 
 
 def _whole(row: ComparedRow) -> str:
     """How long it took, and what came to no end."""
-    told = [] if row.recovery_time is None else [text.spread(row.recovery_time, text.seconds)]
+    parts = [] if row.recovery_time is None else [text.spread(row.recovery_time, text.seconds)]
     if row.recoveries_interrupted:
-        told.append(f"{row.recoveries_interrupted} interrupted, recovered by the next")
+        parts.append(f"{row.recoveries_interrupted} interrupted, recovered by the next")
     if row.not_recovered:
-        told.append("not recovered by the end" + _times(row.not_recovered, row.runs))
-    return "\n".join(told)
+        parts.append("not recovered by the end" + _times(row.not_recovered, row.runs))
+    return "\n".join(parts)
 
 
 def _times(count: int, runs: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""What `netkv bench rocksdb` found, as tables."""
+"""Results of `netkv bench rocksdb` as tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs as figures take them: repeats together, and each beside what it is relative to."""
+"""Runs for figures: repeats together, each with its baseline."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from netkv.scenarios.statistics import interval
 
 Value = Callable[[RunRecord], float | None]
 Key = tuple[str, str]
-"""Scheme, and what else tells rows apart."""
+"""Scheme, and what else distinguishes rows."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""What `netkv bench sim` found: a table for the terminal, figures, and a page with both."""
+"""Results of `netkv bench sim`: a table for the terminal, figures, and a page with both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from netkv.bench.simulated_rack import OUTSTANDING_PER_SERVER as PER_SERVER
 from netkv.bench.simulator import (
-    MOST_KEYS,
+    MAX_KEYS,
     SKEW,
     MemoryResult,
     SimulatorBenchmark,
@@ -61,7 +61,7 @@ def memory_table(found: SimulatorBenchmark) -> Table:
 def figures(found: SimulatorBenchmark) -> list[Figure]:
     """All racks as bars; and the rate against servers and keys, where they were varied."""
     drawn: list[Figure | None] = [_bars(found)]
-    drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MOST_KEYS))
+    drawn.append(_sweep(found, "servers", _servers, lambda each: each.keys == MAX_KEYS))
     drawn.append(
         _sweep(found, "keys", _keys, lambda each: each.servers == most_servers(each.scheme))
     )
@@ -143,8 +143,8 @@ def _bars(found: SimulatorBenchmark) -> Figure:
         own = [at for at, each in enumerate(found.results) if each.scheme == scheme]
         rates = [found.results[at].requests_per_s for at in own]
         at_x = tuple(float(at) for at in own)
-        said = tuple(text.rate(rate) for rate in rates)
-        series.append(Series("", at_x, tuple(rates), "bars", of_scheme(scheme), labels=said))
+        labels = tuple(text.rate(rate) for rate in rates)
+        series.append(Series("", at_x, tuple(rates), "bars", of_scheme(scheme), labels=labels))
     return Figure(
         "racks",
         "Simulated requests for each second of wall time",

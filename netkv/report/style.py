@@ -1,4 +1,4 @@
-"""How a series looks: the one definition of colours, dashes, markers and patterns.
+"""The style of series: the one definition of colours, dashes, markers and patterns.
 
 1. The colour belongs to the scheme: it follows from the scheme's place in the registry and is the
    same in files, pages and the dashboard, whatever else is shown.
@@ -190,7 +190,7 @@ def nth(number: int) -> Style:
 
 
 def numbered(keys: Iterable[tuple[str, K]]) -> dict[tuple[str, K], Style]:
-    """A style for each (scheme, what else tells it apart), numbered in this order."""
+    """A style for each (scheme, what else distinguishes it), numbered in this order."""
     known = {each.name for each in schemes.all_schemes()}
     counts: dict[str, int] = {}
     found = {}

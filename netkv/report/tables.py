@@ -97,9 +97,13 @@ def run_list(heads: Sequence[RunHead]) -> Table:
             _status(head),
             text.rate(head.throughput_ops) if head.throughput_ops else text.NOTHING,
             text.latency(head.latency_us.p99),
-            text.share(head.hit_ratio),
+            _hits(head),
         )
     return table
+
+
+def _hits(run: RunHead) -> str:
+    return text.share(run.hit_ratio if metrics.is_shown("hit_ratio", run.scheme) else None)
 
 
 def run_details(run: RunRecord) -> Table:
@@ -128,7 +132,7 @@ def run_details(run: RunRecord) -> Table:
         ),
         (
             "hit ratio",
-            f"{text.share(run.hit_ratio)} (predicted {text.share(run.predicted_hit_ratio)})",
+            f"{_hits(run)} (predicted {text.share(run.predicted_hit_ratio)})",
         ),
         ("server load", ", ".join(text.rate(load) for load in run.server_load) + " ops/s"),
         ("load max/mean", text.number(values.of_run(metrics.get("load_imbalance"), run))),
@@ -170,14 +174,14 @@ def _of_scheme(run: RunRecord) -> tuple[str, str]:
     scheme = {each.name: each for each in schemes.all_schemes()}.get(run.scheme)
     if scheme is None:
         return "", ""
-    told = []
+    parts = []
     for metric in scheme.metrics:
         value = values.of_run(metric, run)
         if metric.of_runs and value is not None and value != metric.absent:
             show = text.show(metric.unit, whole=metric.is_count)
             unit = measure(metric.name).unit if show in (text.count, text.number, text.rate) else ""
-            told.append(f"{metric.label.lower()} {show(value)} {unit}".rstrip())
-    return scheme.title, ", ".join(told)
+            parts.append(f"{metric.label.lower()} {show(value)} {unit}".rstrip())
+    return scheme.title, ", ".join(parts)
 
 
 def _table(title: str) -> Table:
@@ -194,11 +198,11 @@ def _control_plane(run: RunRecord) -> str:
     by_switch = run.control_plane_mib_per_s_by_switch
     each = ", ".join(f"{name} {text.bandwidth(rate)}" for name, rate in by_switch.items())
     whole = text.bandwidth(run.control_plane_mib_per_s)
-    told = [f"{whole} ({each})" if len(by_switch) > 1 else whole]
+    parts = [f"{whole} ({each})" if len(by_switch) > 1 else whole]
     for count, what in ((run.control_dropped, "messages"), (run.reports_dropped, "hot reports")):
         if count:
-            told.append(f"{count:,} {what} dropped")
-    return ", ".join(told)
+            parts.append(f"{count:,} {what} dropped")
+    return ", ".join(parts)
 
 
 def _status(head: RunHead) -> Text:

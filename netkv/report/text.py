@@ -1,4 +1,4 @@
-"""Figures as people write them. Rates are operations per second, latencies microseconds."""
+"""Numbers as text. Rates are operations per second, latencies microseconds."""
 
 from __future__ import annotations
 

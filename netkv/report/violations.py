@@ -1,4 +1,4 @@
-"""What the history checker found, as a reader wants it: the operations of a violation in order."""
+"""Violations that the history checker found: their operations in order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def tables(run: RunHead, most: int = 3) -> list[Table]:
 
 
 def summary(run: RunHead) -> str:
-    """What the checker says of a run, in a few words."""
+    """The checker's verdict on a run, in a few words."""
     if run.linearizable is False:
         count = run.violation_count
         return f"NOT linearizable: {count:,} violation{'' if count == 1 else 's'}"
@@ -32,7 +32,7 @@ def summary(run: RunHead) -> str:
 
 
 def overview(runs: Sequence[RunHead]) -> Table:
-    """What the checker says of each run, a line each."""
+    """The checker's verdict on each run, a line each."""
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(style="bold", no_wrap=True)
     table.add_column()

@@ -1,4 +1,4 @@
-"""Which runs the others are compared with. The order in which runs were stored or named is no rule.
+"""The choice of the baseline of compared runs, which does not depend on their order.
 
 1. `--baseline` names a run, which all others relate to, or a scheme.
 2. Otherwise it is the first scheme of the scenario, as it was run. If runs of one scenario were

@@ -1,9 +1,9 @@
-"""Comparing runs: repeats taken together, ratios to a baseline, and what else was different.
+"""Comparison of runs: repeats together, ratios to a baseline, and other differences.
 
 A row is everything that was run with the same settings. Its figures are means over the repeats with
 the half width of their 95% confidence interval (Student's t). The interval of a ratio combines the
 relative half widths of both means in quadrature, which holds for independent means whose spread is
-small against them. `netkv.runs.baseline` says what the baseline is.
+small against them. `netkv.runs.baseline` chooses the baseline.
 """
 
 from __future__ import annotations

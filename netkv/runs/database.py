@@ -115,7 +115,7 @@ def _configure_sqlite(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _use_write_ahead_log(connection: sqlite3.Connection) -> None:
-    # SQLite does not wait for others while it changes the mode, whatever `busy_timeout` says, and
+    # SQLite does not wait for others while it changes the mode, whatever `busy_timeout` is, and
     # two processes may make the store at the same moment.
     deadline = time.monotonic() + _BUSY_SECONDS
     while True:

@@ -1,4 +1,4 @@
-"""From rows of the store to the records that it hands out."""
+"""Conversion of rows of the store to records."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def owner(row: GroupRow) -> Owner:
 
 
 def figures_so_far(row: RunRow) -> dict[str, Any]:
-    """What series and events of an unfinished run tell: rates and losses of its measured part."""
+    """Figures of an unfinished run: rates and losses of its measured part."""
     samples = [sample(each) for each in row.samples]
     measured = [each for each in samples if each.phase == "measure"]
     seconds = math.fsum(each.interval for each in measured)

@@ -1,4 +1,4 @@
-"""Who is writing a run: a process of some host, told apart from a later one of the same number."""
+"""The owner of a run: a process of a host, distinct from a later one of the same number."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Owner:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a process of this host, so that its life can be judged from here."""
+        """Whether it is a process of this host, so that this process can see whether it runs."""
         return self.host == socket.gethostname()
 
     @property
     def is_alive(self) -> bool:
-        """Whether it still runs. A process of another host counts as alive: nobody can tell."""
+        """Whether it still runs. A process of another host counts as running."""
         return not self.is_local or self.process.alive

@@ -1,4 +1,4 @@
-"""Runs as the store hands them out, in the JSON form of `netkv runs show --json` and of the API.
+"""Records of runs, in the JSON form of `netkv runs show --json` and of the API.
 
 Rates are operations per second, latencies microseconds, times seconds, as in
 `netkv.scenarios.results`, whose fields come again here under the same names.

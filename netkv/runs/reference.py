@@ -12,7 +12,7 @@ _HEAD = """\
 # Tables of the run store
 
 `netkv runs tables` prints this text, and `make docs` writes it here. It is made of the tables that
-netkv makes. [run-store.md](run-store.md) says where the store is and how to read it.
+netkv makes. [run-store.md](run-store.md) describes where the store is and how to read it.
 """
 
 

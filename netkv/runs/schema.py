@@ -15,7 +15,7 @@ from sqlalchemy.orm import DeclarativeBase, Mapped, MappedColumn, mapped_column,
 
 from netkv import metrics
 
-VERSION = 4
+VERSION = 5
 """Of the tables below. A store of a newer version is refused, one of an older version is brought up
 to it, see `netkv.runs.upgrades`."""
 COLUMNS = (
@@ -68,7 +68,8 @@ class GroupRow(Base):
     owner_boot: Mapped[str] = mapped_column(doc="Which boot of that machine.")
     owner_pid: Mapped[int] = mapped_column(doc="Process that writes, or wrote, it.")
     owner_started: Mapped[int] = mapped_column(
-        doc="Start of that process, in clock ticks after the boot. It tells later users of the pid."
+        doc="Start of that process, in clock ticks after the boot. It distinguishes later "
+        "processes with the same pid."
     )
 
     runs: Mapped[list[RunRow]] = relationship(

@@ -1,4 +1,4 @@
-"""Keeps runs in the store while they happen: the store's side of `RunSink`."""
+"""Stores runs while they go on: the store's side of `RunSink`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The run store: opening it, and what is asked of it.
+"""The run store: opening it, and its queries.
 
 The store is one SQLite file in WAL mode by default, so that it can be read while a run writes it;
 `NETKV_STORE` names another database by its SQLAlchemy URL.
@@ -35,7 +35,7 @@ class Store:
     """All runs. Thread-safe; close it, or use it as a context manager."""
 
     def __init__(self, url: str | None = None) -> None:
-        """Open the store, made if there is none yet, and settle runs that a dead process left.
+        """Open the store, made if there is none yet, and mark unfinished runs of ended processes.
 
         Raises `NetkvError` if it cannot be opened or was written by a newer netkv.
         """
@@ -239,7 +239,7 @@ class Store:
                     session.delete(group)
 
     def fail(self, run_ids: Collection[str], reason: str) -> None:
-        """Mark runs that will never be finished, with what their series tell so far."""
+        """Mark runs that will never be finished, with the figures of their series so far."""
         with self.transaction() as session:
             for run_id in run_ids:
                 row = session.get(RunRow, run_id)
@@ -251,18 +251,18 @@ class Store:
                     row.figures = mapping.figures_so_far(row)
 
     def settle(self) -> None:
-        """Mark the runs failed whose process died without finishing them."""
+        """Mark the runs failed whose process ended without finishing them."""
         query = select(RunRow).where(RunRow.status == "running")
         with Session(self._engine) as session:
-            dead = [
+            left = [
                 (row.id, row.group.owner_pid)
                 for row in session.scalars(query)
                 if not mapping.owner(row.group).is_alive
             ]
-        for run_id, pid in dead:
+        for run_id, pid in left:
             self.fail(
                 [run_id],
-                f"netkv (process {pid}) died before the run was finished; "
+                f"netkv (process {pid}) ended before the run was finished; "
                 f"the figures are those up to its last sample.",
             )
 

@@ -1,4 +1,4 @@
-"""Bringing the tables of an older store up to date, version by version."""
+"""Upgrades of the tables of an older store, version by version."""
 
 from __future__ import annotations
 
@@ -82,6 +82,19 @@ def _complete_figures(connection: Connection) -> None:
             )
 
 
+def _rename_guests(connection: Connection) -> None:
+    """The option `lab.guests` is called `lab.external_clients` now."""
+    for run_id, parameters in connection.execute(select(_RUNS.c.id, _RUNS.c.parameters)).all():
+        lab = dict(parameters.get("lab", {}))
+        if "guests" in lab:
+            lab["external_clients"] = lab.pop("guests")
+            connection.execute(
+                update(_RUNS)
+                .where(_RUNS.c.id == run_id)
+                .values(parameters={**parameters, "lab": lab})
+            )
+
+
 UPGRADES: dict[int, Callable[[Connection], None]] = {
     # Control-plane bandwidth of each switch, and the phases of recoveries.
     2: _statements(
@@ -92,5 +105,6 @@ UPGRADES: dict[int, Callable[[Connection], None]] = {
     # Columns that are no columns any more: without them there is nothing to move.
     3: _statements(),
     4: _columns_into_metrics,
+    5: _rename_guests,
 }
 """What makes a store of the version before into one of this."""

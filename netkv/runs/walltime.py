@@ -1,4 +1,4 @@
-"""How long a scenario takes on this machine, in seconds of wall time.
+"""Estimates of the wall time of a scenario on this machine, in seconds.
 
 1. Measured: if the store has a run of this machine for each planned one, with the same settings,
    it is what those took.
@@ -27,8 +27,8 @@ from netkv.runs.compare import flatten
 from netkv.runs.records import Timing
 from netkv.runs.store import Store
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import same_machine
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.schemes.options import SwitchCache
 from netkv.sim import profiles, speed
 

@@ -1,1 +1,1 @@
-"""Scenarios: what to run, how it is checked, and what comes out."""
+"""Scenarios: their model and checks, their runs, and the results."""

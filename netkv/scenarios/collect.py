@@ -1,4 +1,4 @@
-"""From a rack's samples to the figures of a run."""
+"""Collects the figures of a run from the samples of its rack."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from netkv import metrics, schemes
-from netkv.lab.report import RackEvent, RackSample
 from netkv.metrics import Value
 from netkv.metrics.common import MIB
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios import recovery
 from netkv.scenarios.histogram import Histogram
 from netkv.scenarios.results import (
@@ -47,7 +47,7 @@ class Collector:
         self._violations: list[Any] = []
         """What the history checker reported last."""
         self._samples: list[tuple[float, RunSample]] = []
-        """With the time on the rack's clock: what is told in the warm-up has forecast times."""
+        """With the time on the rack's clock: events of the warm-up have forecast times."""
         self._events: list[tuple[float, RunEvent]] = []
         self.epoch = (time.time() if run.mode == "live" else 0.0) + run.warmup
         """When the measured part began, on the clock of the rack; a forecast until it has."""
@@ -56,15 +56,15 @@ class Collector:
 
     def event(self, event: RackEvent) -> RunEvent:
         """Takes an event of the rack."""
-        told = RunEvent(
+        added = RunEvent(
             time=event.time - self.epoch,
             kind=event.kind,
             node=event.node,
             text=event.text,
             recovery=_details(event),
         )
-        self._events.append((event.time, told))
-        return told
+        self._events.append((event.time, added))
+        return added
 
     def sample(self, phase: Phase, sample: RackSample) -> RunSample:
         """Takes a sample of the rack; figures come from the measured part, faults from all."""
@@ -82,7 +82,7 @@ class Collector:
         values = {
             each.name: each.source.of_interval(sample) for each in self._metrics if each.sampled
         }
-        told = RunSample(
+        added = RunSample(
             time=sample.time - self.epoch,
             phase=phase,
             interval=client.interval,
@@ -92,11 +92,11 @@ class Collector:
             **values,
         )
         if phase in ("warmup", "measure"):
-            self._samples.append((sample.time, told))
-        return told
+            self._samples.append((sample.time, added))
+        return added
 
     def result(self, reason: str | None) -> RunResult:
-        """The run's figures; `reason` says why it failed, None that it did not."""
+        """The run's figures; `reason` is why it failed; None if it did not."""
         seconds = self._measured
         events = [
             event.model_copy(update={"time": when - self.epoch}) for when, event in self._events

@@ -1,4 +1,4 @@
-"""What can happen in a scenario, as data: events of the timeline, and faults drawn at random.
+"""Events of a scenario's timeline, and faults drawn at random, as data.
 
 Times are seconds from the start of the measured part, probabilities 0 to 1, rates operations per
 second. The same events mean the same in every driver; docs/scenarios.md lists them.
@@ -11,12 +11,12 @@ from typing import Annotated, ClassVar, Literal, get_args
 from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
-from netkv.lab import shards
-from netkv.lab.spec import LabSpec, Shift
+from netkv.lab.spec import Shift
 from netkv.options import RATE, SECONDS, Spec
+from netkv.rack import nodes
+from netkv.rack.nodes import Controller, Servers, Storage
 
 Direction = Literal["both", "to", "from"]
-Storage = Literal["kept", "lost"]
 FaultKind = Literal[
     "stop",
     "kill",
@@ -34,10 +34,7 @@ FAULT_KINDS: tuple[FaultKind, ...] = get_args(FaultKind)
 NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
 """Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
 other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
-client and switch die one soon after the other."""
-
-COORDINATOR = "coordinator"
-"""What events call the coordinator of multigets."""
+client and switch fail soon after one another."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10), SECONDS]
@@ -67,13 +64,13 @@ class LinkFault(Spec):
     """The longest time that a frame is held back."""
 
     @property
-    def directions(self) -> tuple[Literal["to", "from"], ...]:
+    def directions(self) -> tuple[nodes.Direction, ...]:
         """The directions that it is about."""
         return ("to", "from") if self.direction == "both" else (self.direction,)
 
     @property
     def impairment(self) -> dict[str, float]:
-        """What the engine is told (`SwitchNode.impair`)."""
+        """For the engine (`SwitchNode.impair`)."""
         names = ("loss", "duplicate", "reorder", "delay", "jitter", "reorder_span")
         return {name: getattr(self, name) for name in names}
 
@@ -89,8 +86,8 @@ class LinkFault(Spec):
             return f"link {where} {self.node}: in order"
         shares = [f"{n} {getattr(self, n):g}" for n in ("loss", "duplicate", "reorder")]
         times = [f"{n} {getattr(self, n):g} s" for n in ("delay", "jitter")]
-        told = [text for text in (*shares, *times) if text.split()[1] != "0"]
-        return f"link {where} {self.node}: {', '.join(told)}"
+        given = [text for text in (*shares, *times) if text.split()[1] != "0"]
+        return f"link {where} {self.node}: {', '.join(given)}"
 
 
 class SlowFault(Spec):
@@ -129,11 +126,11 @@ class TimelineEvent(Spec):
     kill: str | None = None
     """Kill a node as a power cut would (SIGKILL)."""
     after_actions: Annotated[int, Field(ge=0, le=1_000_000)] | None = None
-    """With `kill: controller`, in the simulator: it dies once it has sent or saved so many things
-    more (frames, table writes, saves), before the next; at the latest when it is started again."""
+    """With `kill: controller`, in the simulator: it is killed after so many further actions
+    (frames, table writes, saves), before the next; at the latest when it is started again."""
     crash: Literal["client"] | None = None
-    """The client process dies and another one is there at once: requests under way are given up,
-    and what it kept because only the switch had it is gone. Only with schemes whose clients keep
+    """The client process ends and another one starts at once: requests under way are given up,
+    and preserved records are lost. Only with schemes whose clients keep
     anything. The load and its checks go on, which they do not after `kill: client`."""
     storage: Storage | None = None
     """With `start` of servers: whether they find their records. Left out: kept where the back end
@@ -163,11 +160,11 @@ class TimelineEvent(Spec):
                 f"an event has exactly one of {', '.join(self.ACTIONS)}; this one has {found}",
                 *given[1:2],
             )
-        if self.storage is not None and not (self.start or "").startswith("servers-"):
+        if self.storage is not None and not _is(self.start, Servers):
             text = "'storage' belongs to the start of servers ('start: servers-0')"
             raise FieldError(text, "storage")
-        if self.after_actions is not None and self.kill != "controller":
-            text = "'after_actions' belongs to the death of one ('kill: controller')"
+        if self.after_actions is not None and not _is(self.kill, Controller):
+            text = "'after_actions' belongs to the kill of a controller ('kill: controller')"
             raise FieldError(text, "after_actions")
         return self
 
@@ -211,13 +208,6 @@ class RandomFaults(Spec):
     only if their back end keeps the records."""
 
 
-def node_names(lab: LabSpec, *, coordinator: bool = False) -> tuple[str, ...]:
-    """The nodes of a rack, as events and logs name them; not all schemes have a coordinator."""
-    middle = (COORDINATOR,) if coordinator else ()
-    usual = ("switch", *server_names(lab), *middle, "client", "controller")
-    return (*usual, *shards.names(lab))
-
-
-def server_names(lab: LabSpec) -> tuple[str, ...]:
-    """The server processes of a rack."""
-    return tuple(f"servers-{i}" for i in range(min(lab.server_processes, lab.servers)))
+def _is(name: str | None, kind: type[nodes.Node]) -> bool:
+    """Whether a name is that of a node of a kind."""
+    return name is not None and nodes.kind_of(name) is kind

@@ -1,4 +1,4 @@
-"""Faults drawn at random: a seed becomes a timeline that anybody can read and replay.
+"""Faults drawn at random: a seed becomes a timeline that can be read and replayed.
 
 Rules
 -----
@@ -18,8 +18,19 @@ from typing import TypeAlias, TypeVar
 
 from netkv.errors import FieldError
 from netkv.lab.spec import LabSpec
+from netkv.rack.nodes import (
+    Client,
+    Controller,
+    Coordinator,
+    Node,
+    Servers,
+    Storage,
+    Switch,
+    kind_of,
+    of_lab,
+)
+from netkv.scenarios.event_validation import check_names
 from netkv.scenarios.events import (
-    COORDINATOR,
     FAULT_KINDS,
     NAMED_KINDS,
     Direction,
@@ -27,19 +38,15 @@ from netkv.scenarios.events import (
     LinkFault,
     RandomFaults,
     SlowFault,
-    Storage,
     TimelineEvent,
-    node_names,
-    server_names,
 )
-from netkv.scenarios.possible import check_names
 
 QUIET = 0.05
 """Share of the duration at its end in which no fault is at work."""
 _DIGITS = 6
 """Times are in whole microseconds."""
-_MOST_ACTIONS = 300
-"""Of a controller before it dies: that many send, load and check every entry of a soak's cache."""
+_MAX_ACTIONS = 300
+"""Of a controller before it is killed: enough to send, load and check the cache of a soak."""
 
 _DIRECTIONS: tuple[Direction, ...] = ("both", "to", "from")
 _T = TypeVar("_T")
@@ -70,9 +77,9 @@ def random_schedule(
     `every` and `last`: mean seconds from fault to fault (exponential) and of a fault (uniform from
     half to one and a half of it). `storage`: what servers find when they start again; None is
     what their back end can do. `coordinator`: whether there is one that faults may hit without
-    being told by `nodes`. Raises ValueError with a sentence for what is not possible.
+    being named in `nodes`. Raises ValueError with a sentence for what is not possible.
     """
-    check(lab, kinds, nodes, storage, coordinator=coordinator or COORDINATOR in (nodes or ()))
+    check(lab, kinds, nodes, storage, coordinator=coordinator or Coordinator.NAME in (nodes or ()))
     if kinds is None:
         kinds = [
             kind
@@ -134,7 +141,7 @@ def check(
     """Raises `FieldError`, seen from the random faults, if a node does not exist or a kind can hit
     none of them.
     """
-    known = node_names(lab, coordinator=coordinator)
+    known = of_lab(lab, coordinator=coordinator)
     for index, node in enumerate(nodes or ()):
         check_names([node], known, "'nodes' of random faults", "nodes", index)
     for index, kind in enumerate(kinds or ()):
@@ -152,24 +159,25 @@ def _targets(
     coordinator: bool = False,
 ) -> list[Target]:
     """What a kind of fault can hit."""
-    servers = server_names(lab)
-    own = (COORDINATOR,) if coordinator or COORDINATOR in (nodes or ()) else ()
-    where, possible = "link", ["client", *servers, *own]
+    own = coordinator or Coordinator.NAME in (nodes or ())
+    there = of_lab(lab, coordinator=own)
+
+    def of(*kinds: type[Node]) -> list[str]:
+        return [name for wanted in kinds for name, it in there.items() if it is wanted]
+
+    where, possible = "link", of(Client, Servers, Coordinator)
     if kind in ("stop", "kill"):
         keep = storage == "kept" or (storage is None and lab.backend != "memory")
-        everything = ["switch", *(servers if keep else ()), "controller", *own]
-        where, possible = (
-            "node",
-            everything if nodes is None else list(node_names(lab, coordinator=bool(own))),
-        )
+        unnamed = (Switch, *((Servers,) if keep else ()), Controller, Coordinator)
+        where, possible = "node", of(*unnamed) if nodes is None else list(there)
     elif kind == "client-crash":
-        where, possible = "node", ["client"]
+        where, possible = "node", of(Client)
     elif kind == "partition":
-        where, possible = "channel", ["controller"]
+        where, possible = "channel", of(Controller)
     elif kind == "controller-restart":
-        where, possible = "node", ["controller"]
+        where, possible = "node", of(Controller)
     elif kind == "slow":
-        where, possible = "slow", list(servers) if lab.service_rate is not None else []
+        where, possible = "slow", of(Servers) if lab.service_rate is not None else []
     return [(where, name) for name in possible if nodes is None or name in nodes]
 
 
@@ -183,7 +191,7 @@ def about(event: TimelineEvent) -> Target | None:
         return ("link", event.link.node)
     if event.slow is not None:
         return ("slow", event.slow.node)
-    return ("channel", "controller") if event.partition or event.heal else None
+    return ("channel", Controller.NAME) if event.partition or event.heal else None
 
 
 def _one(rng: random.Random, options: Sequence[_T]) -> _T:
@@ -202,14 +210,14 @@ def _fault(
     if kind == "client-crash":
         return (TimelineEvent(at=begin, crash="client"),)
     if kind in ("stop", "kill"):
-        found = storage if node.startswith("servers-") else None
+        found = storage if kind_of(node) is Servers else None
         return (
             TimelineEvent.model_validate({"at": begin, kind: node}),
             TimelineEvent(at=end, start=node, storage=found),
         )
     if kind == "controller-restart":
         # Every order of magnitude alike: few end a step that has just begun, many a long one.
-        actions = int((_MOST_ACTIONS + 1) ** rng.random()) - 1
+        actions = int((_MAX_ACTIONS + 1) ** rng.random()) - 1
         return (
             TimelineEvent(at=begin, kill="controller", after_actions=actions),
             TimelineEvent(at=end, start="controller"),

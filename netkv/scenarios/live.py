@@ -8,12 +8,12 @@ from collections.abc import Callable
 
 from netkv.lab import state
 from netkv.lab.process import NodeProcess
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackEvent, RackSample
+from netkv.lab.rack import LiveRack
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.clock import WallClock
-from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun
 
 
 class LiveRun(DrivenRun):
@@ -40,10 +40,10 @@ class LiveRun(DrivenRun):
                 self._lab_name, self.spec.model_dump(mode="json"), state.identity(os.getpid())
             )
         try:
-            self.rack = Rack(
+            self.rack = LiveRack(
                 self.spec,
                 self._lab.directory,
-                on_event=self._heard,
+                on_event=self._on_event,
                 on_processes=self._processes,
             )
         except BaseException:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import copy
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -18,10 +19,10 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from netkv import resources, schemes
-from netkv.errors import FieldError, UsageError, suggest
-from netkv.scenarios import paths, scheme_options, thresholds
+from netkv.errors import FieldError, MisfitError, UsageError, suggest
+from netkv.scenarios import option_paths, scheme_options, thresholds
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import Path, dotted
+from netkv.scenarios.option_paths import Path, dotted
 from netkv.scenarios.plot import misfit
 from netkv.scenarios.timeline import not_live
 
@@ -99,12 +100,20 @@ def override(scenario: Scenario, overrides: Iterable[str]) -> Scenario:
     return _checked(data, lambda _: f"scenario '{scenario.name}'", overrides)
 
 
+def sweep_points(scenario: Scenario) -> Iterator[dict[str, Any]]:
+    """The points of the sweep: path → value; a single empty one without a sweep."""
+    for values in itertools.product(*scenario.sweep.values()):
+        yield dict(zip(scenario.sweep, values, strict=True))
+
+
 def apply(scenario: Scenario, params: Mapping[str, Any]) -> Scenario:
     """A scenario with the options of one sweep point set, its sweep gone; raises `UsageError`."""
     data = scenario.model_dump(mode="json", exclude_unset=True)
     data.pop("sweep", None)
     for path, value in params.items():
-        if (error := paths.assign(data, paths.parse(path), copy.deepcopy(value))) is not None:
+        if (
+            error := option_paths.assign(data, option_paths.parse(path), copy.deepcopy(value))
+        ) is not None:
             raise UsageError(f"sweep: {error}")
     where = ", ".join(f"{path}={value}" for path, value in params.items())
     return _validated(data, lambda _: f"sweep point {where}")
@@ -144,6 +153,8 @@ def _checked(
     if any(path[0] == "sweep" for path in set_by):
         scenario = _without_misfits(scenario)
     _check_plots(scenario, locate_all)
+    if to_run:
+        _check_schemes(scenario, tuple(also) or scenario.schemes, locate_all)
     return scenario
 
 
@@ -152,14 +163,14 @@ def _override(data: dict[str, Any], item: str) -> Path:
     if not equals or not name:
         raise UsageError(f"--set {item}: should look like workload.zipf=0.9.")
     value = _plain(_yaml(text, f"--set {item}"))
-    path = paths.parse(name.strip())
-    if (error := paths.assign(data, path, value)) is not None:
+    path = option_paths.parse(name.strip())
+    if (error := option_paths.assign(data, path, value)) is not None:
         raise UsageError(f"--set {item}: {error}")
     return path
 
 
 def _names_exist(data: Mapping[str, Any], locate: Locate) -> None:
-    wrong = [f"{locate(path)}: {text}" for path, text in paths.misnamed(Scenario, data)]
+    wrong = [f"{locate(path)}: {text}" for path, text in option_paths.misnamed(Scenario, data)]
     if wrong:
         raise UsageError("\n".join(wrong))
 
@@ -186,12 +197,25 @@ def _check_options(scenario: Scenario, others: Sequence[str], locate: Locate) ->
         raise UsageError("\n".join(wrong))
 
 
+def _check_schemes(scenario: Scenario, names: Sequence[str], locate: Locate) -> None:
+    """Whether the schemes that will run can run at every point of the sweep."""
+    for params in sweep_points(scenario):
+        applied = apply(scenario, params)
+        for name in names:
+            try:
+                schemes.get(name).check(applied.lab, applied.workload)
+            except MisfitError as wrong:
+                swept = next((p for p in params if dotted(wrong.path).startswith(p)), None)
+                at = wrong.path if swept is None else ("sweep", swept)
+                raise UsageError(f"{locate(at)}: {wrong}") from wrong
+
+
 def _check_sweep(scenario: Scenario, locate: Locate) -> None:
     for path, values in scenario.sweep.items():
         at = ("sweep", path)
         if path.split(".")[0] in ("sweep", "name", "schemes", "repeat", "expect", "plots", "seed"):
             raise UsageError(f"{locate(at)}: '{path}' cannot be swept.")
-        if (error := paths.check(paths.parse(path))) is not None:
+        if (error := option_paths.check(option_paths.parse(path))) is not None:
             raise UsageError(f"{locate(at)}: {error}")
         for index, value in enumerate(values):
             try:
@@ -226,7 +250,7 @@ def _sentences(error: ValidationError, data: Any) -> list[tuple[Path, str]]:
     found: list[tuple[Path, str]] = []
     for prefix, group in _by_alternative(error, data).items():
         for item in group:
-            # A check of several fields says itself which of them is wrong.
+            # The error of a check of several fields names the wrong one.
             cause = item.get("ctx", {}).get("error")
             further = cause.path if isinstance(cause, FieldError) else ()
             loc = (*prefix, *item["rest"], *further)
@@ -273,7 +297,7 @@ def _holds(data: Any, part: str | int) -> bool:
 
 
 def _is_option(parent: tuple[str | int, ...], part: str | int) -> bool:
-    return paths.check((*parent, part)) is None
+    return option_paths.check((*parent, part)) is None
 
 
 def _sentence(path: Path, item: Mapping[str, Any]) -> str:
@@ -282,7 +306,7 @@ def _sentence(path: Path, item: Mapping[str, Any]) -> str:
     if item["type"] == "missing":
         return f"'{name}' is missing."
     if item["type"] == "value_error":
-        # A whole sentence says itself what it is about.
+        # A whole sentence names the option itself.
         if text.endswith("."):
             return text
         return f"'{name}': {text}." if path else f"{text}."

@@ -1,4 +1,4 @@
-"""What a scenario says, as data: the model behind the YAML files.
+"""A scenario as data: the model of the YAML files.
 
 Times are seconds from the start of the measured part, rates operations per second.
 """
@@ -22,8 +22,10 @@ from netkv.lab.spec import (
     check_load,
 )
 from netkv.options import SECONDS, Spec
-from netkv.scenarios import faults, possible
-from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.rack.nodes import Coordinator
+from netkv.scenarios import event_validation, faults
+from netkv.scenarios.event_validation import FieldPath
+from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]
@@ -59,7 +61,7 @@ class Scenario(Spec):
     warmup: Annotated[float, Field(ge=0, le=86_400), SECONDS] = 3.0
     """Load before the measured part, which counts in no figure."""
     on_failure: OnFailure = "fail"
-    """What an unexpected death of a node means: the run has failed, or it goes on."""
+    """What an unexpected end of a node means: the run has failed, or it goes on."""
     events: list[TimelineEvent] = Field(default_factory=list)
     """What happens when in the measured part."""
     random_faults: RandomFaults | None = None
@@ -94,7 +96,7 @@ class Scenario(Spec):
     def _possible_timeline(self) -> Scenario:
         coordinator = any(schemes.get(name).coordinated for name in self.schemes)
         try:
-            possible.check(
+            event_validation.check(
                 self.events, self.lab, self.workload, self.duration, coordinator=coordinator
             )
         except FieldError as error:
@@ -104,8 +106,8 @@ class Scenario(Spec):
                 faults.check(self.lab, drawn.kinds, drawn.nodes, coordinator=coordinator)
             except FieldError as error:
                 raise error.below("random_faults") from None
-        possible.check_schemes(self.schemes, self.crash)
-        possible.check_coordinator(self.schemes, self.about_coordinator)
+        event_validation.check_schemes(self.schemes, self.crash)
+        event_validation.check_coordinator(self.schemes, self.about_coordinator)
         return self
 
     def timeline(self) -> list[TimelineEvent]:
@@ -113,26 +115,26 @@ class Scenario(Spec):
         return sorted(self.events, key=lambda event: event.at)
 
     @property
-    def crash(self) -> possible.Place | None:
-        """Where the client is first told to crash; None if nowhere."""
+    def crash(self) -> FieldPath | None:
+        """The first option that crashes the client; None if there is none."""
         drawn = self.random_faults.kinds if self.random_faults is not None else None
-        places: list[possible.Place] = [
+        places: list[FieldPath] = [
             *(("events", index, "crash") for index, it in enumerate(self.events) if it.crash),
             *_places("kinds", drawn, "client-crash"),
         ]
         return next(iter(places), None)
 
     @property
-    def about_coordinator(self) -> possible.Place | None:
-        """Where something is first to happen to the coordinator; None if nowhere."""
+    def about_coordinator(self) -> FieldPath | None:
+        """The first option that concerns the coordinator; None if there is none."""
         drawn = self.random_faults.nodes if self.random_faults is not None else None
-        places: list[possible.Place] = []
+        places: list[FieldPath] = []
         for index, event in enumerate(self.events):
-            if event.node == COORDINATOR:
+            if event.node == Coordinator.NAME:
                 places.append(("events", index, event.action))
-            if event.link is not None and event.link.node == COORDINATOR:
+            if event.link is not None and event.link.node == Coordinator.NAME:
                 places.append(("events", index, "link", "node"))
-        return next(iter([*places, *_places("nodes", drawn, COORDINATOR)]), None)
+        return next(iter([*places, *_places("nodes", drawn, Coordinator.NAME)]), None)
 
     def rack(self, scheme: str, seed: int) -> RackSpec:
         """What the lab has to bring up for one run."""
@@ -146,7 +148,7 @@ class Scenario(Spec):
         )
 
 
-def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[possible.Place]:
+def _places(option: str, values: Sequence[str] | None, wanted: str) -> list[FieldPath]:
     """Where a value stands in a list of the random faults."""
     return [
         ("random_faults", option, index)

@@ -1,4 +1,4 @@
-"""What a scenario says of a figure, as data."""
+"""A figure of a scenario, as data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a popularity distribution predicts: the share of reads that a set of cached keys serves."""
+"""Hit ratio that a popularity distribution predicts for a set of cached keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a run comes from: revision of the source, the program, the machine."""
+"""Provenance of a run: revision of the source, the program, the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What counts of a run's recoveries: the longest, its phases by name, and those without an end."""
+"""Figures of a run's recoveries: the longest, its phases, and those without an end."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from netkv.rack.nodes import Controller
 from netkv.scenarios.results import Recovery, RunEvent, UnfinishedRecovery
 
 METRIC = "recovery_time"
@@ -37,7 +38,6 @@ def not_recovered(found: Iterable[UnfinishedRecovery]) -> list[UnfinishedRecover
 
 
 _ENDS = ("killed", "stopped", "failed")
-_CONTROLLER = "controller"
 
 
 def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
@@ -57,7 +57,7 @@ def unfinished(events: Iterable[RunEvent]) -> list[UnfinishedRecovery]:
             ended = [begun for begun in ended if begun.cut or begun.event.node != event.node]
         elif event.kind in _ENDS:
             for switch, begun in open_.items():
-                if event.node in (switch, _CONTROLLER):
+                if event.node in (switch, Controller.NAME):
                     begun.cut = begun.cut or event
     return [_describe(begun) for begun in ended]
 
@@ -74,7 +74,7 @@ def _describe(begun: _Begun) -> UnfinishedRecovery:
     by = None
     interrupted = ""
     if cut is not None:
-        # The next one may begin without anybody having been killed: a connection was lost.
+        # The next one may begin without a kill: a connection was lost.
         by = f"{cut.node} {cut.kind}" if cut.kind in _ENDS else "another beginning"
         interrupted = f"interrupted at {cut.time:.1f} s ({by}), "
     outcome = "recovered by the next" if begun.recovered else "not recovered by the end"

@@ -22,7 +22,7 @@ from netkv.metrics import Metric
 from netkv.options import Spec, Unit
 from netkv.scenarios import recovery
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import models
+from netkv.scenarios.option_paths import models
 from netkv.scenarios.plot import DRAWABLE, Plot, drawable
 from netkv.schemes import all_schemes
 
@@ -30,7 +30,7 @@ _HEAD = """\
 # Every option of a scenario
 
 `netkv scenario reference` prints this text, and `make docs` writes it here. It is made of the
-models that check scenario files. [scenarios.md](scenarios.md) says how the parts work together,
+models that check scenario files. [scenarios.md](scenarios.md) describes how they work together,
 [a-scenario-explained.md](a-scenario-explained.md) explains one file line by line.
 
 An option is named by its path, as `--set` takes it: `--set workload.zipf=0.9`. `N` stands for a
@@ -47,11 +47,11 @@ _EXPECT = """\
 A line of `expect` is one comparison (`<`, `<=`, `>`, `>=`, `==`, `!=`). Each side may have
 numbers, `+`, `-`, `*`, `/`, parentheses, `abs`, `min`, `max`, and `SCHEME.FIGURE`; a dash in the
 name of a scheme becomes `_`. `each.FIGURE` stands for every scheme that runs, and over a sweep a
-line must hold at every point. Over repeats the mean counts or, where the table says so, the sum;
+line must hold at every point. Over repeats the mean counts or, where the table has it, the sum;
 `linearizable` is 1 if all of them are. A line about a figure that a run does not have ("none")
 does not hold. `recovery_time_PHASE` is the time of a phase of the longest recovery{phases}.
 
-The column "plots" says what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
+The column "plots" has what `x` of a plot may be: `scheme`, a path of the sweep, or `time`; `any`
 is all three. Without an entry under `expect`, the figure is one of plots only. The column "schemes"
 names the schemes whose runs have the figure; without an entry, the runs of all schemes may have it.
 """
@@ -183,7 +183,7 @@ def _drawn(name: str) -> str:
 
 
 def _arms(annotation: Any, metadata: tuple[Any, ...]) -> Iterator[tuple[Any, tuple[Any, ...]]]:
-    """The alternatives of a type, each with what is said about it; None is left out."""
+    """The alternatives of a type, each with its description; None is left out."""
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
         found = [each for item in more for each in _said(item)]
@@ -207,17 +207,17 @@ def _words(kind: Any, metadata: tuple[Any, ...], path: str) -> str:
     if origin is Literal:
         return ", ".join(f"`{value}`" for value in arguments)
     if origin in (list, tuple):
-        ((element, said),) = _arms(arguments[0], ())
+        ((element, limits),) = _arms(arguments[0], ())
         few = " of at least one" if any(getattr(each, "min_length", 0) for each in metadata) else ""
-        return f"list{few}: {_words(element, said, f'{path}.N')}"
+        return f"list{few}: {_words(element, limits, f'{path}.N')}"
     if origin is dict:
-        ((element, said),) = _arms(arguments[1], ())
-        return f"mapping of text to {_words(element, said, path)}"
+        ((element, limits),) = _arms(arguments[1], ())
+        return f"mapping of text to {_words(element, limits, path)}"
     if isinstance(kind, type) and issubclass(kind, Spec):
         return f"[options](#{_anchor(path)})"
     words = {bool: "true or false", int: "whole number", float: "number", str: "text"}
-    limits = _range(kind, metadata)
-    return words.get(kind, "any value") + (f", {limits}" if limits else "")
+    between = _range(kind, metadata)
+    return words.get(kind, "any value") + (f", {between}" if between else "")
 
 
 def _range(kind: Any, metadata: tuple[Any, ...]) -> str:

@@ -1,4 +1,4 @@
-"""What a scenario produces, in the JSON form that scripts rely on (docs/reading-a-result.md).
+"""Results of a scenario, in the JSON form that scripts rely on (docs/reading-a-result.md).
 
 Rates are operations per second, latencies microseconds, times seconds. Metrics (`netkv.metrics`)
 are no declared fields: they stand beside those by their names.
@@ -139,7 +139,7 @@ class Recovery(RecoveryDetails):
 
     @classmethod
     def of(cls, event: RunEvent) -> Recovery | None:
-        """What an event says of a recovery; None if it is no such event."""
+        """The recovery that an event reports; None if it is no such event."""
         found = event.recovery
         if found is None:
             return None
@@ -189,7 +189,7 @@ class HistoryRequest(Result):
     """A request, by which its packets are found."""
 
     client: int
-    """0 for the value that a key had before anybody wrote it."""
+    """0 for the value that a key had before the first write."""
     request: int
 
 
@@ -309,7 +309,7 @@ class OverRepeats(Result):
     """Base of documents with metrics over repeated runs, beside the declared fields.
 
     A metric of which the mean counts is an `Interval` or None. A sum is None if one of the runs
-    does not have the metric; what all runs must meet is None if one of them cannot tell.
+    does not have the metric; what all runs must meet is None if one of them does not have it.
     """
 
     model_config = ConfigDict(extra="allow")

@@ -1,4 +1,4 @@
-"""One run: bring a rack up, load it, let things happen, verify, take it down.
+"""One run: bring a rack up, load it with the scenario's events, verify, take it down.
 
 The order of things is the same for both drivers; they differ in the rack and in the clock.
 """
@@ -8,19 +8,17 @@ from __future__ import annotations
 import asyncio
 from abc import ABC
 from collections.abc import Callable
-from typing import Protocol
 
 from netkv.errors import NetkvError
-from netkv.lab.process import NodeError
-from netkv.lab.report import RackEvent, RackSample
-from netkv.scenarios import timeline
+from netkv.rack.base import Rack
+from netkv.rack.nodes import NodeError
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.clock import Clock
 from netkv.scenarios.collect import Collector
-from netkv.scenarios.plan import PlannedRun
 from netkv.scenarios.popularity import predicted_hit_ratio
 from netkv.scenarios.results import Phase
+from netkv.scenarios.run_plan import PlannedRun
 from netkv.scenarios.timeline import Timeline
-from netkv.schemes import Scheme
 
 SAMPLE_INTERVAL = 1.0
 _SHORT_INTERVAL = 0.1
@@ -28,7 +26,7 @@ _SHORT_INTERVAL = 0.1
 _ROUNDING = 1e-9
 _STALL_TIMEOUT = 15.0
 """Seconds that the verification may go without reading a single key."""
-_BYE_TIMEOUT = 3.0
+_DEREGISTRATION_TIMEOUT = 3.0
 """Seconds; clients themselves wait for 2 until they end without an answer."""
 _HOTTEST_ASKED = 100_000
 
@@ -37,31 +35,10 @@ class RunFailedError(NetkvError):
     """The run cannot go on; the text is the reason that is stored with it."""
 
 
-class RunnableRack(timeline.Rack, Protocol):
-    """What a run needs from a rack, live or simulated."""
-
-    program_hash: str
-
-    @property
-    def scheme(self) -> Scheme: ...
-    @property
-    def failed(self) -> RackEvent | None: ...
-    @property
-    def controlled(self) -> bool: ...
-    @property
-    def running(self) -> dict[str, bool]: ...
-    async def compile(self) -> None: ...
-    async def start(self) -> None: ...
-    async def stop(self) -> None: ...
-    async def sample(self) -> RackSample: ...
-    async def hottest(self, count: int) -> list[bytes]: ...
-    def cached_keys(self) -> set[bytes]: ...
-
-
 class DrivenRun(ABC):
     """Runs one planned run; `prepare`, `run`, and always `close`."""
 
-    rack: RunnableRack
+    rack: Rack
 
     def __init__(
         self,
@@ -101,7 +78,7 @@ class DrivenRun(ABC):
         collector.stated["predicted_hit_ratio"] = await self._predict()
         await self._drain()
         collector.stated["acked_writes_lost"] = await self._verify()
-        await self._say_bye()
+        await self._deregister_clients()
 
     async def close(self) -> None:
         """Takes the rack down."""
@@ -111,7 +88,7 @@ class DrivenRun(ABC):
     async def _load(self, phase: Phase, seconds: float, timeline: Timeline | None) -> None:
         """Runs a phase with load, sampled every second, with what the timeline has for it."""
         self._on_phase(phase)
-        await self.rack.client({"do": "phase", "name": phase})
+        await self.rack.client.command({"do": "phase", "name": phase})
         begun = self._clock.now()
         next_sample = begun + SAMPLE_INTERVAL
         end = begun + seconds
@@ -123,7 +100,7 @@ class DrivenRun(ABC):
             if timeline is not None:
                 # The difference of two rounded times may fall short of the third.
                 for event in timeline.take(now - begun + _ROUNDING):
-                    self._tell(event.describe())
+                    self._note(event.describe())
                     await timeline.perform(event, self.rack, phase)
             # A rest shorter than half an interval joins the sample before it.
             if now >= end or (now >= next_sample and end - now > SAMPLE_INTERVAL / 2):
@@ -135,7 +112,7 @@ class DrivenRun(ABC):
                 return
 
     async def _sleep_until(self, wake: float) -> None:
-        """Sleeps; raises `RunFailedError` early when a node dies and that ends the run."""
+        """Sleeps; raises `RunFailedError` early when a node fails and that ends the run."""
         while True:
             self._check()
             rest = wake - self._clock.now()
@@ -145,7 +122,9 @@ class DrivenRun(ABC):
 
     def _check(self) -> None:
         failed = self.rack.failed
-        if failed is not None and (self._scenario.on_failure == "fail" or failed.node == "client"):
+        if failed is not None and (
+            self._scenario.on_failure == "fail" or failed.node == self.rack.client.name
+        ):
             raise RunFailedError(failed.text)
 
     async def _sample(self, phase: Phase) -> RackSample:
@@ -169,7 +148,7 @@ class DrivenRun(ABC):
 
     async def _drain(self) -> None:
         self._on_phase("drain")
-        await self.rack.client({"do": "phase", "name": "drain"})
+        await self.rack.client.command({"do": "phase", "name": "drain"})
         deadline = self._clock.now() + self._scenario.deadline + 5
         while (await self._sample("drain")).phase != "idle":
             if self._clock.now() > deadline:
@@ -180,13 +159,13 @@ class DrivenRun(ABC):
         """Reads back every written key; returns how many acknowledged writes are lost."""
         down = [name for name, running in self.rack.running.items() if not running]
         if down:
-            self._tell(f"not verified: {', '.join(down)} down at the end")
+            self._note(f"not verified: {', '.join(down)} down at the end")
             return None
         if not self.rack.controlled:
-            self._tell("not verified: the switch was started again and has had no controller")
+            self._note("not verified: the switch was started again and has had no controller")
             return None
         self._on_phase("verify")
-        await self.rack.client({"do": "phase", "name": "verify"})
+        await self.rack.client.command({"do": "phase", "name": "verify"})
         verified = -1
         progress = self._clock.now()
         while True:
@@ -204,18 +183,15 @@ class DrivenRun(ABC):
                 )
             await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
 
-    async def _say_bye(self) -> None:
-        """Lets the clients tell the controller that they end, where the scheme wants that."""
+    async def _deregister_clients(self) -> None:
+        """Lets clients deregister with the controller, in schemes where they register."""
         rack = self.rack
-        if not rack.scheme.client_keeps or not rack.running["client"]:
+        if not rack.scheme.client_keeps or not rack.client.running:
             return
-        await rack.client({"do": "phase", "name": "end"})
-        deadline = self._clock.now() + _BYE_TIMEOUT
+        await rack.client.command({"do": "phase", "name": "end"})
+        deadline = self._clock.now() + _DEREGISTRATION_TIMEOUT
         while (await rack.sample()).phase != "idle" and self._clock.now() < deadline:
             await self._sleep_until(self._clock.now() + _SHORT_INTERVAL)
 
-    def _tell(self, text: str) -> None:
+    def _note(self, text: str) -> None:
         self._on_event(RackEvent(self._clock.time(), "note", "rack", text))
-
-    def _heard(self, event: RackEvent) -> None:
-        self._on_event(event)

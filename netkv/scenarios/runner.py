@@ -18,12 +18,11 @@ from dataclasses import dataclass
 from netkv import schemes
 from netkv.errors import NetkvError
 from netkv.lab import state
-from netkv.lab.report import RackEvent, RackSample
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios import thresholds
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.live import LiveRun
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import provenance
 from netkv.scenarios.results import (
     INTERRUPTED,
@@ -36,6 +35,7 @@ from netkv.scenarios.results import (
     ScenarioResult,
 )
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.scenarios.simulated import SimRun
 from netkv.scenarios.timeline import check_live
 from netkv.sim import profiles
@@ -43,7 +43,7 @@ from netkv.sim import profiles
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a scenario stands; told at each phase and each sample."""
+    """Where a scenario stands, at each phase and each sample."""
 
     run: RunStart
     index: int
@@ -58,7 +58,7 @@ class Progress:
     duration: float
     """Seconds that they take together."""
     sample: RunSample | None = None
-    """The newest sample, when this is told for one."""
+    """The newest sample, when this is about one."""
 
 
 async def run_scenario(
@@ -149,7 +149,7 @@ class _Run:
         over."""
 
     async def run(self) -> RunResult:
-        """Runs it; whatever happens, the sink hears how it ended."""
+        """Runs it; the sink gets the end in any case."""
         kind = LiveRun if self._planned.scenario.mode == "live" else SimRun
         driven = kind(
             self._planned,
@@ -243,18 +243,18 @@ class _Run:
         if self._collector is None or self._start is None or self._phase == "starting":
             self._early.append(event)
             return
-        told = self._collector.event(event)
+        added = self._collector.event(event)
         if self._sink is not None:
-            self._sink.event(self._start.id, told)
+            self._sink.event(self._start.id, added)
 
     def _sample(self, phase: Phase, sample: RackSample) -> None:
         assert self._collector is not None
         assert self._start is not None
-        told = self._collector.sample(phase, sample)
+        added = self._collector.sample(phase, sample)
         if phase in ("warmup", "measure"):
             if self._sink is not None:
-                self._sink.sample(self._start.id, told)
-            self._progress(told)
+                self._sink.sample(self._start.id, added)
+            self._progress(added)
 
     def _enter(self, phase: str) -> None:
         self._phase = phase

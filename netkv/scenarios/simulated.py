@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from netkv.lab.report import RackEvent, RackSample
-from netkv.scenarios.plan import PlannedRun
+from netkv.rack.report import RackEvent, RackSample
 from netkv.scenarios.results import Phase
 from netkv.scenarios.run import DrivenRun
+from netkv.scenarios.run_plan import PlannedRun
 from netkv.sim.rack import SimRack, VirtualClock
 
 
@@ -23,7 +23,7 @@ class SimRun(DrivenRun):
         on_phase: Callable[[str], None],
     ) -> None:
         spec = planned.scenario.rack(planned.scheme, planned.seed)
-        self.rack = SimRack(spec, on_event=lambda event: self._heard(event))
+        self.rack = SimRack(spec, on_event=lambda event: self._on_event(event))
         super().__init__(
             planned,
             on_event=on_event,

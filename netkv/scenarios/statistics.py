@@ -54,7 +54,7 @@ def _student_cdf(t: float, degrees: int) -> float:
 def interval(values: Sequence[float], confidence: float = 0.95) -> Interval | None:
     """Mean and half width of its confidence interval; None without values.
 
-    From a single value nothing can be said about the spread: its half width is None.
+    A single value has no spread: its half width is None.
     """
     n = len(values)
     if n == 0:

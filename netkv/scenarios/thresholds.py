@@ -5,7 +5,7 @@
 A line is one comparison. Either side may use numbers, + - * /, parentheses, `abs`, `min`, `max`,
 and `SCHEME.METRIC`. A scheme whose name has a dash is written with an underscore; `each` stands for
 every scheme that runs, and the line must hold for all of them. Over repeats counts what the table
-of metrics says (`netkv.metrics`): the mean, the sum, or whether it is so of all. Over a sweep the
+of metrics has it (`netkv.metrics`): the mean, the sum, or whether it is so of all. Over a sweep the
 line must hold at every sweep point. `recovery_time_PHASE` is a metric of schemes whose recoveries
 have phases.
 
@@ -88,7 +88,7 @@ class Quantity:
 def compile_quantity(text: str) -> Quantity:
     """Parses an expression such as `SCHEME.throughput_ops / OTHER.throughput_ops`.
 
-    Raises `UsageError` that says what is wrong with it.
+    Raises `UsageError` if it is wrong.
     """
     tree = _parse(text)
     _check(tree, text, {_identifier(scheme.name) for scheme in all_schemes()})
@@ -102,7 +102,7 @@ def metric_of(run: RunResult, name: str) -> float | None:
 
 
 def compile_expression(text: str, schemes: Iterable[str]) -> Expression:
-    """Parses and checks an `expect` line; raises `UsageError` that says what is wrong with it."""
+    """Parses and checks an `expect` line; raises `UsageError` if it is wrong."""
     names = {EACH, *map(_identifier, schemes)}
     tree = _parse(text)
     if not isinstance(tree, ast.Compare) or len(tree.ops) != 1 or type(tree.ops[0]) not in _COMPARE:
@@ -190,9 +190,9 @@ def _over_points(
     ]
     if not cases:
         return Threshold(expr=expression.text, ok=False, value=None, detail="there were no runs")
-    told = next((case for case in cases if not case.ok), cases[0])
-    detail = _all_met(cases) if told.ok else _missed(cases, told)
-    return Threshold(expr=expression.text, ok=told.ok, value=told.value, detail=detail)
+    shown = next((case for case in cases if not case.ok), cases[0])
+    detail = _all_met(cases) if shown.ok else _missed(cases, shown)
+    return Threshold(expr=expression.text, ok=shown.ok, value=shown.value, detail=detail)
 
 
 def _case(
@@ -212,7 +212,7 @@ def _case(
 
 
 def _all_met(cases: list[_Case]) -> str:
-    """What to say of a line that holds everywhere."""
+    """The detail of a line that holds everywhere."""
     points = len({case.point for case in cases})
     everywhere = f" at all {points} sweep points" if points > 1 else ""
     schemes = list(dict.fromkeys(case.scheme for case in cases))
@@ -227,7 +227,7 @@ def _all_met(cases: list[_Case]) -> str:
 
 
 def _missed(cases: list[_Case], first: _Case) -> str:
-    """What to say of a line that does not hold: where it first does not, where else, and for which
+    """The detail of a line that does not hold: where it first does not, where else, and for which
     schemes it does."""
     of = f" for {first.where}" if first.scheme else f" at {first.point}" if first.point else ""
     detail = f"{first.finding}: not met{of}"

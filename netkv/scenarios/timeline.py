@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal, Protocol
+from typing import Any
 
 from netkv.errors import FieldError, UsageError
-from netkv.scenarios.events import Storage, TimelineEvent
+from netkv.rack.base import Rack
+from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.results import Phase
-
-
-class Rack(Protocol):
-    """What events need from a rack."""
-
-    async def kill(self, name: str) -> None: ...
-    def kill_controller_after(self, actions: int) -> None: ...
-    async def stop_node(self, name: str) -> None: ...
-    async def start_node(self, name: str, storage: Storage | None = None) -> None: ...
-    async def impair(
-        self, name: str, direction: Literal["to", "from"], impairment: Mapping[str, float]
-    ) -> None: ...
-    async def slow(self, name: str, factor: float) -> None: ...
-    def partition(self) -> None: ...
-    def heal(self) -> None: ...
-    async def client(self, command: dict[str, Any]) -> dict[str, Any]: ...
 
 
 def check_live(scenario: Scenario) -> None:
@@ -58,29 +42,30 @@ def not_live(scenario: Scenario) -> FieldError | None:
 
 
 async def carry_out(event: TimelineEvent, rack: Rack) -> None:
-    """Does what an event says that is no change of the load; raises `NetkvError` if it cannot."""
+    """Does what an event states that is no change of the load; raises `NetkvError`."""
     if event.after_actions is not None:
-        rack.kill_controller_after(event.after_actions)
+        rack.controller.kill_after(event.after_actions)
     elif event.kill is not None:
-        await rack.kill(event.kill)
+        await rack.node(event.kill).kill()
     elif event.crash is not None:
-        await rack.client({"do": "crash"})
+        await rack.client.command({"do": "crash"})
     elif event.stop is not None:
-        await rack.stop_node(event.stop)
+        await rack.node(event.stop).stop()
     elif event.start is not None:
-        await rack.start_node(event.start, event.storage)
+        await rack.node(event.start).start(event.storage)
     elif event.link is not None:
+        node = rack.linked_node(event.link.node)
         for direction in event.link.directions:
-            await rack.impair(event.link.node, direction, event.link.impairment)
+            await node.impair(direction, event.link.impairment)
     elif event.slow is not None:
-        await rack.slow(event.slow.node, event.slow.factor)
+        await rack.server_process(event.slow.node).slow(event.slow.factor)
     elif event.partition is not None:
-        rack.partition()
+        rack.controller.partition()
     elif event.heal is not None:
-        rack.heal()
+        rack.controller.heal()
     elif event.shift is not None:
         shift = event.shift.model_dump(mode="json", exclude={"every"})
-        await rack.client({"do": "shift", **shift})
+        await rack.client.command({"do": "shift", **shift})
 
 
 class Timeline:
@@ -89,7 +74,7 @@ class Timeline:
     def __init__(self, scenario: Scenario) -> None:
         self._left = scenario.timeline()
         self._load: dict[str, Any] | None = None
-        """The last change of the arrivals: a client that starts again has to hear of it."""
+        """The last change of the arrivals, for a client that starts again."""
 
     def next_at(self) -> float | None:
         """When the next event is due, in seconds; None after the last."""
@@ -102,17 +87,17 @@ class Timeline:
         return due
 
     async def perform(self, event: TimelineEvent, rack: Rack, phase: Phase) -> None:
-        """Does what an event says; raises `NetkvError` if the rack cannot."""
+        """Carries an event out; raises `NetkvError` if the rack cannot."""
         if event.rate is not None or event.outstanding is not None:
             self._load = {"do": event.action, "value": getattr(event, event.action)}
-            await rack.client(self._load)
+            await rack.client.command(self._load)
             return
         await carry_out(event, rack)
-        if event.start == "client":
+        if event.start == rack.client.name:
             await self._resume(rack, phase)
 
     async def _resume(self, rack: Rack, phase: Phase) -> None:
         """Puts a new load generator to the work that the old one did."""
         if self._load is not None:
-            await rack.client(self._load)
-        await rack.client({"do": "phase", "name": phase})
+            await rack.client.command(self._load)
+        await rack.client.command({"do": "phase", "name": phase})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from netkv.errors import UsageError
+from netkv.errors import MisfitError
 from netkv.schemes import multiget, registry
 from netkv.schemes.options import SwitchCache
 
@@ -14,16 +14,17 @@ if TYPE_CHECKING:
 
 
 def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
-    """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+    """Raises `MisfitError` for a lab or load that the scheme cannot run in or with."""
     if scheme.multigets:
         multiget.check(scheme.name, lab, workload)
     else:
         able = [each.name for each in registry.all_schemes() if each.multigets]
         multiget.check_single(scheme.name, able, workload)
     if scheme.one_switch and lab.topology.kind != "rack":
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme.name}' is made for one switch: 'lab.topology.kind' must be "
-            f"'rack', not '{lab.topology.kind}'."
+            f"'rack', not '{lab.topology.kind}'.",
+            *("lab", "topology", "kind"),
         )
     if scheme.needs is not None:
         scheme.needs(lab)
@@ -32,29 +33,32 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
 
 
 def check_entries(scheme: str, options: SwitchCache, most: int) -> None:
-    """Raises `UsageError` for a cache without entries, or with more than `most`."""
+    """Raises `MisfitError` for a cache without entries, or with more than `most`."""
     if options.cache_entries == 0:
         plain = [
             each.name
             for each in registry.all_schemes()
             if not issubclass(each.options, SwitchCache) and not each.multigets
         ]
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme}' needs at least 1 of 'lab.cache_entries'.\n"
-            f"  Schemes without a cache: {', '.join(plain) or 'none'}."
+            f"  Schemes without a cache: {', '.join(plain) or 'none'}.",
+            *("lab", "cache_entries"),
         )
     if options.cache_entries > most:
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme}' has room for {most} of 'lab.cache_entries', "
-            f"not for {options.cache_entries}."
+            f"not for {options.cache_entries}.",
+            *("lab", "cache_entries"),
         )
 
 
 def _refuse_pipelines(scheme: Scheme, pipelines: int) -> None:
     most = scheme.max_pipelines
     able = [each.name for each in registry.all_schemes() if pipelines <= each.max_pipelines]
-    raise UsageError(
+    raise MisfitError(
         f"The scheme '{scheme.name}' runs on switches of "
         f"{'1 pipeline' if most == 1 else f'at most {most} pipelines'}, but 'lab.pipelines' is "
-        f"{pipelines}.\n  Schemes that run on {pipelines}: {', '.join(able) or 'none'}."
+        f"{pipelines}.\n  Schemes that run on {pipelines}: {', '.join(able) or 'none'}.",
+        *("lab", "pipelines"),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from netkv.errors import UsageError
+from netkv.errors import MisfitError
 
 if TYPE_CHECKING:
     from netkv.lab.spec import LabSpec, WorkloadSpec
@@ -20,11 +20,12 @@ _ID_BYTES = 8
 
 
 def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
-    """Raises `UsageError` for a lab or load that a scheme for multigets cannot have."""
+    """Raises `MisfitError` for a lab or load that a scheme for multigets cannot have."""
     if lab.servers > MAX_SERVERS:
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme}' has room for {MAX_SERVERS} servers in the header of a "
-            f"request, but 'lab.servers' is {lab.servers}."
+            f"request, but 'lab.servers' is {lab.servers}.",
+            *("lab", "servers"),
         )
     size = workload.key_size
     most = 256 ** min(size, _ID_BYTES)
@@ -33,21 +34,24 @@ def check(scheme: str, lab: LabSpec, workload: WorkloadSpec) -> None:
     needed = 2 * workload.keys if inserts else workload.keys
     if size < PLAIN_KEY_SIZE and needed > most:
         why = f", twice over for the inserts of 'mix: {workload.mix}'" if inserts else ""
-        raise UsageError(
+        raise MisfitError(
             f"There are {most:,} keys of {size} bytes, fewer than 'workload.keys' "
-            f"({workload.keys:,}{why}): make 'workload.key_size' larger."
+            f"({workload.keys:,}{why}): make 'workload.key_size' larger.",
+            *("workload", "key_size"),
         )
 
 
 def check_single(scheme: str, able: Sequence[str], workload: WorkloadSpec) -> None:
-    """Raises `UsageError` if a load needs a scheme for multigets; `able` are their names."""
+    """Raises `MisfitError` if a load needs a scheme for multigets; `able` are their names."""
     if workload.multiget is not None:
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme}' reads one key at a time, but 'workload.multiget' is set.\n"
-            f"  Schemes for multigets: {', '.join(able)}."
+            f"  Schemes for multigets: {', '.join(able)}.",
+            *("workload", "multiget"),
         )
     if workload.key_size != PLAIN_KEY_SIZE:
-        raise UsageError(
+        raise MisfitError(
             f"The scheme '{scheme}' has keys of {PLAIN_KEY_SIZE} bytes, but 'workload.key_size' is "
-            f"{workload.key_size}.\n  Schemes for keys of 4 to 64 bytes: {', '.join(able)}."
+            f"{workload.key_size}.\n  Schemes for keys of 4 to 64 bytes: {', '.join(able)}.",
+            *("workload", "key_size"),
         )

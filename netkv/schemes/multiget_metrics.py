@@ -9,7 +9,7 @@ from netkv.metrics.metric import Metric
 from netkv.metrics.sources import Quotient, Source, Value, client
 
 if TYPE_CHECKING:
-    from netkv.lab.report import RackSample
+    from netkv.rack.report import RackSample
 
 
 @dataclass(frozen=True)

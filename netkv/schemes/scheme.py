@@ -84,7 +84,7 @@ class Scheme:
     defines: Callable[[LabSpec], Mapping[str, str]] = _no_defines
     """Macros with which the program is compiled for a lab: what is fixed at build time."""
     needs: Callable[[LabSpec], None] | None = None
-    """What else it needs of a lab: raises `UsageError`."""
+    """What else it needs of a lab: raises `MisfitError`."""
     profiles: Callable[[], Mapping[str, Profile]] = _no_profiles
     """Testbeds for the simulator (`netkv.sim.profiles`), by name: those of its paper."""
     probes: Callable[[], Probes] | None = None
@@ -97,9 +97,9 @@ class Scheme:
     metrics: tuple[Metric, ...] = ()
     """What its runs have beside the metrics of all runs (`netkv.metrics.common`)."""
 
-    def guests(self, lab: LabSpec) -> int:
-        """Places for programs (`lab.guests`) beside the load's clients."""
-        return max(0, min(lab.guests, self.max_clients - lab.clients))
+    def external_clients(self, lab: LabSpec) -> int:
+        """Places for programs (`lab.external_clients`) beside the load's clients."""
+        return max(0, min(lab.external_clients, self.max_clients - lab.clients))
 
     def has_option(self, name: str) -> bool:
         """Whether `lab.name` means something to the scheme, beside the options of every lab."""
@@ -120,7 +120,7 @@ class Scheme:
         return compile_program(self.program_path, self.defines(lab))
 
     def check(self, lab: LabSpec, workload: WorkloadSpec) -> None:
-        """Raises `UsageError` for a lab or load that the scheme cannot run in or with."""
+        """Raises `MisfitError` for a lab or load that the scheme cannot run in or with."""
         from netkv.schemes import checks
 
         checks.check(self, lab, workload)

@@ -1,6 +1,6 @@
 """The simulated driver's Python half: racks in virtual time, and the models they are made of.
 
-`rack.SimRack` is to the simulator (`_engine.Simulation`) what `netkv.lab.rack.Rack` is to a live
-rack. The control planes are the same objects as live; `controller` carries their events and actions
-through modelled control channels.
+`rack.SimRack` drives the simulator (`_engine.Simulation`), `rack_nodes` has its nodes. The control
+planes are the same objects as live; `controller` carries their events and actions through modelled
+control channels.
 """

@@ -4,11 +4,11 @@ Rules
 -----
 1. Everything is measured through the nodes of a live rack, in short turns that alternate; a figure
    is the median of its turns.
-2. What a frame or an operation costs is time on a core with `WINDOW` requests outstanding: it says
+2. What a frame or an operation costs is time on a core with `WINDOW` requests outstanding: it shows
    how much a node can do, and batches are part of that.
 3. What a request takes is measured with one outstanding. What of it the costs do not explain is
    the way: the kernel, and the wake-up of a thread that sleeps. It becomes the delay of the links.
-4. Nothing is adjusted: docs/simulator.md says how the model uses each figure.
+4. Nothing is adjusted: docs/simulator.md describes how the model uses each figure.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from netkv import _engine
 
 WINDOW = 64
-"""Requests outstanding while costs are measured: what a scenario has unless it says otherwise."""
+"""Requests outstanding while costs are measured: the default of scenarios."""
 _ECHO_WINDOW = 4 * WINDOW
 """The lean load sends a quarter of its window at once, the client of a closed loop all of it."""
 TURNS = 5

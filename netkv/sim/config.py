@@ -42,7 +42,7 @@ def lay_out(spec: RackSpec, *, coordinator: bool = False) -> Network:
 def rack_config(
     spec: RackSpec, scheme: Scheme, network: Network, profile: Profile
 ) -> dict[str, Any]:
-    """The configuration. Everything takes `lab.scale` times as long as the profile says."""
+    """The configuration. Everything takes `lab.scale` times as long as in the profile."""
     lab = spec.lab
     scale = lab.scale
     size = spec.workload.value_size

@@ -11,7 +11,7 @@ Rules
    one after the other; then its answer comes back through the channel.
 4. Saves go to a disk that outlives controllers (`disk`). One that is answered while the switch is
    away is handled in the next session, as live.
-5. A controller may stop between any two steps: `may_step` is called before each frame, write, save.
+5. A controller may stop between any two steps: `may_act` is called before each frame, write, save.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from netkv import _engine
 
 
-class SimController:
+class SwitchControl:
     """The controller of one switch."""
 
     def __init__(
@@ -38,13 +38,13 @@ class SimController:
         tables: Tables,
         disk: Disk,
         make: Callable[[], base.ControlPlane],
-        tell: Callable[[base.Note | base.Recovering | base.Recovered], object],
+        on_report: Callable[[base.Note | base.Recovering | base.Recovered], object],
         on_write: Callable[[base.TableWrite, str], object],
-        may_step: Callable[[], bool] = lambda: True,
+        may_act: Callable[[], bool] = lambda: True,
     ) -> None:
         """`make` makes the control plane, again after the controller has stopped. `on_write` is
         called with each table write that is in all pipelines of the switch, or with why it was
-        refused. `may_step` is False once `die` was called because of it."""
+        refused. `may_act` is False once `die` was called because of it."""
         self._simulation = simulation
         self._switch = switch
         self._tables = tables
@@ -52,9 +52,9 @@ class SimController:
         self._saved: list[base.Saved] = []
         """Answers of the disk that came while the switch was away."""
         self._make = make
-        self._tell = tell
+        self._on_report = on_report
         self._on_write = on_write
-        self._may_step = may_step
+        self._may_act = may_act
         self._writes: dict[int, base.TableWrite] = {}
         """On their way to the switch, or to the last of its pipelines, by token."""
         self._answers: dict[int, base.TableWritten] = {}
@@ -189,9 +189,9 @@ class SimController:
         now = self._simulation.now()
         for action in self.control_plane.handle(now, event):
             if isinstance(action, base.Note | base.Recovering | base.Recovered):
-                self._tell(action)
+                self._on_report(action)
                 continue
-            if not self._may_step():
+            if not self._may_act():
                 return refused
             match action:
                 case base.SendFrame(frame, egress_port):

@@ -3,8 +3,8 @@
 Rules
 -----
 1. Saves are carried out one after another in the order they were given, each answered once.
-2. What is saved stays, whoever dies. A save is there when its file is, and answered when its
-   directory is: who dies in between has saved without knowing.
+2. What is saved stays after any crash. A save exists when its file is synced, and is answered when
+   its directory is: a controller that crashes in between has saved without an answer.
 3. At most `MAX_SAVES` wait, as live; a further one is refused.
 """
 

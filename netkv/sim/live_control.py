@@ -119,17 +119,17 @@ class _Channel:
         start = time.perf_counter()
         try:
             async with asyncio.timeout(_TIMEOUT):
-                hearing = asyncio.create_task(self._hear(count))
+                receiving = asyncio.create_task(self._receive(count))
                 for frame in frames:
                     await self._client.packet_out(frame)
-                await hearing
+                await receiving
         except TimeoutError:
             raise NetkvError(
                 f"The switch has not answered {count} packet-outs within {_TIMEOUT:g} s."
             ) from None
         return time.perf_counter() - start
 
-    async def _hear(self, count: int) -> None:
+    async def _receive(self, count: int) -> None:
         packets = self._client.packets()
         for _ in range(count):
             await anext(packets)

@@ -1,7 +1,7 @@
 """Switch, server and clients of a live rack as threads of this process, measured in short turns.
 
 The nodes are the engine's own, on the sockets that a rack uses; no controller runs, so tables and
-cached keys are put in here. Times on a core are those of a node's thread, whoever else is busy.
+cached keys are put in here. Times on a core are those of a node's thread, whatever else runs.
 """
 
 from __future__ import annotations

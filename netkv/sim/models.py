@@ -1,6 +1,6 @@
-"""What hosts, switches, cables and control channels are like: the numbers behind a simulation.
+"""Models of hosts, switches, cables and control channels: the numbers of a simulation.
 
-Times are microseconds, rates per second, unless the name says otherwise.
+Times are microseconds, rates per second, unless the name has another unit.
 """
 
 from __future__ import annotations

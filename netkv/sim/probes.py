@@ -1,4 +1,4 @@
-"""What `netkv calibrate` asks of a scheme with a cache, in the place of its controller."""
+"""Table entries and messages of a scheme with which `netkv calibrate` measures its switch."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ FALLBACK = "a-cloud-machine"
 _MACHINES: dict[str, Profile] = {
     # Two cores of a cloud machine that do everything: the live lab on loopback, as 'netkv
     # calibrate' measured it on the machine that netkv is developed on (medians of four times).
-    # Cables are sockets: no bandwidth to speak of, and some microseconds to wake whoever waits.
+    # Cables are sockets: no limit of bandwidth, and some microseconds to wake a waiting process.
     FALLBACK: Profile(
         title="A cloud machine with 2 cores that runs the live lab on loopback",
         client=HostModel(receive=constant(0.36), send=constant(0.36), queue=65_536),

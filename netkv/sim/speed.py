@@ -1,4 +1,4 @@
-"""How fast the simulator is on this machine: measured once, kept in the state directory."""
+"""The speed of the simulator on this machine: measured once, kept in the state directory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _SERVERS = 128
 _KEYS = 1_000_000_000
 _SECONDS = 0.5
 _MIN_REQUESTS = 1000
-"""Fewer say nothing about the speed."""
+"""With fewer the speed is not known."""
 _lock = threading.Lock()
 
 

@@ -38,7 +38,7 @@ class Tables:
         return self._switch.pipelines
 
     def carry_out(self, write: base.TableWrite, pipeline: int) -> str:
-        """Does what `write` says in a pipeline; returns why the switch refuses it, or nothing."""
+        """Carries `write` out in a pipeline; returns why the switch refuses it, or nothing."""
         from netkv import _engine
 
         try:

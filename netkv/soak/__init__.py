@@ -1,5 +1,5 @@
-"""Search for bugs: random racks, workloads and faults in virtual time, judged by what clients saw.
+"""Search for bugs: random racks, loads and faults in virtual time, with checked histories.
 
 `plan` turns a seed into a `case.Case`, `run` plays it, `campaign` plays many on all cores, `reduce`
-makes a case with a violation small, `replay` shows it event by event. docs/soak.md tells the rest.
+makes a case with a violation small, `replay` shows it event by event. docs/soak.md has the details.
 """

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from netkv.scenarios.events import FaultKind
 from netkv.soak.case import Case
-from netkv.soak.plan import draw
+from netkv.soak.case_generator import generate
 from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
 
@@ -76,7 +76,7 @@ def search(
     def cases() -> Iterator[Case]:
         seed = wanted.first
         while not found and not _over(wanted, seed, time.monotonic() - started):
-            yield draw(wanted.scheme, seed, wanted.kinds, program=wanted.program)
+            yield generate(wanted.scheme, seed, wanted.kinds, program=wanted.program)
             seed += 1
 
     for _, case, outcome in pool.play(cases()):

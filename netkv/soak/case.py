@@ -1,4 +1,4 @@
-"""A case: all that a run needs, as data, so that it replays from a file anywhere."""
+"""A case: all data that a run needs, so that it replays from a file."""
 
 from __future__ import annotations
 

@@ -4,8 +4,8 @@ Rules
 -----
 1. A process plays one case at a time and knows nothing of the others. What it takes down with it is
    one case, which is a finding: `crash`.
-2. A process ends when its pipe does, so that none outlives whoever started it, however that died.
-3. Interrupts are for the parent. It closes the pipes; whoever plays just then is killed.
+2. A process ends when its pipe does, so that none outlives its parent, however that ended.
+3. Interrupts are for the parent. It closes the pipes; a process that plays just then is killed.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Pool:
         return [done[number] for number in range(len(cases))]
 
     def _replace_busy(self) -> None:
-        """New processes for those that still play what nobody waits for any more."""
+        """New processes for those that still play a case whose result is not needed any more."""
         for worker in list(self._workers):
             if worker.at is not None:
                 worker.end()
@@ -138,7 +138,7 @@ class _Worker:
 def _work(pipe: Connection) -> None:
     """What a process does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    os.nice(5)  # whoever sits at this machine goes first
+    os.nice(5)  # other work on this machine goes first
     while True:
         try:
             case: Case = pipe.recv()

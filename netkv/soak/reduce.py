@@ -17,7 +17,7 @@ from netkv.soak.campaign import Found
 from netkv.soak.case import Case, Fault
 from netkv.soak.pool import Player
 from netkv.soak.run import Outcome
-from netkv.soak.simpler import simpler
+from netkv.soak.shrink import candidates
 from netkv.soak.verdict import CRASH, Violation
 
 _ROUNDS = (2, 6, 20)
@@ -55,7 +55,7 @@ class _Reducer:
     def run(self) -> Found:
         (again,) = self._pool.play_all([self._best.case])
         if not self._same(again):
-            return self._best  # not the case's doing: somebody has killed the process, say
+            return self._best  # not because of the case: its process was killed, for example
         self._cut()
         for self._seeds in _ROUNDS:
             self._fewer_faults()
@@ -66,7 +66,7 @@ class _Reducer:
     def _simplify(self) -> bool:
         """One simplification after the other, each as often as it helps; whether any did."""
         before, place = self._best, 0
-        while candidate := list(islice(simpler(self._best.case), place, place + 1)):
+        while candidate := list(islice(candidates(self._best.case), place, place + 1)):
             if not self._try(candidate):
                 place += 1
         return self._best is not before

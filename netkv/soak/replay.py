@@ -1,4 +1,4 @@
-"""A case once more, event by event.
+"""Replays a case, event by event.
 
 Rules
 -----
@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from netkv import schemes
 from netkv.control import base
-from netkv.lab.report import RackEvent
+from netkv.rack.report import RackEvent
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case
 from netkv.soak.run import Hooks, Outcome, play
@@ -42,7 +42,7 @@ class Replay:
 
 
 def replay(case: Case, *, everything: bool = False, scheme: schemes.Scheme | None = None) -> Replay:
-    """Plays a case and tells what becomes of the key that its violation is about.
+    """Plays a case and lists what happens to the key of its violation.
 
     Without a violation, or with one that is about no key, there are no frames. `everything`: also
     what was long before the operations that prove the violation.
@@ -52,7 +52,7 @@ def replay(case: Case, *, everything: bool = False, scheme: schemes.Scheme | Non
     watched = _Watched(bytes.fromhex(key) if key else None)
     again = play(case, watched.hooks(), scheme)
     lines = sorted(watched.all_lines(again))
-    since = 0 if everything else _first_that_matters(again)
+    since = 0 if everything else _first_relevant(again)
     shown = [text for at, _, text in lines if at >= since]
     return Replay(
         outcome=again,
@@ -76,7 +76,7 @@ class _Watched:
         )  # fmt: skip
 
     def all_lines(self, outcome: Outcome) -> list[tuple[int, int, str]]:
-        """Everything that was heard, the frames, and the operations that prove the violation."""
+        """All events, the frames, and the operations that prove the violation."""
         if self.key is not None:
             proof = _requests(outcome)
             for line in self.racks[0].journal():
@@ -89,10 +89,10 @@ class _Watched:
                 text = operation_text(operation)
                 for moment, what in (("start_ns", "begins"), ("end_ns", "ends")):
                     if operation.get(moment) is not None:
-                        said = text.partition(":")[0] if moment == "start_ns" else text
-                        self._say(operation[moment], f"== {what}: {said}")
+                        shown = text.partition(":")[0] if moment == "start_ns" else text
+                        self._add_text(operation[moment], f"== {what}: {shown}")
             at = round(violation.at * 1e9)
-            self._say(at, f"!! {violation.kind}: {violation.text}")
+            self._add_text(at, f"!! {violation.kind}: {violation.text}")
         return self.lines
 
     def _on_rack(self, rack: SimRack) -> None:
@@ -102,10 +102,10 @@ class _Watched:
 
     def _on_event(self, event: RackEvent) -> None:
         if event.kind in ("control", "ready", "failed", "recovered", "killed"):
-            self._say(round(event.time * 1e9), f"-- {event.node}: {event.text}")
+            self._add_text(round(event.time * 1e9), f"-- {event.node}: {event.text}")
 
     def _on_fault(self, now: float, what: str) -> None:
-        self._say(round(now * 1e9), f"** {what}")
+        self._add_text(round(now * 1e9), f"** {what}")
 
     def _on_write(self, switch: str, write: base.TableWrite, error: str) -> None:
         if self.key is None or isinstance(
@@ -120,9 +120,9 @@ class _Watched:
         what = type(write).__name__.removesuffix("Entry").lower()
         refused = f" REFUSED: {error}" if error else ""
         text = f"++ {switch}: {what} entry of {write.table}{fields}{refused}"
-        self._say(self.racks[0].nanoseconds, text)
+        self._add_text(self.racks[0].nanoseconds, text)
 
-    def _say(self, nanoseconds: int, text: str) -> None:
+    def _add_text(self, nanoseconds: int, text: str) -> None:
         self._add(nanoseconds, f" {nanoseconds / 1e6:>14.6f} ms  {text}")
 
     def _add(self, nanoseconds: int, text: str) -> None:
@@ -135,7 +135,7 @@ def _requests(outcome: Outcome) -> set[str]:
     return {f"{each['client']}:{each['request']}" for each in found.operations} if found else set()
 
 
-def _first_that_matters(outcome: Outcome) -> int:
+def _first_relevant(outcome: Outcome) -> int:
     """Nanoseconds from which on lines are shown."""
     violation = outcome.violation
     if violation is None or violation.key is None:
@@ -145,7 +145,7 @@ def _first_that_matters(outcome: Outcome) -> int:
     return max(first - round(_BEFORE * 1e9), 0)
 
 
-def tell(it: Replay) -> Iterator[str]:
+def text(it: Replay) -> Iterator[str]:
     """The lines, and what was left out of them."""
     if it.left_out:
         yield f"  ... {it.left_out:,} lines before (--all shows them)"

@@ -5,7 +5,7 @@ Rules
 1. The load runs with the case's faults; then all is whole, and what was under way ends by its
    deadline; every written key is read back; servers and controllers come to rest. Whatever does not
    happen in time is `stuck`.
-2. The first violation ends the run. What an exception or a panic says is a violation too.
+2. The first violation ends the run. An exception or a panic is a violation too.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from typing import Any
 from netkv import schemes
 from netkv.control import base
 from netkv.errors import NetkvError
-from netkv.lab.report import RackEvent
+from netkv.rack.report import RackEvent
 from netkv.scenarios.events import TimelineEvent
 from netkv.scenarios.timeline import carry_out
 from netkv.sim.rack import SECOND, SimRack
 from netkv.soak.case import Case, Fault
 from netkv.soak.verdict import CRASH, LOST, STUCK, Judge, Violation
 
-PATIENCE = 30.0
+MAX_WAIT = 30.0
 """Virtual seconds, when all is whole, in which whatever is under way must have come to its end."""
 _STEP = 0.05
 """Virtual seconds between two looks at the checks."""
@@ -62,7 +62,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Hooks:
-    """Who hears what while a case is played."""
+    """Callbacks while a case is played."""
 
     on_rack: Callable[[SimRack], object] = lambda _: None
     """The rack, before it is brought up."""
@@ -70,7 +70,7 @@ class Hooks:
     on_fault: Callable[[float, str], object] = lambda *_: None
     """Virtual seconds of the rack, and what happens."""
     on_write: Callable[[str, base.TableWrite, str], None] = lambda *_: None
-    """A table write, as `SimRack` tells it."""
+    """A table write, as `SimRack` passes it on."""
 
 
 def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None = None) -> Outcome:
@@ -82,7 +82,7 @@ def play(case: Case, hooks: Hooks | None = None, scheme: schemes.Scheme | None =
 
 
 class _StuckError(Exception):
-    """Something does not come to its end; the text says what."""
+    """An activity does not end; the text names it."""
 
 
 class _Run:
@@ -105,7 +105,7 @@ class _Run:
         self._open: list[Fault] = []
         """Faults that have begun and not ended."""
         self._sample: dict[str, Any] = {}
-        """What the load generator said last."""
+        """The newest sample of the load generator."""
         self._violations: list[Violation] = []
 
     async def play(self) -> Outcome:
@@ -141,7 +141,7 @@ class _Run:
             await self._heal()
             self._verify()
             self._rest()
-            self._say_bye()
+            self._deregister_clients()
 
     async def _load(self) -> bool:
         """The load with its faults; False if it ended early, with a violation."""
@@ -182,7 +182,7 @@ class _Run:
         self._wait(
             most, lambda: self._sample["phase"] == "idle", "Requests outlived their deadline"
         )
-        self._wait(PATIENCE, lambda: self._rack.ready, "Switches were not set up")
+        self._wait(MAX_WAIT, lambda: self._rack.ready, "Switches were not set up")
 
     def _verify(self) -> None:
         """Reads back every written key."""
@@ -191,7 +191,7 @@ class _Run:
         self._rack.command({"do": "phase", "name": "verify"})
         self._pass(0)
         self._wait(
-            PATIENCE + self._case.rack.deadline,
+            MAX_WAIT + self._case.rack.deadline,
             lambda: self._sample["phase"] == "idle",
             "The verification had not ended",
         )
@@ -207,17 +207,17 @@ class _Run:
     def _rest(self) -> None:
         """Waits until servers and controllers have nothing under way."""
         self._wait(
-            PATIENCE,
+            MAX_WAIT,
             lambda: not any(server["busy_keys"] for server in self._rack.statistics["servers"]),
             "Servers still had keys with something under way",
         )
         self._wait(
-            PATIENCE,
+            MAX_WAIT,
             lambda: not (self._rack.statistics["coordinator"] or {}).get("under_way", 0),
             "The coordinator still had requests under way",
         )
         self._wait(
-            PATIENCE,
+            MAX_WAIT,
             lambda: (
                 not any(
                     counts.get("in_flight", 0) + counts.get("waiting", 0)
@@ -227,13 +227,13 @@ class _Run:
             "Controllers still had keys with something under way",
         )
 
-    def _say_bye(self) -> None:
-        """Lets the clients tell the controller that they end, where the scheme wants that."""
+    def _deregister_clients(self) -> None:
+        """Lets clients deregister with the controller, in schemes where they register."""
         if self._rack.scheme.client_keeps:
             self._rack.command({"do": "phase", "name": "end"})
             self._pass(0)
             idle = lambda: self._sample["phase"] == "idle"  # noqa: E731
-            self._wait(PATIENCE, idle, "Clients had not said goodbye")
+            self._wait(MAX_WAIT, idle, "Clients had not deregistered")
 
     def _wait(self, most: float, over: Callable[[], bool], complaint: str) -> None:
         """Lets time pass until it is over; raises `_StuckError` after `most` seconds."""
@@ -249,7 +249,7 @@ class _Run:
         # At least a nanosecond: who waits for a moment between two must not wait for ever.
         rack.advance(rack.nanoseconds + max(math.ceil(seconds * SECOND), 1))
         self._sample = rack.take_sample().client_statistics
-        self._violations += self._judge.hear(rack.now, self._sample)
+        self._violations += self._judge.take(rack.now, self._sample)
 
     def _found(self, kind: str, text: str) -> None:
         self._violations.append(Violation(kind=kind, text=text, at=self._rack.now))
@@ -270,7 +270,7 @@ def _compiled(program: Path, defines: tuple[tuple[str, str], ...]) -> bytes:
 
 
 def _sentence(error: BaseException) -> str:
-    """What an exception says, and where it comes from."""
+    """The text of an exception, and where it comes from."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text} ({Path(where.filename).name}:{where.lineno})"

@@ -1,4 +1,4 @@
-"""What is wrong with a run: the judgement of the load generator's checks, in one place."""
+"""Violations of a run, from the checks of its load generator."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Violation(Spec):
     at: float
     """Virtual seconds of the rack when it was found."""
     operations: tuple[dict[str, Any], ...] = ()
-    """What proves it: operations as the checker tells them (`_engine.pyi`)."""
+    """What proves it: operations as the checker reports them (`_engine.pyi`)."""
 
 
 class Judge:
-    """Hears every sample of a run."""
+    """Judges every sample of a run."""
 
     def __init__(self) -> None:
         self.completed = 0
@@ -38,7 +38,7 @@ class Judge:
         self.unchecked = 0
         """Reads so far that could not be judged."""
 
-    def hear(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
+    def take(self, now: float, sample: Mapping[str, Any]) -> list[Violation]:
         """What the load generator's sample, as it gave it, proves wrong."""
         self.completed += int(sample["completed"])
         self.unchecked += int(sample["unchecked_reads"])

@@ -127,7 +127,7 @@ def test_figures_of_a_scenario_are_given_and_can_be_downloaded(served: Served) -
         ("/api/plots/throughput.gif?run=plain", 422, "'svg' or 'png'"),
     ],
 )
-def test_figure_that_is_not_there_is_said_in_json(
+def test_unknown_figure_is_an_error_in_json(
     served: Served, path: str, status: int, sentence: str
 ) -> None:
     with StoreSink(served.store) as sink:
@@ -140,7 +140,7 @@ def test_figure_that_is_not_there_is_said_in_json(
 @pytest.mark.parametrize(
     "path", ["/api/runs/nope", "/api/runs/nope/series", "/api/nope", "/api/groups/x/verdicts"]
 )
-def test_what_is_not_there_is_said_in_json(served: Served, path: str) -> None:
+def test_unknown_resource_is_an_error_in_json(served: Served, path: str) -> None:
     answer = get(served.url + path)
     assert answer.status_code == 404
     assert answer.json()["error"].startswith("There is no")
@@ -293,7 +293,7 @@ def messages(response: httpx.Response) -> Iterator[dict[str, str]]:
             message[name] = value
 
 
-def test_stream_tells_samples_as_they_are_written_and_resumes(served: Served) -> None:
+def test_stream_sends_new_samples_and_resumes(served: Served) -> None:
     run = start("followed")
     feed = list(samples(run))
     with StoreSink(served.store) as sink:
@@ -362,7 +362,7 @@ def test_ctrl_c_ends_the_server_although_a_page_listens(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("store")
-def test_server_says_when_its_port_is_taken() -> None:
+def test_server_reports_a_port_in_use() -> None:
     from netkv.api.server import bound, run
     from netkv.errors import NetkvError
 

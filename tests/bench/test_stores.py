@@ -20,6 +20,6 @@ def test_rate_and_latencies_of_redis_benchmark() -> None:
     assert found.ns_p99 == pytest.approx(250_000)
 
 
-def test_run_of_less_than_a_millisecond_says_nothing() -> None:
+def test_run_of_less_than_a_millisecond_has_no_rate() -> None:
     """redis-benchmark divides by whole milliseconds, and then prints `inf`."""
     assert percentiles(HEADER + '"GET","inf","0.1","0.0","0.1","0.2","0.2","0.4"\n') is None

@@ -79,7 +79,7 @@ def test_stores_that_are_not_there_are_left_out_with_a_sentence(
         (["--executor", "fast"], "--executor"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_measured(
+def test_wrong_usage_is_reported_before_the_measurement(
     netkv: Netkv, arguments: list[str], sentence: str
 ) -> None:
     said = netkv("bench", "e2e", *arguments)

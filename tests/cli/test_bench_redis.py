@@ -24,7 +24,7 @@ def test_document_has_redis_alone_and_through_netkv_side_by_side(netkv: Netkv) -
     }
 
 
-def test_no_redis_server_is_told_in_a_sentence(netkv: Netkv, tmp_path: Path) -> None:
+def test_missing_redis_server_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     said = netkv("bench", "redis", PATH=str(tmp_path))
     assert said.status == 1
     assert "'apt-get install redis-server' installs it" in said.err

@@ -68,7 +68,7 @@ def test_what_cannot_be_measured_is_a_sentence(
     assert "Traceback" not in said.err
 
 
-def test_full_disk_is_told_before_anything_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_full_disk_is_reported_before_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=5 << 20))
     steps: list[str] = []
     with pytest.raises(NetkvError, match=r"has 5 MiB of free space.*TMPDIR names another"):

@@ -27,9 +27,7 @@ MEMORY = {
 }
 
 
-def test_document_has_a_row_for_each_rack_and_the_program_alone_beside(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_document_has_a_row_for_each_rack_and_for_the_program(netkv: Netkv, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     said = netkv(
         *SHORT, "--scheme", "nocache", "--servers", "1", "--servers", "2", "--keys", "100000000",
@@ -119,7 +117,7 @@ def test_everything_is_varied_unless_sizes_are_asked_for() -> None:
         (["--plot", "nowhere/figure.svg"], "there is no directory 'nowhere'"),
     ],
 )
-def test_wrong_usage_is_told_before_anything_is_measured(
+def test_wrong_usage_is_reported_before_the_measurement(
     netkv: Netkv, arguments: list[str], sentence: str
 ) -> None:
     said = netkv("bench", "sim", *arguments)

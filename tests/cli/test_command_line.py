@@ -193,7 +193,7 @@ def test_runs_are_exported_to_files(netkv: Netkv, stored: list[str], tmp_path: P
     assert "cannot be written" in said.err
 
 
-def test_deleted_runs_are_gone(netkv: Netkv, stored: list[str]) -> None:
+def test_deleted_runs_are_not_listed(netkv: Netkv, stored: list[str]) -> None:
     assert netkv("runs", "delete", stored[0]).status == 0
     assert netkv("runs", "show", stored[0]).status == 2
     assert netkv("runs", "show", stored[1]).status == 0
@@ -254,7 +254,7 @@ def test_p4_check_shows_line_and_place(netkv: Netkv, tmp_path: Path) -> None:
     assert document["files"][0]["diagnostics"][0]["line"] > 1
 
 
-def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path: Path) -> None:
+def test_p4_stf_names_the_unexpected_packet(netkv: Netkv, tmp_path: Path) -> None:
     test = tmp_path / "wrong.stf"
     text = (ROOT / "tests" / "golden" / "arith.stf").read_text()
     lines = text.splitlines()
@@ -266,7 +266,7 @@ def test_p4_stf_tells_the_packet_that_is_not_as_expected(netkv: Netkv, tmp_path:
     assert said.out.strip()
 
 
-def test_a_trace_names_the_pipelines_of_a_switch_that_has_several(netkv: Netkv) -> None:
+def test_trace_names_the_pipelines_of_a_switch(netkv: Netkv) -> None:
     frame = "ff" * 12 + "0800"
     said = netkv("p4", "trace", "p4/nocache/nocache.p4", frame, "--port", "7", "--pipelines", "4")
     assert "ingress of pipeline 3, port 7" in said.out
@@ -275,7 +275,7 @@ def test_a_trace_names_the_pipelines_of_a_switch_that_has_several(netkv: Netkv) 
     assert "A switch has 1, 2 or 4 pipelines, not 3." in refused.err
 
 
-def test_trace_tells_every_step(netkv: Netkv, tmp_path: Path) -> None:
+def test_trace_shows_every_step(netkv: Netkv, tmp_path: Path) -> None:
     said = netkv("p4", "trace", "p4/nocache/nocache.p4", "ff" * 12 + "0800", "--port", "1")
     assert said.status == 0
     assert "parse_ethernet" in said.out

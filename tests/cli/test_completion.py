@@ -16,7 +16,7 @@ from netkv.cli import completion, main
 from netkv.lab import state
 from netkv.lab.state import Identity
 from netkv.runs import Store
-from netkv.scenarios import loader, paths
+from netkv.scenarios import loader, option_paths
 from netkv.scenarios.model import Scenario
 from netkv.sim import profiles
 from tests.cli.commands import NETKV, ROOT
@@ -118,10 +118,10 @@ def test_options_of_a_scenario_are_completed_with_their_values(shell: Shell) -> 
 
 
 def test_every_option_that_is_offered_can_be_set() -> None:
-    offered = list(paths.leaves())
+    offered = list(option_paths.leaves())
     assert len({leaf.name for leaf in offered}) == len(offered)
     for leaf in offered:
-        assert paths.check(paths.parse(leaf.name)) is None
+        assert option_paths.check(option_paths.parse(leaf.name)) is None
     assert {leaf.name.partition(".")[0] for leaf in offered} == set(Scenario.model_fields)
 
 
@@ -158,7 +158,7 @@ def test_labs_and_their_nodes_are_completed(shell: Shell) -> None:
     assert shell.bash("logs", "other", "--node", "") == ["other-only"]
 
 
-def test_nothing_is_offered_and_nothing_said_where_something_is_wrong(
+def test_completion_is_silent_after_an_error(
     shell: Shell, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home.mkdir()

@@ -45,7 +45,7 @@ def stopped(home: Path, number: signal.Signals, at: str, *arguments: str) -> tup
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("more", [[], ["--json"]], ids=["text", "json"])
-def test_stopped_benchmark_says_that_there_is_no_result(
+def test_stopped_benchmark_reports_no_result(
     home: Path, number: signal.Signals, more: list[str]
 ) -> None:
     out, err, status = stopped(
@@ -58,7 +58,7 @@ def test_stopped_benchmark_says_that_there_is_no_result(
     assert "Traceback" not in err
 
 
-def test_stopped_simulated_scenario_says_what_is_stored(home: Path) -> None:
+def test_stopped_simulation_reports_what_is_stored(home: Path) -> None:
     options = ["--mode", "sim", "--set", "duration=600", "--scheme", "nocache", "--json"]
     out, err, status = stopped(
         home, signal.SIGTERM, "warm-up", "scenario", "run", "quickstart", *options
@@ -72,7 +72,7 @@ def test_stopped_simulated_scenario_says_what_is_stored(home: Path) -> None:
     assert "Traceback" not in err
 
 
-def test_stopped_search_says_which_seed_is_next_and_which_has_failed() -> None:
+def test_stopped_search_names_the_next_seed_and_failed_ones() -> None:
     wanted = Search("netcache", 10, 100, None, ())
     clean = soak._interrupted(wanted, Tally(seeds=5, following=14))
     assert "'netkv soak netcache --from 14' goes on" in clean

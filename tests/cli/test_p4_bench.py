@@ -17,7 +17,7 @@ def cases(document: dict[str, Any]) -> dict[tuple[str, str], dict[str, dict[str,
     return found
 
 
-def test_every_path_of_every_program_is_measured_with_every_executor(netkv: Netkv) -> None:
+def test_every_path_is_measured_with_every_executor(netkv: Netkv) -> None:
     said = netkv("p4", "bench", "--seconds", "0.01", "--sweep", "none", "--json")
     assert said.status == 0, said.err
     document = said.document
@@ -73,9 +73,7 @@ def test_a_program_that_is_no_subject_is_only_loaded(netkv: Netkv) -> None:
     assert "only its loading is timed" in said.err
 
 
-def test_a_file_that_is_another_program_than_its_name_says_is_told(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_file_with_another_program_than_its_name_is_refused(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "netcache.p4"
     wrong.write_text((ROOT / "p4" / "nocache/nocache.p4").read_text())
     said = netkv("p4", "bench", str(wrong), "--path", "read-hit", "--seconds", "0.01")

@@ -49,7 +49,7 @@ def estimate(netkv_here: Netkv, *arguments: str) -> dict[str, Any]:
     return document
 
 
-def test_what_fits_is_said_to_fit(netkv_here: Netkv, tmp_path: Path) -> None:
+def test_program_that_fits_is_reported_as_such(netkv_here: Netkv, tmp_path: Path) -> None:
     said = netkv_here("p4", "info", "--budget", "--strict", program(tmp_path))
     assert said.status == 0, said.err
     assert "warning" not in said.out
@@ -63,9 +63,7 @@ def test_what_fits_is_said_to_fit(netkv_here: Netkv, tmp_path: Path) -> None:
     assert document["egress"]["usage"]["stages"]["used"] == 0
 
 
-def test_array_that_is_accessed_twice_is_warned_of_with_both_places(
-    netkv_here: Netkv, tmp_path: Path
-) -> None:
+def test_warning_about_an_array_names_both_accesses(netkv_here: Netkv, tmp_path: Path) -> None:
     file = program(tmp_path, index="other")
     said = netkv_here("p4", "info", "--budget", file)
     assert said.status == 0, "an estimate is no verdict"
@@ -97,7 +95,7 @@ def test_limit_that_is_exceeded_has_a_sentence(netkv_here: Netkv, tmp_path: Path
     assert "over the limit: ingress: An array of register I.cells takes 3920 KiB" in said.out
 
 
-def test_netmcs_switch_takes_what_its_document_says(netkv_here: Netkv) -> None:
+def test_netmcs_switch_takes_the_documented_resources(netkv_here: Netkv) -> None:
     """docs/netmc.md, "What it takes of a switch": no stateful ALU, as in the paper."""
     for fields, actions, phv in ((8, 45, 88), (32, 69, 112)):
         document = estimate(netkv_here, "-D", f"NETMC_SERVERS={fields}", "p4/netmc/netmc.p4")
@@ -140,7 +138,9 @@ def test_programs_that_ship_access_no_array_twice(netkv_here: Netkv) -> None:
 
 def test_papers_figures_are_those_of_its_tables() -> None:
     """Shares of 15,360 KiB, 12 stages, 48 ALUs and 768 bytes, as the paper prints them."""
-    content = json.loads((ROOT / "netkv/data/papers/farreach.json").read_text(encoding="utf-8"))
+    content = json.loads(
+        (ROOT / "netkv/data/papers/switch-resources.json").read_text(encoding="utf-8")
+    )
     schemes = content["schemes"]
     assert set(schemes) == {
         *("nocache", "netcache", "farreach", "distnocache", "distcache", "distreach")

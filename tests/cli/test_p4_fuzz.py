@@ -19,7 +19,7 @@ TABLES = str(ROOT / "tests" / "golden" / "tables.p4")
 REPLICATE = str(ROOT / "tests" / "golden" / "replicate.p4")
 
 
-def test_executors_agree_and_the_document_says_what_was_done(netkv: Netkv) -> None:
+def test_executors_agree_and_the_document_has_counts(netkv: Netkv) -> None:
     said = netkv("p4", "fuzz", TABLES, "--generated", "--seeds", "5", "--packets", "300", "--json")
     assert said.status == 0, said.out
     document = said.document
@@ -39,7 +39,7 @@ def test_all_shipped_programs_are_fuzzed_when_none_is_named(netkv: Netkv) -> Non
     assert "no difference" in said.err
 
 
-def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path) -> None:
+def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.p4"
     wrong.write_text("header h {")
     assert netkv("p4", "fuzz", str(wrong)).status == 1
@@ -56,7 +56,7 @@ def test_an_interrupt_ends_a_long_run_at_once() -> None:
     assert process.returncode == 130, said
 
 
-def test_an_interrupted_run_says_what_it_has_done(
+def test_interrupted_search_reports_its_progress(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def interrupt(_: float) -> None:

@@ -50,7 +50,7 @@ def test_stored_runs_are_drawn_into_files_and_directories(netkv: Netkv, tmp_path
 
 
 @pytest.mark.usefixtures("stored")
-def test_runs_without_a_figure_are_told_in_sentences(netkv: Netkv, tmp_path: Path) -> None:
+def test_runs_without_a_figure_are_reported(netkv: Netkv, tmp_path: Path) -> None:
     said = netkv("runs", "plot", "gfailed", "--out", str(tmp_path / "figure.svg"))
     assert said.status == 1
     assert "No figure can be drawn." in said.err

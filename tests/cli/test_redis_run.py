@@ -47,7 +47,7 @@ def test_a_switch_that_crashes_over_redis_loses_nothing(netkv: Netkv) -> None:
     assert (run["acked_writes_lost"], run["linearizable"]) == (0, 1)
 
 
-def test_a_shard_that_dies_and_comes_back_in_a_scenario(netkv: Netkv, tmp_path: Path) -> None:
+def test_shard_is_killed_and_started_in_a_scenario(netkv: Netkv, tmp_path: Path) -> None:
     file = tmp_path / "shard-dies.yaml"
     file.write_text(SHARD_DIES)
     said = netkv("scenario", "run", str(file), "--json")

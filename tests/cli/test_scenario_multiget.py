@@ -33,14 +33,14 @@ def test_three_ways_to_split_a_read_are_compared_over_its_size(netkv: Netkv, mod
     assert "keys/s" in one.out
 
 
-def test_schemes_for_single_keys_refuse_multigets_and_say_who_takes_them(netkv: Netkv) -> None:
+def test_refused_multiget_names_schemes_for_multigets(netkv: Netkv) -> None:
     said = netkv("scenario", "run", "quickstart", "--set", "workload.multiget=4")
     assert said.status == 2
     assert "Schemes for multigets: netmc, climc, coordimc" in said.err
     assert "Traceback" not in said.err
 
 
-def test_a_coordinator_can_die_only_where_there_is_one(netkv: Netkv) -> None:
+def test_event_about_a_missing_coordinator_is_refused(netkv: Netkv) -> None:
     events = "events=[{at: 0.05, kill: coordinator}, {at: 0.1, start: coordinator}]"
     command = ["scenario", "run", "multiget-size-sweep", "--mode", "sim", *SIZES, "--json"]
     command += ["--set", "warmup=0.05", "--set", "duration=0.2", "--set", "deadline=5"]

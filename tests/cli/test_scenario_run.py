@@ -45,9 +45,7 @@ def test_document_of_a_run_has_the_agreed_form_and_is_stored(
         assert len({head.group for head in store.heads()}) == 1
 
 
-def test_comparison_is_printed_and_a_missed_threshold_has_status_1(
-    netkv: Netkv, short_scenario: Path
-) -> None:
+def test_missed_threshold_prints_comparison_and_exits_1(netkv: Netkv, short_scenario: Path) -> None:
     text = short_scenario.read_text().replace(
         "netcache.acked_writes_lost == 0", "netcache.throughput_ops > 1000000000"
     )
@@ -89,11 +87,11 @@ def nodes_of(pid: int) -> list[int]:
     [
         (signal.SIGINT, 130, "nterrupted"),
         (signal.SIGTERM, 130, "nterrupted"),
-        (signal.SIGKILL, -9, "died"),
+        (signal.SIGKILL, -9, "ended before the run was finished"),
     ],
 )
 @pytest.mark.usefixtures("home")
-def test_run_that_is_interrupted_or_killed_is_kept_as_failed_and_leaves_no_process(
+def test_interrupted_run_is_stored_as_failed_without_processes(
     short_scenario: Path, number: signal.Signals, status: int, reason: str
 ) -> None:
     run = subprocess.Popen(

@@ -46,7 +46,7 @@ def test_general_scenarios_run_in_virtual_time_too(netkv: Netkv, scenario: str) 
         assert run["linearizable"] is True
 
 
-def test_a_mode_that_does_not_exist_is_refused_with_those_that_do(netkv: Netkv) -> None:
+def test_unknown_mode_is_refused_with_the_known_ones(netkv: Netkv) -> None:
     said = netkv("scenario", "run", "quickstart", "--mode", "dream")
     assert said.status == 2
     assert "live" in said.err

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from netkv.runs import Store, StoreSink
 from netkv.scenarios import loader
-from netkv.scenarios.plan import plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from netkv.scenarios.run_plan import plan
 from tests.cli.commands import Netkv
 from tests.runs.recorded_runs import record, record_comparison, start
 
@@ -35,7 +35,7 @@ def store_a_run_of(name: str, seconds: float) -> None:
             record(sink, run)
 
 
-def test_list_and_show_tell_wall_time_and_its_source(netkv_here: Netkv) -> None:
+def test_list_and_show_have_wall_time_and_its_source(netkv_here: Netkv) -> None:
     listed = {
         each["name"]: each
         for each in netkv_here("scenario", "list", "--json").document["scenarios"]
@@ -59,7 +59,7 @@ def test_list_and_show_tell_wall_time_and_its_source(netkv_here: Netkv) -> None:
     )
 
 
-def test_run_tells_what_it_will_take(netkv: Netkv, short_scenario: Path) -> None:
+def test_run_prints_its_expected_wall_time(netkv: Netkv, short_scenario: Path) -> None:
     said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")
     assert "1 run takes about 6 s here (estimated)." in said.err
     said = netkv("scenario", "run", str(short_scenario), "--scheme", "nocache", "--json")

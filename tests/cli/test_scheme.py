@@ -50,7 +50,7 @@ def test_list_as_a_document(netkv: Netkv) -> None:
     assert document["problems"] == []
 
 
-def test_list_tells_of_schemes_that_cannot_be_used(
+def test_list_names_schemes_that_cannot_be_used(
     netkv: Netkv, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(registry.catalogue().problems, "lost", "The scheme 'lost' is broken.")
@@ -75,7 +75,7 @@ def test_show_has_every_option_with_default_and_unit(netkv: Netkv, name: str) ->
         assert option in said.out
 
 
-def test_show_has_the_value_that_the_scheme_takes_if_it_is_left_out(netkv: Netkv) -> None:
+def test_show_has_the_default_of_the_scheme(netkv: Netkv) -> None:
     for name, rate in (("netcache", 1.0), ("farreach", 0.5)):
         document = netkv("scheme", "show", name, "--json").document
         options = {each["option"]: each for each in document["options"]}

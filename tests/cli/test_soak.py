@@ -16,9 +16,7 @@ from tests.waiting import PATIENCE_S, until
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache"])
-def test_shipped_schemes_are_clean_and_the_document_says_what_was_done(
-    netkv: Netkv, scheme: str
-) -> None:
+def test_shipped_schemes_have_no_violation(netkv: Netkv, scheme: str) -> None:
     said = netkv("soak", scheme, "--seeds", "25", "--json")
     assert said.status == 0, said.out
     document = said.document
@@ -31,9 +29,7 @@ def test_shipped_schemes_are_clean_and_the_document_says_what_was_done(
     assert "25 seeds" in said.err
 
 
-def test_a_planted_bug_is_found_reduced_and_replayed_from_its_file(
-    netkv: Netkv, tmp_path: Path
-) -> None:
+def test_planted_bug_is_found_reduced_and_replayed(netkv: Netkv, tmp_path: Path) -> None:
     program = program_that_serves_deleted_values(tmp_path)
     options = ("--program", str(program))
     file = tmp_path / "case.json"
@@ -116,7 +112,7 @@ def test_wrong_usage_is_an_error_in_words(
     assert said.out == ""
 
 
-def test_a_program_that_does_not_compile_is_said_so(netkv: Netkv, tmp_path: Path) -> None:
+def test_compile_error_is_reported(netkv: Netkv, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.p4"
     wrong.write_text("header h {")
     said = netkv("soak", "netcache", "--seeds", "2", "--program", str(wrong))
@@ -161,7 +157,7 @@ def is_running(process: int) -> bool:
         return False
 
 
-def test_an_interrupt_ends_a_search_at_once_and_leaves_nothing_running(home: Path) -> None:
+def test_interrupt_ends_a_search_and_its_processes(home: Path) -> None:
     process = searching(home, "--seeds", "100000")
     running = players(process.pid)
     process.send_signal(signal.SIGINT)

@@ -35,7 +35,7 @@ KINDS: list[bytes | str] = [
     "ключ",
 ]
 SCHEMES = ["nocache", "netcache", "farreach"]
-PROGRAM = ("-m", "tests.client.guest_program")
+PROGRAM = ("-m", "tests.client.external_program")
 
 BringUp = Callable[..., None]
 
@@ -51,9 +51,7 @@ def owned_by(server: int, servers: int, among: int = 1000) -> str:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-async def test_what_is_written_is_read_back_whatever_its_key_and_length(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_values_of_any_key_and_length_are_read_back(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme)
     async with await AsyncClient.connect(timeout=PATIENCE_S) as rack:
         assert (rack.scheme, rack.lab) == (scheme, "lab")
@@ -120,7 +118,7 @@ async def test_a_thousand_reads_under_way_and_tasks_that_are_cancelled(bring_up:
         assert await rack.get(keys[0]) == b"key 0"
 
 
-async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
+async def test_acknowledged_write_survives_a_kill_of_farreachs_switch(
     bring_up: BringUp,
 ) -> None:
     bring_up("farreach", snapshot_period=0)
@@ -147,9 +145,7 @@ async def test_an_acknowledged_write_is_there_when_farreachs_switch_was_killed(
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-async def test_a_killed_server_is_a_time_out_that_names_its_keys_and_the_others_go_on(
-    scheme: str, bring_up: BringUp
-) -> None:
+async def test_timeout_names_keys_of_a_killed_server_only(scheme: str, bring_up: BringUp) -> None:
     bring_up(scheme, servers=2)
     lost, kept = owned_by(0, 2), owned_by(1, 2)
     async with await AsyncClient.connect(timeout=0.5) as rack:
@@ -167,10 +163,8 @@ async def test_a_killed_server_is_a_time_out_that_names_its_keys_and_the_others_
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
-async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_place_back(
-    scheme: str, bring_up: BringUp
-) -> None:
-    bring_up(scheme, guests=2)
+async def test_a_killed_program_gives_its_place_back(scheme: str, bring_up: BringUp) -> None:
+    bring_up(scheme, external_clients=2)
     programs = [
         await asyncio.create_subprocess_exec(
             *(sys.executable, *PROGRAM, own, other),
@@ -185,7 +179,7 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
         ):
             assert program.stdout is not None
             assert (await program.stdout.readline()).decode() == said
-        with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.guests"):
+        with pytest.raises(NotConnected, match=r"All 2 places .* are taken.*lab\.external_clients"):
             await AsyncClient.connect()
         os.kill(programs[0].pid, signal.SIGKILL)
         await programs[0].wait()
@@ -200,32 +194,32 @@ async def test_several_programs_are_guests_and_one_that_is_killed_gives_its_plac
             await program.communicate()
 
 
-async def test_guests_at_every_pipeline_of_a_switch_see_what_the_others_write(
+async def test_clients_at_every_pipeline_see_the_writes_of_others(
     bring_up: BringUp,
 ) -> None:
-    bring_up("farreach", pipelines=4, guests=8)
+    bring_up("farreach", pipelines=4, external_clients=8)
     async with contextlib.AsyncExitStack() as stack:
-        guests = [
+        clients = [
             await stack.enter_async_context(await AsyncClient.connect(timeout=PATIENCE_S))
             for _ in range(8)
         ]
-        for number, writer in enumerate(guests):
+        for number, writer in enumerate(clients):
             value = f"of {number}".encode()
             await writer.put("shared", value)
-            for reader in guests:
+            for reader in clients:
                 assert set(await reader.multiget(["shared"] * 10)) == {value}
 
 
-async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
-    home: Path, bring_up: BringUp
-) -> None:
+async def test_error_without_a_lab_or_a_place_has_advice(home: Path, bring_up: BringUp) -> None:
     with pytest.raises(NotConnected, match="No lab 'lab' is up: 'netkv up lab' brings it up"):
         await AsyncClient.connect()
-    bring_up("nocache", name="other", guests=0)
+    bring_up("nocache", name="other", external_clients=0)
     with pytest.raises(NotConnected, match="Labs that are up: other"):
         await AsyncClient.connect("lab")
     for lab in (None, "other", state.labs() / "other"):
-        with pytest.raises(NotConnected, match=r"has no places for programs.*lab\.guests"):
+        with pytest.raises(
+            NotConnected, match=r"has no places for programs.*lab\.external_clients"
+        ):
             await AsyncClient.connect(lab)
     with pytest.raises(NotConnected, match="no lab's directory"):
         await AsyncClient.connect(home)
@@ -233,7 +227,7 @@ async def test_without_a_lab_or_a_place_a_sentence_says_what_to_do(
         await AsyncClient.connect("other", timeout=301)
 
 
-async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
+async def test_closed_client_ends_waiting_and_later_operations(
     bring_up: BringUp,
 ) -> None:
     bring_up("nocache", server_processes=1)
@@ -251,9 +245,9 @@ async def test_a_client_that_was_closed_says_so_to_those_who_wait_and_who_come(
             await again.multiget("key")
 
 
-async def test_two_clients_of_a_program_are_two_guests(bring_up: BringUp) -> None:
+async def test_two_clients_of_a_program_have_two_places(bring_up: BringUp) -> None:
     bring_up("netcache")
     async with await AsyncClient.connect() as one, await AsyncClient.connect("lab") as two:
         await one.put("key", b"of one")
         assert await two.get("key") == b"of one"
-    assert len(place.find("lab").guests) == 4
+    assert len(place.find("lab").external_clients) == 4

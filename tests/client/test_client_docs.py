@@ -26,7 +26,7 @@ def block(language: str) -> str:
 
 
 @pytest.mark.parametrize("scheme", [scheme.name for scheme in schemes.all_schemes()])
-def test_the_example_prints_what_it_says(scheme: str, bring_up: Callable[..., None]) -> None:
+def test_example_prints_the_documented_output(scheme: str, bring_up: Callable[..., None]) -> None:
     bring_up(scheme)
     done = subprocess.run(
         [sys.executable, "-c", block("python")],
@@ -39,7 +39,7 @@ def test_the_example_prints_what_it_says(scheme: str, bring_up: Callable[..., No
     assert (done.stdout, done.returncode) == (block("text"), 0), done.stderr
 
 
-def test_readmes_example_prints_what_it_says(bring_up: Callable[..., None]) -> None:
+def test_readmes_example_prints_the_documented_output(bring_up: Callable[..., None]) -> None:
     """It can be pasted into a file and run as it stands."""
     (program,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     (told,) = re.findall(r"# (\[.*\])$", program, re.MULTILINE)

@@ -34,7 +34,7 @@ def test_a_value_comes_back_whatever_its_key(key: bytes, value: bytes) -> None:
     assert name.unpack(name.pack(value)) == value
 
 
-def test_a_record_of_another_key_with_the_same_digest_is_an_error_and_no_value() -> None:
+def test_record_of_another_key_with_equal_digest_is_an_error() -> None:
     one, other = FIXED.name("o" * 40), FIXED.name("p" * 40)
     with pytest.raises(Rejected, match="another key with the same digest"):
         one.unpack(other.pack(b"not mine"))
@@ -66,7 +66,7 @@ def test_a_value_too_long_gets_a_sentence_with_the_room_there_is() -> None:
         FIXED.name("k").pack(None)  # type: ignore[arg-type]
 
 
-def test_schemes_with_names_take_keys_of_4_to_64_bytes_as_they_are() -> None:
+def test_keys_of_4_to_64_bytes_are_sent_unchanged() -> None:
     named = NamedKeys()
     assert named.name("user:1").wire == b"user:1"
     for length in (3, 65):

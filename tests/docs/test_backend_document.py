@@ -26,7 +26,7 @@ def backend(path: Path) -> Any:
     return names["Sqlite"](path)
 
 
-def test_example_prints_what_the_document_says(tmp_path: Path) -> None:
+def test_example_prints_the_documented_output(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM.text, str(tmp_path / "records.db")],
         capture_output=True,

@@ -28,7 +28,7 @@ FINSY, SHELL = blocks("python", DOCUMENT)
 def address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     """Where the switch of a lab that is up listens."""
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
-    lab = LabSpec(servers=2, cache_entries=16, guests=0)
+    lab = LabSpec(servers=2, cache_entries=16, external_clients=0)
     daemon.up("lab", RackSpec(scheme="netcache", lab=lab, workload=WorkloadSpec(keys=100)))
     try:
         found = daemon.status("lab").to_json()

@@ -15,7 +15,7 @@ import pytest
 from netkv.options import Spec
 from netkv.scenarios import reference
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.paths import check, models, parse
+from netkv.scenarios.option_paths import check, models, parse
 from netkv.scenarios.plot import drawable
 from tests.docs.documents import ROOT
 from tests.waiting import PATIENCE_S
@@ -34,7 +34,7 @@ def spec_models(annotation: object) -> Iterator[type[Spec]]:
 MODELS = list(dict.fromkeys([Scenario, *spec_models(Scenario)]))
 
 
-def test_reference_of_scenarios_is_what_the_models_say() -> None:
+def test_reference_of_scenarios_follows_the_models() -> None:
     assert reference.markdown() == SCENARIOS, "'make docs' writes docs/scenario-reference.md anew"
 
 

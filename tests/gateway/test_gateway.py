@@ -22,7 +22,7 @@ NO_ANSWER = "no answer for b'lost' from server 1"
 # Failures of the rack
 
 
-def test_key_of_a_server_that_is_gone_fails_alone(served: Served) -> None:
+def test_only_keys_of_a_stopped_server_fail(served: Served) -> None:
     served.rack.lost.add(b"lost")
     with served.connect() as client:
         client.send(
@@ -214,7 +214,7 @@ def test_mset_keeps_its_place_among_writes_of_its_keys(separate: Served) -> None
     assert replies == [b"OK", b"OK", b"2", b"OK", [b"2", b"3"]]
 
 
-def test_mset_ends_the_gateway_when_the_rack_is_gone(separate: Served) -> None:
+def test_mset_ends_the_gateway_when_the_rack_is_down(separate: Served) -> None:
     separate.rack.closed = True
     with separate.connect() as client:
         reply = str(client.ask("MSET", "a", "1", "b", "2"))
@@ -226,7 +226,7 @@ def test_mset_ends_the_gateway_when_the_rack_is_gone(separate: Served) -> None:
 # Order
 
 
-def test_replies_come_in_order_though_the_rack_answers_in_another(served: Served) -> None:
+def test_replies_are_in_order_of_requests(served: Served) -> None:
     served.rack.stored |= {b"slow": b"1", b"fast": b"2"}
     served.rack.delays = {b"slow": 0.3}
     with served.connect() as client:
@@ -364,7 +364,7 @@ def test_client_that_sends_no_more_gets_its_replies(served: Served) -> None:
         assert client.rest() == b"$1\r\n1\r\n" * 3
 
 
-def test_commands_that_wait_when_their_client_is_gone_are_not_begun() -> None:
+def test_waiting_commands_of_a_closed_connection_are_dropped() -> None:
     with serving(under_way=1) as served:
         served.rack.answers.clear()
         with served.connect() as client:
@@ -432,7 +432,7 @@ def test_info_names_scheme_and_lab_and_counts() -> None:
         assert b"# Server" not in only
 
 
-def test_command_tells_what_there_is(served: Served) -> None:
+def test_command_lists_the_commands(served: Served) -> None:
     with served.connect() as client:
         entries = client.array("COMMAND")
         assert client.ask("COMMAND", "COUNT") == len(entries)

@@ -64,9 +64,7 @@ def test_requests_are_the_same_however_they_are_cut(size: int) -> None:
         (b"P" * 70_000, "too big inline request"),
     ],
 )
-def test_what_is_not_of_the_protocol_ends_it_behind_what_came_before(
-    data: bytes, sentence: str
-) -> None:
+def test_protocol_error_closes_after_the_earlier_replies(data: bytes, sentence: str) -> None:
     requests = Requests()
     requests.feed(request("PING") + b"ECHO a\r\n" + request("GET", "b") + data)
     assert [requests.next() for _ in range(3)] == [[b"PING"], [b"ECHO", b"a"], [b"GET", b"b"]]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackSample
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
 from tests.waiting import until_async
 
 
@@ -20,16 +20,16 @@ def spec(scheme: str = "netcache", **lab: object) -> RackSpec:
     )
 
 
-async def load(rack: Rack, seconds: float) -> RackSample:
+async def load(rack: LiveRack, seconds: float) -> RackSample:
     """Runs load for a while and samples it."""
-    await rack.client({"do": "phase", "name": "measure"})
+    await rack.client.command({"do": "phase", "name": "measure"})
     await rack.sample()
     await asyncio.sleep(seconds)
     return await rack.sample()
 
 
 async def sampled(
-    rack: Rack, state: str, condition: Callable[[RackSample], object], every_s: float = 0.2
+    rack: LiveRack, state: str, condition: Callable[[RackSample], object], every_s: float = 0.2
 ) -> RackSample:
     """Runs load and samples it until a sample has what is waited for; returns that sample."""
 
@@ -37,19 +37,19 @@ async def sampled(
         sample = await rack.sample()
         return sample if condition(sample) else None
 
-    await rack.client({"do": "phase", "name": "measure"})
+    await rack.client.command({"do": "phase", "name": "measure"})
     await rack.sample()
     await asyncio.sleep(every_s)  # rates of a shorter time say little
     return await until_async(there, state, every_s)
 
 
-async def serves(rack: Rack) -> RackSample:
+async def serves(rack: LiveRack) -> RackSample:
     """Runs load until requests complete, and every server has served some."""
     completes = "every server serves requests"
     return await sampled(rack, completes, lambda it: it.client.completed > 0 < min(it.server_load))
 
 
-async def written(rack: Rack, count: int) -> None:
+async def written(rack: LiveRack, count: int) -> None:
     """Runs load until so many writes are done."""
     total = 0
 
@@ -61,9 +61,9 @@ async def written(rack: Rack, count: int) -> None:
     await sampled(rack, f"{count} writes are done", enough)
 
 
-async def finish(rack: Rack, phase: str) -> RackSample:
+async def finish(rack: LiveRack, phase: str) -> RackSample:
     """Enters `drain` or `verify` and waits for its end."""
-    await rack.client({"do": "phase", "name": phase})
+    await rack.client.command({"do": "phase", "name": phase})
 
     async def ended() -> RackSample | None:
         sample = await rack.sample()

@@ -19,7 +19,7 @@ import pytest
 from netkv.errors import NetkvError
 from netkv.lab import cabling, daemon
 from netkv.lab.cabling import Cabling
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
 from netkv.scenarios import loader
 from netkv.scenarios.runner import Progress, run_scenario
 from tests.lab.racks import finish, spec
@@ -34,15 +34,15 @@ def another_client(address: str) -> finsy.Switch:
     return finsy.Switch("another", address, options)
 
 
-def standing(of: Rack) -> dict[str, Any]:
-    found = of.standing()
+def standing(of: LiveRack) -> dict[str, Any]:
+    found = of.controller.standing()
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize("scheme", ["netcache", "farreach"])
 async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Path) -> None:
-    it = Rack(spec(scheme, cache_entries=20), tmp_path)
+    it = LiveRack(spec(scheme, cache_entries=20), tmp_path)
 
     async def hits() -> bool:
         return (await it.sample()).client.hits > 0
@@ -55,7 +55,7 @@ async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Pat
     try:
         first = standing(it)
         assert first["primary"]
-        await it.client({"do": "phase", "name": "measure"})
+        await it.client.command({"do": "phase", "name": "measure"})
         async with another_client(first["p4runtime"]) as other:
             await until_async(lambda: standing(it)["state"] == "backup", "the controller yields")
             assert other.is_primary
@@ -86,14 +86,14 @@ async def test_controller_yields_and_the_rack_goes_on(scheme: str, tmp_path: Pat
 
 
 async def test_controller_that_starts_beside_another_client_waits(tmp_path: Path) -> None:
-    it = Rack(spec("nocache"), tmp_path)
+    it = LiveRack(spec("nocache"), tmp_path)
     await it.start()
     try:
         address = standing(it)["p4runtime"]
-        await it.kill("controller")
-        assert it.standing() is None
+        await it.node("controller").kill()
+        assert it.controller.standing() is None
         async with another_client(address):
-            await it.start_node("controller")
+            await it.node("controller").start()
             await until_async(lambda: standing(it)["state"] == "backup", "the controller waits")
         await until_async(lambda: standing(it)["primary"], "the controller takes over")
         assert it.failed is None
@@ -132,7 +132,7 @@ async def shown_in(state: str) -> tuple[dict[str, Any], str]:
     return await until_async(there, f"the controller is '{state}'")
 
 
-async def test_status_shows_the_controller_and_who_is_primary(home: Path) -> None:
+async def test_status_shows_the_controller_and_the_primary(home: Path) -> None:
     assert home
     await asyncio.to_thread(daemon.up, "lab", spec("nocache"))
     document, text = await asyncio.to_thread(shown)
@@ -183,7 +183,7 @@ class Intruder:
             await asyncio.sleep(0.5)
 
 
-async def test_run_tells_of_another_client_and_does_not_fail(
+async def test_run_reports_another_client_and_does_not_fail(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))

@@ -11,7 +11,7 @@ from netkv.control import base
 from netkv.control.messages import Message, Op, Stamp, encode
 from netkv.lab import backlog
 from netkv.lab.backlog import Actions, Events
-from netkv.lab.sampling import ControlDrops
+from netkv.rack.sampling import ControlDrops
 
 KEY = b"k" * 16
 
@@ -48,7 +48,7 @@ async def test_reports_wait_behind_answers_and_take_none_of_their_room(
     assert await heard(events) == [answer], "there is room again"
 
 
-async def test_an_event_wakes_who_waits_for_one() -> None:
+async def test_event_wakes_a_waiting_task() -> None:
     events = Events(Counter())
     waiting = asyncio.ensure_future(events.get())
     await asyncio.sleep(0)
@@ -66,7 +66,7 @@ def test_answers_to_saves_and_saves_outlive_a_connection() -> None:
     assert actions.saves() == [base.Save(2, b"")]
 
 
-def test_actions_that_wait_are_limited_and_table_writes_beyond_that_are_refused(
+def test_table_writes_beyond_the_limit_are_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     for name in ("MAX_FRAMES", "MAX_ACKNOWLEDGEMENTS", "MAX_NOTES"):
@@ -92,7 +92,7 @@ def test_actions_that_wait_are_limited_and_table_writes_beyond_that_are_refused(
     assert actions.add(0, base.SetDefault(3, "t", "a", {})) is None
 
 
-def test_drops_are_told_once_also_of_a_node_that_was_started_again() -> None:
+def test_drops_are_counted_once_also_after_a_restart() -> None:
     drops = ControlDrops()
     switch = {"cpu_queue_drops": 5, "report_drops": 7, "sent": 9}
     assert drops.take(switch=switch, controller={"reports_dropped": 1}) == (5, 8)

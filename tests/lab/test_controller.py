@@ -203,7 +203,7 @@ class Running:
         )
         bundle = path / "bundle"
         bundle.write_text("program")
-        self.told: list[str] = []
+        self.notes: list[str] = []
         self.recovered: list[base.Recovering | base.Recovered] = []
         self.failures: list[str] = []
         self.saved = path / "saved"
@@ -216,7 +216,7 @@ class Running:
             channel=self.channel,
             preload=preload,
             saved=self.saved,
-            tell=self.told.append,
+            on_note=self.notes.append,
             on_recovery=self.recovered.append,
             on_failure=self.failures.append,
         )
@@ -241,7 +241,7 @@ def insert(write: int, table: str) -> base.InsertEntry:
     return base.InsertEntry(write, table, {"key": write}, "act", {})
 
 
-async def test_order_of_writes_and_frames_is_kept_and_neighbours_share_a_batch(
+async def test_writes_and_frames_keep_their_order_and_share_batches(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [
@@ -293,11 +293,11 @@ async def test_events_reach_the_control_plane(
         assert script.heard[:2] == [base.Started(), base.Preload(tuple(keys))]
         assert expected in script.heard
         assert base.Timer() in script.heard
-        assert running.told == ["heard (n 1)"]
+        assert running.notes == ["heard (n 1)"]
         assert running.controller.bytes > 0
 
 
-async def test_broken_stream_loads_the_program_again_and_says_restarted(
+async def test_broken_stream_loads_the_program_and_emits_restarted(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [insert(1, "a")]
@@ -308,7 +308,7 @@ async def test_broken_stream_loads_the_program_again_and_says_restarted(
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
         assert script.heard.count(base.Started()) == 1
-        assert running.controller.statistics()["lives"] == 2
+        assert running.controller.statistics()["sessions"] == 2
         assert running.failures == []
 
 
@@ -338,12 +338,12 @@ async def test_controller_yields_to_another_client_and_comes_back(
         standing = candidate.to_json()
         assert (standing["state"], standing["election_id"]) == ("primary", 12)
         assert running.failures == []
-        yielded, back = running.told
+        yielded, back = running.notes
         assert yielded.startswith("Another P4Runtime client is primary")
         assert back.startswith("The controller is primary again (election id 12)")
 
 
-async def test_restart_is_heard_before_a_timer_that_is_due(
+async def test_restart_is_handled_before_a_due_timer(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     async with Running(script, tmp_path):
@@ -355,7 +355,7 @@ async def test_restart_is_heard_before_a_timer_that_is_due(
         assert script.heard == [base.SwitchRestarted(), base.Timer()]
 
 
-async def test_writes_of_a_life_that_ended_are_never_answered(
+async def test_writes_of_an_ended_session_are_never_answered(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [insert(1, "hang"), base.SendFrame(b"old")]
@@ -367,7 +367,7 @@ async def test_writes_of_a_life_that_ended_are_never_answered(
         assert "send old" not in switch.log
 
 
-async def test_fault_of_a_control_plane_is_told_not_swallowed(
+async def test_exception_of_a_control_plane_is_reported(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     def fail(_: base.Event) -> list[base.Action]:
@@ -401,7 +401,7 @@ async def cut_then_timer(switch: Switch, script: Script, running: Running) -> No
     script.then = then
 
 
-async def test_cut_channel_stalls_table_writes_and_their_answers_until_it_is_healed(
+async def test_cut_channel_stalls_table_writes_until_it_is_healed(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.then = lambda event: [insert(5, "a")] if isinstance(event, base.Timer) else []
@@ -433,7 +433,7 @@ async def test_cut_channel_loses_packets_both_ways_and_none_comes_late(
         assert running.channel.lost == 2
 
 
-async def test_switch_that_restarts_while_the_channel_is_cut_is_set_up_after(
+async def test_switch_restarted_during_a_cut_is_set_up_after_it(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [insert(1, "a")]
@@ -451,7 +451,7 @@ def saves(script: Script) -> list[base.Saved]:
     return [event for event in script.heard if isinstance(event, base.Saved)]
 
 
-async def test_a_save_waits_for_what_was_said_before_it_and_nothing_waits_for_a_save(
+async def test_save_waits_for_earlier_actions_and_blocks_no_later_ones(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [
@@ -467,7 +467,7 @@ async def test_a_save_waits_for_what_was_said_before_it_and_nothing_waits_for_a_
         assert running.saved.read_bytes() == b"one"
 
 
-async def test_a_save_is_answered_in_the_next_life_of_the_switch_if_one_ended_before(
+async def test_save_is_answered_in_the_next_session(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     script.first = [insert(1, "hang"), base.Save(7, b"kept")]
@@ -483,7 +483,7 @@ async def test_a_save_is_answered_in_the_next_life_of_the_switch_if_one_ended_be
         assert script.heard[-2:] == [base.SwitchRestarted(), base.Saved(7, ok=True)]
 
 
-async def test_a_save_that_fails_is_answered_with_its_reason_and_the_controller_goes_on(
+async def test_failed_save_is_answered_with_its_reason(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     running = Running(script, tmp_path)
@@ -499,7 +499,7 @@ async def test_a_save_that_fails_is_answered_with_its_reason_and_the_controller_
         assert running.controller.running
 
 
-async def test_a_controller_that_cannot_read_what_was_saved_does_not_begin_without_it(
+async def test_controller_does_not_start_over_an_unreadable_save(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     running = Running(script, tmp_path)
@@ -512,7 +512,7 @@ async def test_a_controller_that_cannot_read_what_was_saved_does_not_begin_witho
         await running.controller.stop()
 
 
-async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_way(
+async def test_next_controller_finds_completed_saves_only(
     switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script.first = [base.Save(1, b"first")]
@@ -542,7 +542,7 @@ async def test_the_next_controller_finds_what_was_saved_and_not_what_was_on_its_
         assert following.heard[0] == base.Started(b"first")
 
 
-async def test_recoveries_are_told_with_their_phases(
+async def test_recoveries_are_emitted_with_their_phases(
     switch: Switch, script: Script, tmp_path: Path
 ) -> None:
     recovered = base.Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
@@ -552,7 +552,7 @@ async def test_recoveries_are_told_with_their_phases(
     assert recovered.describe() == "recovered in 0.75 s: collect 0.25 s, restore 0.5 s (records 12)"
 
 
-async def test_what_a_controller_had_no_room_for_is_counted_over_all_lives(
+async def test_drops_of_a_controller_are_counted_over_all_sessions(
     switch: Switch, script: Script, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(backlog, "MAX_FRAMES", 2)

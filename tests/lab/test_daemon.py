@@ -32,7 +32,7 @@ def wait_for_state(name: str, wanted: str) -> daemon.LabStatus:
     return until(found, f"the lab is {wanted}")
 
 
-def test_up_twice_is_no_error_and_says_so() -> None:
+def test_second_up_is_no_error_and_reports_the_lab() -> None:
     first = daemon.up("lab", SPEC)
     try:
         assert not first.already
@@ -70,9 +70,7 @@ def test_two_labs_stand_side_by_side() -> None:
 
 
 @pytest.mark.parametrize("then", ["down", "up"])
-def test_killed_supervisor_leaves_nothing_that_the_next_command_does_not_clean(
-    home: Path, then: str
-) -> None:
+def test_next_command_cleans_up_after_a_killed_supervisor(home: Path, then: str) -> None:
     status = daemon.up("lab", SPEC)
     lab = state.load("lab")
     assert lab is not None
@@ -88,7 +86,7 @@ def test_killed_supervisor_leaves_nothing_that_the_next_command_does_not_clean(
 
 
 @pytest.mark.parametrize("node", ["switch", "servers-1", "client"])
-def test_death_of_a_node_is_told_and_it_can_be_started_again(node: str) -> None:
+def test_failed_node_is_reported_and_can_be_started(node: str) -> None:
     try:
         status = daemon.up("lab", SPEC)
         os.kill(status.nodes[node]["pid"], signal.SIGKILL)
@@ -132,7 +130,7 @@ def test_wrong_requests_are_refused_with_a_sentence() -> None:
         daemon.down("lab")
 
 
-def test_lab_that_cannot_come_up_says_why_and_leaves_nothing(home: Path) -> None:
+def test_lab_that_cannot_come_up_reports_why_and_leaves_nothing(home: Path) -> None:
     (home / "labs").mkdir(parents=True)
     nobody = f"127.0.0.1:{free_ports(1)[0]}"
     away = LabSpec(servers=1, backend="redis", redis=RedisSpec(addresses=(nobody,)))

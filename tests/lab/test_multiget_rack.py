@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from tests.lab.racks import finish, sampled, serves
 from tests.waiting import until_async
@@ -29,7 +29,7 @@ def multigets(scheme: str, **lab: object) -> RackSpec:
 async def test_reads_of_several_keys_are_answered_whole(
     tmp_path: Path, scheme: str, backend: str
 ) -> None:
-    rack = Rack(multigets(scheme, backend=backend), tmp_path / "rack")
+    rack = LiveRack(multigets(scheme, backend=backend), tmp_path / "rack")
     await rack.start()
     try:
         sample = await serves(rack)
@@ -45,23 +45,23 @@ async def test_reads_of_several_keys_are_answered_whole(
         await rack.stop()
 
 
-async def test_a_killed_coordinator_is_told_and_serves_again_when_it_is_started(
+async def test_killed_coordinator_is_an_event_and_serves_after_a_start(
     tmp_path: Path,
 ) -> None:
-    rack = Rack(multigets("coordimc"), tmp_path / "rack")
+    rack = LiveRack(multigets("coordimc"), tmp_path / "rack")
     await rack.start()
     try:
         await serves(rack)
-        await rack.kill("coordinator")
+        await rack.node("coordinator").kill()
         assert not rack.running["coordinator"]
         dead = await sampled(rack, "requests are lost", lambda it: it.client.lost)
         assert dead.coordinator is None
-        await rack.start_node("coordinator")
+        await rack.node("coordinator").start()
         await serves(rack)
         await finish(rack, "drain")
         end = (await finish(rack, "verify")).client_statistics
         assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
-        rack._nodes["coordinator"]._process.kill()  # type: ignore[union-attr]
+        rack.coordinator.process._process.kill()  # type: ignore[union-attr]
         await until_async(lambda: rack.failed is not None, "its death is noticed")
         assert rack.failed is not None
         assert rack.failed.node == "coordinator"

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from netkv.lab import process
-from netkv.lab.process import NodeError, NodeProcess
+from netkv.lab.process import NodeProcess
+from netkv.rack.nodes import NodeError
 from tests.waiting import until_async
 
 

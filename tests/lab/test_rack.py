@@ -15,9 +15,9 @@ import pytest
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import cabling
 from netkv.lab.cabling import Cabling
-from netkv.lab.process import NodeError
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import NodeError
 from tests.lab.racks import finish, load, sampled, serves, spec
 from tests.waiting import PATIENCE_S, until_async
 
@@ -27,12 +27,12 @@ from tests.waiting import PATIENCE_S, until_async
 async def test_every_server_works_and_no_write_is_lost(
     tmp_path: Path, scheme: str, backend: str
 ) -> None:
-    rack = Rack(spec(scheme, backend=backend), tmp_path / "rack")
+    rack = LiveRack(spec(scheme, backend=backend), tmp_path / "rack")
     await rack.start()
     try:
         if scheme == "netcache":
             assert rack.cached_keys() == set(await rack.hottest(50))
-        await rack.client({"do": "phase", "name": "measure"})
+        await rack.client.command({"do": "phase", "name": "measure"})
         served = [0.0] * 4
         hits = writes = 0
 
@@ -57,22 +57,22 @@ async def test_every_server_works_and_no_write_is_lost(
 
 
 async def test_single_server_owns_the_whole_key_space(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache", servers=1), tmp_path / "rack")
+    rack = LiveRack(spec("nocache", servers=1), tmp_path / "rack")
     await rack.start()
     try:
-        assert rack.nodes == ("switch", "servers-0", "client")
+        assert list(rack.running) == ["switch", "servers-0", "client"]
         await serves(rack)
     finally:
         await rack.stop()
 
 
-async def test_a_switch_of_several_pipelines_serves_and_is_set_up_again(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache", pipelines=4), tmp_path / "rack")
+async def test_restarted_switch_of_several_pipelines_serves_again(tmp_path: Path) -> None:
+    rack = LiveRack(spec("nocache", pipelines=4), tmp_path / "rack")
     await rack.start()
     try:
         await serves(rack)
-        await rack.kill("switch")
-        await rack.start_node("switch")
+        await rack.node("switch").kill()
+        await rack.node("switch").start()
         # The program of each pipeline becomes machine code again, then come the tables.
         assert (await serves(rack)).client.stale_reads == 0
         await finish(rack, "drain")
@@ -84,18 +84,18 @@ async def test_a_switch_of_several_pipelines_serves_and_is_set_up_again(tmp_path
 
 def test_a_scheme_of_one_pipeline_is_refused_a_rack_of_several(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'netcache' runs on switches of 1 pipeline"):
-        Rack(spec("netcache", pipelines=2), tmp_path / "rack")
+        LiveRack(spec("netcache", pipelines=2), tmp_path / "rack")
 
 
-async def test_switch_that_starts_again_is_installed_again_and_caches_again(
+async def test_restarted_switch_is_set_up_and_caches_again(
     tmp_path: Path,
 ) -> None:
-    rack = Rack(spec(), tmp_path / "rack")
+    rack = LiveRack(spec(), tmp_path / "rack")
     await rack.start()
     try:
         await load(rack, 0.3)
-        await rack.kill("switch")
-        await rack.start_node("switch")
+        await rack.node("switch").kill()
+        await rack.node("switch").start()
         # Hot keys come and go all the time: a few of the 50 entries may be changing hands.
         await until_async(lambda: len(rack.cached_keys()) >= 40, "the cache is filled again")
         await sampled(rack, "the switch answers reads", lambda it: it.client.hits)
@@ -108,11 +108,12 @@ async def test_switch_that_starts_again_is_installed_again_and_caches_again(
         await rack.stop()
 
 
-async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+async def test_killed_server_is_an_event_and_others_go_on(tmp_path: Path) -> None:
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
-        node = rack._nodes["servers-1"]
+        node = rack.servers[1].process
+        assert node is not None
         assert node.identity is not None
         os.kill(node.identity.pid, signal.SIGKILL)
         await until_async(lambda: rack.failed is not None, "its death is noticed")
@@ -126,23 +127,23 @@ async def test_server_that_is_killed_is_told_at_once_and_others_go_on(tmp_path: 
         }
         sample = await rack.sample()
         assert len(sample.server_load) == 4
-        await rack.start_node("servers-1")
+        await rack.node("servers-1").start()
         await serves(rack)
     finally:
         await rack.stop()
 
 
 async def test_wanted_kill_is_no_failure(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
-        await rack.kill("servers-0")
-        await rack.stop_node("client")
+        await rack.node("servers-0").kill()
+        await rack.node("client").stop()
         assert rack.failed is None
         with pytest.raises(NodeError, match="'client' is not running"):
-            await rack.client({"do": "hottest", "n": 1})
+            await rack.client.command({"do": "hottest", "n": 1})
         with pytest.raises(UsageError, match="no node 'servers-7'"):
-            await rack.kill("servers-7")
+            await rack.node("servers-7").kill()
     finally:
         await rack.stop()
 
@@ -164,7 +165,7 @@ async def test_busy_port_makes_the_rack_choose_others(
         return chosen
 
     monkeypatch.setattr(cabling, "plug", plug_with_a_thief)
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     try:
         await rack.start()
         assert len(plugged) == 2
@@ -176,9 +177,9 @@ async def test_busy_port_makes_the_rack_choose_others(
 
 
 async def test_start_that_is_interrupted_leaves_no_process(tmp_path: Path) -> None:
-    rack = Rack(spec(), tmp_path / "rack")
+    rack = LiveRack(spec(), tmp_path / "rack")
     task = asyncio.create_task(rack.start())
-    await until_async(lambda: "switch" in rack._nodes, "the switch is started")
+    await until_async(lambda: rack.switch.process is not None, "the switch is started")
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -190,7 +191,7 @@ async def test_program_that_does_not_compile_is_the_users_to_see(
 ) -> None:
     program = tmp_path / "broken.p4"
     program.write_text("#include <core.p4>\nheader h_t { bit<8 a; }\n")
-    rack = Rack(spec(), tmp_path / "rack")
+    rack = LiveRack(spec(), tmp_path / "rack")
     monkeypatch.setattr(type(rack.scheme), "program_path", property(lambda _: program))
     with pytest.raises(NetkvError, match=r"broken\.p4:2"):
         await rack.start()
@@ -198,12 +199,12 @@ async def test_program_that_does_not_compile_is_the_users_to_see(
 
 
 async def test_interruption_is_never_lost_however_it_meets_a_reply(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
 
     async def talk() -> None:
         while True:
-            await rack.client({"do": "hottest", "n": 1})
+            await rack.client.command({"do": "hottest", "n": 1})
 
     try:
         for _ in range(100):

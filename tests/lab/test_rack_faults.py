@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.process import NodeError
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackSample
+from netkv.lab.rack import LiveRack
+from netkv.rack.nodes import NodeError
+from netkv.rack.report import RackSample
 from tests.lab.racks import finish, load, sampled, serves, spec, written
 from tests.waiting import until_async
 
 
-async def next_hits(rack: Rack) -> RackSample:
+async def next_hits(rack: LiveRack) -> RackSample:
     """Waits until the switch answers reads. A write may have been held for a second, by a key that
     was on its way into the cache when its controller died, and a closed loop waits for it.
     """
@@ -22,18 +22,18 @@ async def next_hits(rack: Rack) -> RackSample:
 
 
 async def test_impaired_link_stays_so_while_the_switch_goes_and_comes(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
         assert (await load(rack, 0.3)).switch["links_lost"] == 0
-        await rack.impair("client", "to", {"loss": 0.2})
-        await rack.impair("servers-1", "from", {"duplicate": 0.2, "reorder": 0.2})
+        await rack.linked_node("client").impair("to", {"loss": 0.2})
+        await rack.linked_node("servers-1").impair("from", {"duplicate": 0.2, "reorder": 0.2})
         effects = ("links_lost", "links_duplicated", "links_delayed")
         impaired = "frames are lost, duplicated and delayed"
         await sampled(rack, impaired, lambda it: all(it.switch[name] for name in effects))
-        await rack.kill("switch")
-        await rack.impair("servers-1", "from", {})
-        await rack.start_node("switch")
+        await rack.node("switch").kill()
+        await rack.linked_node("servers-1").impair("from", {})
+        await rack.node("switch").start()
         after = await sampled(
             rack,
             "frames are lost, and others come through",
@@ -44,17 +44,17 @@ async def test_impaired_link_stays_so_while_the_switch_goes_and_comes(tmp_path: 
         verified = await finish(rack, "verify")
         assert verified.client_statistics["acked_writes_lost"] == 0
         with pytest.raises(UsageError, match="no node at the end of a link 'switch'"):
-            await rack.impair("switch", "to", {})
+            await rack.linked_node("switch").impair("to", {})
         with pytest.raises(NodeError, match="'loss' is 7"):
-            await rack.impair("client", "to", {"loss": 7})
+            await rack.linked_node("client").impair("to", {"loss": 7})
     finally:
         await rack.stop()
 
 
-async def test_slow_server_is_slow_until_it_is_restored_also_after_a_restart(
+async def test_slow_server_stays_slow_over_a_restart(
     tmp_path: Path,
 ) -> None:
-    rack = Rack(spec("nocache", service_rate=400), tmp_path / "rack")
+    rack = LiveRack(spec("nocache", service_rate=400), tmp_path / "rack")
     await rack.start()
 
     def rate(sample: RackSample) -> float:
@@ -62,45 +62,45 @@ async def test_slow_server_is_slow_until_it_is_restored_also_after_a_restart(
         return sum(sample.server_load[1::2])
 
     try:
-        await rack.slow("servers-1", 10)
+        await rack.server_process("servers-1").slow(10)
         await load(rack, 0.3)  # what was in their queues
         assert rate(await sampled(rack, "it serves", rate, every_s=1.0)) < 120
-        await rack.kill("servers-1")
-        await rack.start_node("servers-1")
+        await rack.node("servers-1").kill()
+        await rack.node("servers-1").start()
         assert rate(await sampled(rack, "it serves again", rate, every_s=1.0)) < 120
-        await rack.slow("servers-1", 1)
+        await rack.server_process("servers-1").slow(1)
         await sampled(rack, "it is faster than it was", lambda it: rate(it) > 120, every_s=1.0)
         with pytest.raises(UsageError, match="no server process 'client'"):
-            await rack.slow("client", 2)
+            await rack.server_process("client").slow(2)
     finally:
         await rack.stop()
 
 
 async def test_servers_without_a_rate_cannot_be_slowed_down(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
         with pytest.raises(NodeError, match="service rate"):
-            await rack.slow("servers-0", 2)
+            await rack.server_process("servers-0").slow(2)
     finally:
         await rack.stop()
 
 
-async def test_controller_that_is_killed_is_replaced_by_one_without_memory(
+async def test_killed_controller_is_replaced_by_one_without_memory(
     tmp_path: Path,
 ) -> None:
-    rack = Rack(spec(), tmp_path / "rack")
+    rack = LiveRack(spec(), tmp_path / "rack")
     await rack.start()
     try:
         await load(rack, 0.3)
-        await rack.kill("controller")
+        await rack.node("controller").kill()
         assert rack.cached_keys() == set()
         assert (await next_hits(rack)).control_plane_bytes == 0, "the switch goes on alone"
         with pytest.raises(NodeError, match="controller is not running"):
-            await rack.stop_node("controller")
-        await rack.start_node("controller")
+            await rack.node("controller").stop()
+        await rack.node("controller").start()
         with pytest.raises(UsageError, match="running already"):
-            await rack.start_node("controller")
+            await rack.node("controller").start()
         await until_async(lambda: len(rack.cached_keys()) >= 40, "the cache is filled again")
         await next_hits(rack)
         await finish(rack, "drain")
@@ -115,15 +115,15 @@ async def test_controller_that_is_killed_is_replaced_by_one_without_memory(
 
 
 async def test_switch_that_starts_without_a_controller_is_not_verified(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
-        await rack.stop_node("controller")
+        await rack.node("controller").stop()
         assert rack.controlled, "the switch still has its tables"
-        await rack.kill("switch")
-        await rack.start_node("switch")
+        await rack.node("switch").kill()
+        await rack.node("switch").start()
         assert not rack.controlled
-        await rack.start_node("controller")
+        await rack.node("controller").start()
         assert rack.controlled
         await serves(rack)
     finally:
@@ -131,15 +131,15 @@ async def test_switch_that_starts_without_a_controller_is_not_verified(tmp_path:
 
 
 async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path) -> None:
-    rack = Rack(spec(preload=False, hot_threshold=2), tmp_path / "rack")
+    rack = LiveRack(spec(preload=False, hot_threshold=2), tmp_path / "rack")
     await rack.start()
     try:
-        rack.partition()
+        rack.controller.partition()
         cut = await load(rack, 1.5)
         assert cut.client.completed > 0
         assert cut.client.hits == 0, "no key can be cached"
         assert cut.control_plane_bytes == 0
-        rack.heal()
+        rack.controller.heal()
         await until_async(lambda: len(rack.cached_keys()) >= 20, "keys are cached")
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
@@ -149,18 +149,18 @@ async def test_cut_control_channel_stops_control_and_not_traffic(tmp_path: Path)
 
 
 @pytest.mark.parametrize("backend", ["rocksdb", "redis"])
-async def test_server_that_loses_its_storage_has_the_first_records_again(
+async def test_server_without_its_storage_has_the_initial_records(
     tmp_path: Path, backend: str
 ) -> None:
-    rack = Rack(spec("nocache", backend=backend), tmp_path / "rack")
+    rack = LiveRack(spec("nocache", backend=backend), tmp_path / "rack")
     await rack.start()
     try:
         for storage, loses in (("kept", False), ("lost", True)):
             await written(rack, 20)
             await finish(rack, "drain")
             for node in ("servers-0", "servers-1"):
-                await rack.kill(node)
-                await rack.start_node(node, storage)  # type: ignore[arg-type]
+                await rack.node(node).kill()
+                await rack.node(node).start(storage)  # type: ignore[arg-type]
             verified = await finish(rack, "verify")
             assert (verified.client_statistics["acked_writes_lost"] > 0) == loses
     finally:
@@ -168,16 +168,16 @@ async def test_server_that_loses_its_storage_has_the_first_records_again(
 
 
 async def test_storage_that_cannot_be_kept_is_refused(tmp_path: Path) -> None:
-    rack = Rack(spec("nocache"), tmp_path / "rack")
+    rack = LiveRack(spec("nocache"), tmp_path / "rack")
     await rack.start()
     try:
-        await rack.kill("servers-0")
+        await rack.node("servers-0").kill()
         with pytest.raises(UsageError, match="in memory is gone with its process"):
-            await rack.start_node("servers-0", "kept")
-        await rack.start_node("servers-0", "lost")
+            await rack.node("servers-0").start("kept")
+        await rack.node("servers-0").start("lost")
         assert "without what was written" in rack.events[-1].text
-        await rack.kill("client")
+        await rack.node("client").kill()
         with pytest.raises(UsageError, match="'client' has no storage"):
-            await rack.start_node("client", "kept")
+            await rack.node("client").start("kept")
     finally:
         await rack.stop()

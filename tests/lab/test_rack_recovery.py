@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from netkv.errors import UsageError
-from netkv.lab.rack import Rack
-from netkv.lab.report import RackEvent
+from netkv.lab.rack import LiveRack
+from netkv.rack.report import RackEvent
 from netkv.schemes import registry
 from tests.lab.keeper import Keeper, keeper_scheme
 from tests.lab.racks import finish, load, spec
@@ -23,16 +23,16 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Keeper]:
     return found
 
 
-async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
+async def test_save_is_found_by_controllers_of_the_same_rack_only(
     made: list[Keeper], tmp_path: Path
 ) -> None:
-    rack = Rack(spec("keeper"), tmp_path / "rack")
+    rack = LiveRack(spec("keeper"), tmp_path / "rack")
     await rack.start()
     try:
         assert made[0].found is None
         assert made[0].statistics()["writes_refused"] == 0, "entry modified, clone session made"
-        await rack.kill("switch")
-        await rack.start_node("switch")
+        await rack.node("switch").kill()
+        await rack.node("switch").start()
         await until_async(lambda: bool(recovered(rack)), "the switch has recovered")
         (event,) = recovered(rack)
         assert event.node == "switch"
@@ -40,10 +40,10 @@ async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
         assert [name for name, _ in event.recovered.phases] == ["collect", "restore"]
         assert event.recovered.counts == {"records": 2}
         assert event.text.startswith("recovered in ")
-        await rack.kill("controller")
+        await rack.node("controller").kill()
         with pytest.raises(UsageError, match="live controller cannot be killed after 3"):
-            rack.kill_controller_after(3)
-        await rack.start_node("controller")
+            rack.controller.kill_after(3)
+        await rack.node("controller").start()
         await until_async(lambda: len(made) == 2 and made[1].ready(), "a new controller is ready")
         assert made[1].found == b"2"
         await load(rack, 0.3)
@@ -52,7 +52,7 @@ async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
         assert verified.client_statistics["acked_writes_lost"] == 0
     finally:
         await rack.stop()
-    again = Rack(spec("keeper"), tmp_path / "rack")
+    again = LiveRack(spec("keeper"), tmp_path / "rack")
     await again.start()
     try:
         assert made[2].found is None
@@ -60,5 +60,5 @@ async def test_what_was_saved_is_found_by_the_next_controller_of_the_rack_only(
         await again.stop()
 
 
-def recovered(rack: Rack) -> list[RackEvent]:
+def recovered(rack: LiveRack) -> list[RackEvent]:
     return [event for event in rack.events if event.kind == "recovered"]

@@ -17,9 +17,10 @@ import pytest
 from netkv.errors import NetkvError, UsageError
 from netkv.lab import daemon, doctor, redis_server, state
 from netkv.lab.ports import free_ports
-from netkv.lab.process import NodeError
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
+from netkv.lab.rack_nodes import LiveNode
 from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import NodeError
 from tests.lab.leftovers import processes_of
 from tests.lab.racks import finish, load, sampled, serves, spec, written
 from tests.waiting import until, until_async
@@ -28,10 +29,12 @@ QUICK = {"fsync": "never", "timeout": 1.0}
 
 
 @asynccontextmanager
-async def redis_rack(directory: Path, scheme: str = "nocache", **lab: Any) -> AsyncIterator[Rack]:
+async def redis_rack(
+    directory: Path, scheme: str = "nocache", **lab: Any
+) -> AsyncIterator[LiveRack]:
     made = spec(scheme, backend="redis", redis=QUICK, **lab)
     changes = {"deadline": 1.0, "workload": made.workload.model_copy(update={"writes": 0.5})}
-    rack = Rack(made.model_copy(update=changes), directory / "rack")
+    rack = LiveRack(made.model_copy(update=changes), directory / "rack")
     await rack.start()
     try:
         yield rack
@@ -39,17 +42,19 @@ async def redis_rack(directory: Path, scheme: str = "nocache", **lab: Any) -> As
         await rack.stop()
 
 
-def pid_of(rack: Rack, name: str) -> int:
-    identity = rack._nodes[name].identity
-    assert identity is not None
-    return identity.pid
+def pid_of(rack: LiveRack, name: str) -> int:
+    node = rack.node(name)
+    assert isinstance(node, LiveNode)
+    assert node.process is not None
+    assert node.process.identity is not None
+    return node.process.identity.pid
 
 
-def has_failed(rack: Rack) -> bool:
+def has_failed(rack: LiveRack) -> bool:
     return rack.failed is not None
 
 
-async def failures(rack: Rack, seconds: float) -> dict[int, int]:
+async def failures(rack: LiveRack, seconds: float) -> dict[int, int]:
     """How many calls of each server's store failed within some seconds of load."""
     before = (await rack.sample()).server_statistics
     after = (await load(rack, seconds)).server_statistics
@@ -59,7 +64,7 @@ async def failures(rack: Rack, seconds: float) -> dict[int, int]:
     }
 
 
-async def no_failures(rack: Rack) -> None:
+async def no_failures(rack: LiveRack) -> None:
     """Waits for a second of load in which no call of a store fails."""
 
     async def none() -> bool:
@@ -69,11 +74,11 @@ async def no_failures(rack: Rack) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["nocache", "netcache", "farreach"])
-async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_with_it(
+async def test_killed_shard_fails_its_own_keys_until_it_is_back(
     tmp_path: Path, scheme: str
 ) -> None:
     async with redis_rack(tmp_path, scheme, server_processes=1) as rack:
-        assert rack.nodes[-4:] == ("redis-0", "redis-1", "redis-2", "redis-3")
+        assert list(rack.running)[-4:] == ["redis-0", "redis-1", "redis-2", "redis-3"]
         assert not any((await failures(rack, 1.0)).values())
         os.kill(pid_of(rack, "redis-2"), signal.SIGKILL)
         await until_async(lambda: rack.failed is not None, "it is noticed")
@@ -92,7 +97,7 @@ async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_wit
         assert rack.running["servers-0"]
         others = (0, 1, 3)
         await sampled(rack, "they go on", lambda it: all(it.server_load[n] for n in others))
-        await rack.start_node("redis-2")
+        await rack.node("redis-2").start()
         await no_failures(rack)
         await serves(rack)
         await finish(rack, "drain")
@@ -102,27 +107,27 @@ async def test_a_shard_that_dies_fails_its_own_keys_only_and_service_returns_wit
         assert verified.client.stale_reads == verified.client.phantom_reads == 0
 
 
-async def test_no_acknowledged_write_is_lost_however_often_shards_and_servers_are_killed(
+async def test_kills_of_shards_and_servers_lose_no_acknowledged_write(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
         for name in ("redis-0", "servers-1", "redis-3", "redis-1", "servers-0", "redis-0"):
             await load(rack, 0.4)
-            await rack.kill(name)
+            await rack.node(name).kill()
             await load(rack, 0.2)
-            await rack.start_node(name)
+            await rack.node(name).start()
         await written(rack, 1)
         await finish(rack, "drain")
         verified = await finish(rack, "verify")
         assert verified.client_statistics["acked_writes_lost"] == 0
 
 
-async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on(
+async def test_hanging_shard_is_an_event_and_serves_afterwards(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
         os.kill(pid_of(rack, "redis-0"), signal.SIGSTOP)
-        await rack.client({"do": "phase", "name": "measure"})
+        await rack.client.command({"do": "phase", "name": "measure"})
         await until_async(lambda: "has not answered" in rack.events[-1].text, "it is noticed")
         assert rack.events[-1].node == "redis-0"
         os.kill(pid_of(rack, "redis-0"), signal.SIGCONT)
@@ -130,25 +135,27 @@ async def test_a_shard_that_hangs_is_told_of_and_service_returns_when_it_goes_on
         await no_failures(rack)
 
 
-async def test_a_shard_that_comes_back_empty_ends_its_servers_with_a_sentence(
+async def test_shard_that_returns_empty_ends_its_servers(
     tmp_path: Path,
 ) -> None:
     async with redis_rack(tmp_path) as rack:
         await load(rack, 0.5)
-        await rack.kill("redis-0")
-        for file in sorted(rack._data("redis-0").rglob("*"), reverse=True):
+        await rack.node("redis-0").kill()
+        for file in sorted(rack.data("redis-0").rglob("*"), reverse=True):
             file.rmdir() if file.is_dir() else file.unlink()
-        await rack.start_node("redis-0")
-        await rack.client({"do": "phase", "name": "measure"})
+        await rack.node("redis-0").start()
+        await rack.client.command({"do": "phase", "name": "measure"})
         await until_async(lambda: rack.failed is not None, "it is noticed")
         assert rack.failed is not None
         assert rack.failed.node == "servers-0"
         assert "has come back without all its records" in rack.failed.text
+        redis = rack.node("redis-0")
+        assert isinstance(redis, LiveNode)
         with pytest.raises(NodeError, match="is a redis-server"):
-            await rack._node("redis-0").command("statistics")
-        await rack.kill("redis-0")
+            await redis.request("statistics")
+        await rack.node("redis-0").kill()
         with pytest.raises(UsageError, match="'redis-0' has no storage"):
-            await rack.start_node("redis-0", "lost")
+            await rack.node("redis-0").start("lost")
 
 
 def lab_spec() -> RackSpec:
@@ -186,11 +193,11 @@ def test_nothing_is_left_when_the_supervisor_is_killed(home: Path) -> None:
     daemon.down("lab")
 
 
-async def test_no_redis_server_is_a_sentence_that_says_what_to_do(
+async def test_error_about_a_missing_redis_server_has_advice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    rack = Rack(lab_spec(), tmp_path / "rack")
+    rack = LiveRack(lab_spec(), tmp_path / "rack")
     with pytest.raises(NetkvError, match="apt-get install redis-server"):
         await rack.start()
     assert not any(rack.running.values())
@@ -199,14 +206,14 @@ async def test_no_redis_server_is_a_sentence_that_says_what_to_do(
     assert "apt install redis-server" in found.hint
 
 
-def test_the_doctor_tells_the_version_of_the_server() -> None:
+def test_doctor_prints_the_version_of_the_server() -> None:
     found = {check.name: check for check in doctor.run()}["redis"]
     assert found.status == "ok", "'make test-tools' installs redis-server"
     assert "redis-server" in found.text
     assert "hiredis" in found.text
 
 
-async def started(rack: Rack) -> bool:
+async def started(rack: LiveRack) -> bool:
     """Starts the rack, unless its redis-server does not listen yet."""
     try:
         await rack.start()
@@ -215,7 +222,7 @@ async def started(rack: Rack) -> bool:
     return True
 
 
-async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_path: Path) -> None:
+async def test_lab_at_an_address_wipes_its_prefix_and_needs_its_own(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     other = subprocess.Popen(  # noqa: ASYNC220
         [redis_server.program(), "--port", str(port), "--bind", "127.0.0.1", "--save", ""],
@@ -225,19 +232,19 @@ async def test_a_lab_at_an_address_begins_anew_and_two_need_two_prefixes(tmp_pat
         address = {**QUICK, "addresses": [f"127.0.0.1:{port}"]}
         for _ in range(2):
             made = spec("nocache", backend="redis", redis=address)
-            rack = Rack(made, tmp_path / "rack")
+            rack = LiveRack(made, tmp_path / "rack")
             await until_async(partial(started, rack), "the rack starts")
-            assert rack.nodes[-1] == "client"
+            assert list(rack.running)[-1] == "client"
             try:
                 await written(rack, 1)
                 await finish(rack, "drain")
                 verified = await finish(rack, "verify")
                 assert verified.client_statistics["acked_writes_lost"] == 0
                 assert verified.client.stale_reads == 0, "the records of the lab before are gone"
-                intruder = Rack(made, tmp_path / "intruder")
+                intruder = LiveRack(made, tmp_path / "intruder")
                 await intruder.start()
                 await intruder.stop()
-                await rack.client({"do": "phase", "name": "measure"})
+                await rack.client.command({"do": "phase", "name": "measure"})
                 await until_async(partial(has_failed, rack), "it is noticed")
                 assert rack.failed is not None
                 assert "Somebody else writes" in rack.failed.text

@@ -29,7 +29,7 @@ def no_room(limit: int) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
-def test_what_was_saved_last_is_found_and_nothing_else_lies_about(tmp_path: Path) -> None:
+def test_newest_save_is_found_and_no_other_file_is_left(tmp_path: Path) -> None:
     path = tmp_path / "data" / "saved"
     assert SaveFile(path).read() is None
     SaveFile(path).write(b"one")
@@ -38,7 +38,7 @@ def test_what_was_saved_last_is_found_and_nothing_else_lies_about(tmp_path: Path
     assert os.listdir(path.parent) == ["saved"]
 
 
-def test_a_disk_without_room_leaves_what_was_there_and_says_so(tmp_path: Path) -> None:
+def test_full_disk_keeps_the_earlier_save_and_is_reported(tmp_path: Path) -> None:
     file = SaveFile(tmp_path / "saved")
     file.write(b"before")
     with (
@@ -52,7 +52,7 @@ def test_a_disk_without_room_leaves_what_was_there_and_says_so(tmp_path: Path) -
     assert file.read() == b"after"
 
 
-def test_a_save_under_way_when_its_controller_ends_never_takes_the_place_of_a_later_one(
+def test_late_save_of_an_ended_controller_replaces_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "saved"

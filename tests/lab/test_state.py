@@ -46,7 +46,7 @@ def test_process_of_another_boot_is_not_killed(sleeper: subprocess.Popen[bytes])
     assert not replace(identity_of(sleeper), boot="another").alive
 
 
-def test_sweep_ends_the_nodes_of_a_dead_lab_and_removes_it(
+def test_sweep_removes_a_lab_without_a_supervisor(
     sleeper: subprocess.Popen[bytes],
 ) -> None:
     lab = state.create("dead", {}, replace(identity_of(sleeper), start=1))
@@ -77,7 +77,7 @@ def test_damaged_lab_file_does_not_stop_the_next_up(home: Path, text: str) -> No
     assert not directory.exists()
 
 
-def test_zombie_counts_as_dead() -> None:
+def test_zombie_counts_as_ended() -> None:
     process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
     known = identity_of(process)
     process.kill()

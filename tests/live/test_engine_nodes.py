@@ -47,7 +47,7 @@ def assert_consistent(sample: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_reads_writes_and_deletes_are_answered_right_and_nothing_is_lost(
+def test_operations_are_answered_correctly_and_none_is_lost(
     scheme: SchemeName,
 ) -> None:
     workload = {"writes": 0.2, "deletes": 0.05, "value_size": {"min": 16, "max": 128}}
@@ -147,7 +147,7 @@ def test_an_idle_rack_sleeps() -> None:
         assert sum(sleeps for sleeps, _ in _threads().values()) - before < 100
 
 
-def test_a_server_of_limited_rate_serves_that_much_and_drops_the_rest() -> None:
+def test_server_of_limited_rate_drops_the_excess() -> None:
     workload = {"zipf": 0.0, "arrivals": {"rate": 2000}}
     # A full queue is shorter than a retry time-out: no request waits twice.
     limits = {"service_rate": 500, "queue_limit": 16}
@@ -179,7 +179,7 @@ def test_samples_hold_a_histogram_that_python_can_merge() -> None:
         assert 0 < sample["latency_ns"]["p50"] <= p99 <= sample["latency_ns"]["max"]
 
 
-def test_requests_lost_while_the_switch_is_paused_are_retried_or_counted() -> None:
+def test_requests_to_a_paused_switch_are_retried_or_counted_lost() -> None:
     with local_rack("nocache", deadline_s=0.4) as rack:
         rack.run_until(completed=1)
         rack.node.pause()
@@ -191,7 +191,7 @@ def test_requests_lost_while_the_switch_is_paused_are_retried_or_counted() -> No
 # What can go wrong
 
 
-def test_garbage_into_every_port_is_counted_and_harms_nobody() -> None:
+def test_malformed_frames_at_every_port_are_counted() -> None:
     rng = random.Random(7)
     rack = LocalRack("netcache", keys=1000)
     switch_client, client, switch_server, server = rack.udp
@@ -332,7 +332,7 @@ def test_a_busy_port_is_named_in_the_error() -> None:
         ({"threads": 4}, "unknown field `threads`"),
     ],
 )
-def test_a_wrong_server_configuration_says_what_is_wrong(
+def test_wrong_server_configuration_is_refused_with_a_reason(
     change: dict[str, Any], message: str
 ) -> None:
     ports = free_ports(2)
@@ -363,7 +363,7 @@ def test_commands_that_are_none_are_explained() -> None:
         rack.stop()
 
 
-def test_a_back_end_that_fails_stops_the_server_and_no_write_is_acknowledged() -> None:
+def test_failing_back_end_stops_the_server_without_an_answer() -> None:
     class Broken:
         def __init__(self) -> None:
             self.loaded = False
@@ -477,7 +477,7 @@ def test_acknowledged_writes_survive_kill_9_of_the_servers(tmp_path: Path) -> No
         rack.stop()
 
 
-def test_a_wrong_impairment_of_a_link_says_what_is_wrong() -> None:
+def test_wrong_impairment_of_a_link_is_refused_with_a_reason() -> None:
     ports = free_ports(2)
     node = SwitchNode(
         Switch(bundle_of("nocache")), [(3, f"127.0.0.1:{ports[0]}", f"127.0.0.1:{ports[1]}")]

@@ -77,13 +77,13 @@ def test_a_batch_sees_its_own_writes_in_order(store: Redis) -> None:
     assert after == [b"last", None]
 
 
-def test_keys_and_values_of_any_bytes_and_length_come_back_as_they_are(store: Redis) -> None:
+def test_keys_and_values_of_any_bytes_are_read_back(store: Redis) -> None:
     values = {bytes([i]) * (4 + i % 61): bytes([255 - i, 0, 13, 10]) * i for i in range(256)}
     store.execute([("put", name, value) for name, value in values.items()])
     assert store.execute([("get", name, None) for name in values]) == list(values.values())
 
 
-def test_an_operation_that_is_none_is_refused_and_nothing_is_written(store: Redis) -> None:
+def test_unknown_operation_is_refused_without_a_write(store: Redis) -> None:
     with pytest.raises(ValueError, match="'increment' is no storage operation"):
         store.execute([("put", key(1), b"x"), ("increment", key(1), None)])
     assert store.execute([("get", key(1), None)]) == [None]
@@ -113,9 +113,7 @@ def test_acknowledged_writes_survive_kill_9_of_writer_and_server(server: OwnServ
         store.close()
 
 
-def test_a_batch_in_doubt_is_done_when_the_server_is_back_and_none_is_half_done(
-    server: OwnServer, store: Redis
-) -> None:
+def test_batch_in_doubt_is_completed_after_a_restart(server: OwnServer, store: Redis) -> None:
     """Each batch writes all keys; whatever the kill hits, they agree, and go on from there."""
     keys = [key(i) for i in range(200)]
     rng = random.Random(4)
@@ -138,9 +136,7 @@ def test_a_batch_in_doubt_is_done_when_the_server_is_back_and_none_is_half_done(
         assert set(found) == {b"%d" % number}
 
 
-def test_a_server_that_hangs_is_away_and_what_it_was_sent_is_done_once(
-    server: OwnServer, store: Redis
-) -> None:
+def test_batch_sent_to_a_hanging_server_is_applied_once(server: OwnServer, store: Redis) -> None:
     """It goes on with what the connection that was given up had sent, in whatever order."""
     store.execute([("put", key(1), b"one"), ("put", key(2), b"two")])
     server.signal(signal.SIGSTOP)
@@ -158,7 +154,7 @@ def test_a_server_that_hangs_is_away_and_what_it_was_sent_is_done_once(
     assert after == [b"later", b"later"]
 
 
-def test_what_a_writer_that_was_killed_has_sent_does_not_come_over_its_successor(
+def test_late_batch_of_a_killed_writer_is_not_applied(
     server: OwnServer,
 ) -> None:
     old = Redis(server.place, timeout=1.0)
@@ -174,9 +170,7 @@ def test_what_a_writer_that_was_killed_has_sent_does_not_come_over_its_successor
     new.close()
 
 
-def test_a_server_that_comes_back_without_acknowledged_writes_is_refused(
-    server: OwnServer, store: Redis
-) -> None:
+def test_server_that_lost_acknowledged_writes_is_refused(server: OwnServer, store: Redis) -> None:
     files = server.place.directory / "appendonlydir"
     store.execute([("put", key(1), b"early")])
     kept = {file: file.read_bytes() for file in files.iterdir()}
@@ -207,6 +201,6 @@ def test_a_server_that_comes_back_without_acknowledged_writes_is_refused(
     fresh.close()
 
 
-def test_no_server_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_missing_server_is_reported(tmp_path: Path) -> None:
     with pytest.raises(NetkvError, match=r"redis\.sock cannot be used"):
         Redis(Own(tmp_path), patience=0.1)

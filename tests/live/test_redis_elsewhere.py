@@ -116,14 +116,14 @@ def write_and_read(places: Sequence[Place]) -> None:
     assert counts == [0, *(99 for _ in places[1:])]
 
 
-def test_shards_share_a_server_of_somebody_else(server: str) -> None:
+def test_shards_share_an_external_server(server: str) -> None:
     with redis.Redis(port=int(server.rpartition(":")[2])) as client:
         client.set("mine", "untouched")
         write_and_read([place(shared([server], False, "netkv", i, 3)) for i in range(3)])
         assert client.get("mine") == b"untouched"
 
 
-def test_shards_are_spread_over_a_cluster_and_each_is_in_one_slot(cluster: list[str]) -> None:
+def test_each_shard_is_in_one_slot_of_the_cluster(cluster: list[str]) -> None:
     shards = 2 * NODES
     write_and_read([place(shared(cluster[:1], True, "lab", i, shards)) for i in range(shards)])
     for address in cluster:

@@ -80,7 +80,7 @@ def test_keys_and_values_of_any_bytes_come_back_as_they_are(tmp_path: Path) -> N
     database.close()
 
 
-def test_an_operation_that_is_none_is_refused_and_nothing_is_written(tmp_path: Path) -> None:
+def test_unknown_operation_is_refused_without_a_write(tmp_path: Path) -> None:
     database = RocksDB(tmp_path)
     with pytest.raises(ValueError, match="'increment' is no storage operation"):
         database.execute([("put", key(1), b"x"), ("increment", key(1), None)])
@@ -88,7 +88,7 @@ def test_an_operation_that_is_none_is_refused_and_nothing_is_written(tmp_path: P
     database.close()
 
 
-def test_a_database_in_use_is_an_error_that_says_so(tmp_path: Path) -> None:
+def test_database_in_use_is_reported(tmp_path: Path) -> None:
     database = RocksDB(tmp_path)
     with pytest.raises(NetkvError, match="no other process uses"):
         RocksDB(tmp_path)

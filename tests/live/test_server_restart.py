@@ -181,7 +181,7 @@ def assert_stored(found: Mapping[bytes, bytes | None], writes: Sequence[Request]
         assert found[write.key] == (write.value or None), f"after {write}"
 
 
-def test_writes_under_way_at_kill_9_have_one_effect_and_none_is_lost(clients: Clients) -> None:
+def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
     rng = random.Random(5)
     number = 0
     known = unknown = lost = 0  # writes: acknowledged, stored only, neither
@@ -252,7 +252,7 @@ def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
         assert_stored(clients.read([it.key for it in over]), over)
 
 
-def test_damaged_marks_are_an_error_that_says_so(clients: Clients) -> None:
+def test_damaged_marks_are_reported(clients: Clients) -> None:
     with clients.serving():
         clients.ask(writes(random.Random(7), 1, 5))
     database = RocksDB(clients.database)

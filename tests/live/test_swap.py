@@ -66,7 +66,7 @@ def wired(switch: Switch) -> Iterator[tuple[socket.socket, socket.socket]]:
             host.close()
 
 
-def test_swap_under_load_loses_no_frame_and_later_frames_see_the_new_program() -> None:
+def test_swap_of_the_program_under_load_loses_no_frame() -> None:
     switch = Switch(bundle(1))
     bundles = [bundle(2 + swap) for swap in range(SWAPS)]
     room = threading.Semaphore(WINDOW)

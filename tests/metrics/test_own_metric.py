@@ -184,7 +184,7 @@ def test_api_has_it(records: list[RunRecord], served: Any) -> None:
     assert described["description"] == PUTS.meaning
 
 
-def test_run_that_was_cut_short_has_what_its_samples_tell(
+def test_unfinished_run_has_the_figures_of_its_samples(
     records: list[RunRecord], store: Store
 ) -> None:
     run = records[1]

@@ -30,7 +30,7 @@ def arbitration() -> Arbitration:
     return Arbitration(1)
 
 
-def test_a_higher_election_id_takes_over_and_both_hear_of_it(arbitration: Arbitration) -> None:
+def test_higher_election_id_takes_over_and_both_are_notified(arbitration: Arbitration) -> None:
     first, second = Controller(), Controller()
     assert claim(arbitration, first, 1) == [(first, Code.OK, 1)]
     assert claim(arbitration, second, 2) == [
@@ -45,14 +45,14 @@ def test_a_higher_election_id_takes_over_and_both_hear_of_it(arbitration: Arbitr
     arbitration.authorize("", U128.encode(2))
 
 
-def test_a_lower_election_id_is_a_backup_and_disturbs_nobody(arbitration: Arbitration) -> None:
+def test_lower_election_id_is_a_backup_without_notifications(arbitration: Arbitration) -> None:
     first, second = Controller(), Controller()
     claim(arbitration, first, 5)
     assert claim(arbitration, second, 4) == [(second, Code.ALREADY_EXISTS, 5)]
     assert first.is_primary
 
 
-def test_backups_hear_that_the_primary_is_gone_and_one_can_succeed(
+def test_backups_are_notified_of_the_primarys_end(
     arbitration: Arbitration,
 ) -> None:
     primary, backup = Controller(), Controller()

@@ -30,7 +30,7 @@ def test_without_a_timeout_a_digest_leaves_at_once() -> None:
     assert [each.bitstring for each in only.data[0].struct.members] == [b"\x01", b"\x02"]
 
 
-def test_a_list_leaves_when_it_is_full_or_when_its_first_digest_is_old() -> None:
+def test_digest_list_is_sent_when_full_or_old() -> None:
     under_test = batcher(timeout=100, size=2)
     assert list(under_test.add(0, [b"\1", b"\1"])) == []
     assert tags(list(under_test.add(1, [b"\1", b"\2"]))) == [[1, 2]]
@@ -53,7 +53,7 @@ def test_a_digest_is_held_back_until_acknowledged() -> None:
     assert tags(list(under_test.poll(20))) == [[1]]
 
 
-def test_a_lost_acknowledgement_holds_a_digest_back_only_for_its_timeout() -> None:
+def test_lost_acknowledgement_delays_digests_by_the_timeout() -> None:
     under_test = batcher(ack=1000)
     list(under_test.add(0, [b"\1", b"\1"]))
     list(under_test.poll(0))
@@ -63,7 +63,7 @@ def test_a_lost_acknowledgement_holds_a_digest_back_only_for_its_timeout() -> No
     assert tags(list(under_test.poll(1000))) == [[1]]
 
 
-def test_without_an_ack_timeout_every_digest_is_told() -> None:
+def test_without_an_ack_timeout_every_digest_is_sent() -> None:
     under_test = batcher(timeout=100)
     for now in range(3):
         list(under_test.add(now, [b"\1", b"\1"]))

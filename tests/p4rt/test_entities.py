@@ -297,7 +297,7 @@ async def test_digest_configurations_are_kept(controller: fy.Switch) -> None:
     assert await read(controller, fy.P4DigestEntry("hot_t")) == []
 
 
-async def test_each_failed_update_has_its_own_error_and_the_rest_is_done(
+async def test_failed_updates_have_own_errors_and_others_are_done(
     controller: fy.Switch,
 ) -> None:
     await controller.write([+exact(1, 1, 1)])
@@ -329,7 +329,7 @@ def exact_field(field_id: int, value: bytes) -> p4r.FieldMatch:
     return p4r.FieldMatch(field_id=field_id, exact=p4r.FieldMatch.Exact(value=value))
 
 
-async def test_wrong_entries_are_refused_in_sentences_that_say_what_would_be_right(
+async def test_wrong_entries_are_refused_with_the_right_names(
     client: P4RuntimeClient,
 ) -> None:
     tables = client.names.schema.tables

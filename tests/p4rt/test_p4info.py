@@ -54,7 +54,7 @@ def test_ids_are_those_of_p4c(info: p4i.P4Info) -> None:
             assert each.preamble.id == prefix << 24 | hashed(name), name
 
 
-def test_tables_tell_keys_actions_and_resources(info: p4i.P4Info) -> None:
+def test_tables_have_keys_actions_and_resources(info: p4i.P4Info) -> None:
     tables = {each.preamble.alias: each for each in info.tables}
     exact = tables["exact_table"]
     assert [(f.id, f.name, f.bitwidth, f.match_type) for f in exact.match_fields] == [

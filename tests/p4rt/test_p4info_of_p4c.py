@@ -40,7 +40,7 @@ def objects(info: p4i.P4Info) -> dict[str, dict[int, str]]:
 
 
 @pytest.mark.parametrize("recording", RECORDED, ids=lambda path: path.name.split(".")[0])
-def test_any_p4runtime_client_finds_what_p4c_would_have_told_it(recording: Path) -> None:
+def test_p4info_equals_that_of_p4c(recording: Path) -> None:
     ours = p4info.from_bundle(_engine.compile_p4(str(program(recording))))
     theirs = p4info.from_text(recording.read_text())
     assert objects(ours) == objects(theirs)

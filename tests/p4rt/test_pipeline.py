@@ -45,7 +45,7 @@ async def refused(call: Any) -> tuple[grpc.StatusCode, str]:
     return caught.value.code(), caught.value.details() or ""
 
 
-async def test_without_a_pipeline_everything_says_so(
+async def test_requests_without_a_pipeline_are_refused(
     primary: P4RuntimeClient, stub: Any, names: Names
 ) -> None:
     del primary
@@ -61,7 +61,7 @@ async def test_without_a_pipeline_everything_says_so(
     assert code is grpc.StatusCode.FAILED_PRECONDITION
 
 
-async def test_p4_source_is_compiled_and_its_errors_are_told(
+async def test_p4_source_is_compiled_and_its_errors_are_returned(
     primary: P4RuntimeClient, stub: Any
 ) -> None:
     await primary.set_pipeline(PROGRAM.read_bytes(), cookie=42)
@@ -187,7 +187,7 @@ async def test_capabilities_name_the_version(stub: Any) -> None:
     assert (code, "its device is 1" in text) == (grpc.StatusCode.NOT_FOUND, True)
 
 
-async def test_a_busy_port_is_told_in_a_sentence(server: P4RuntimeServer) -> None:
+async def test_busy_port_is_reported(server: P4RuntimeServer) -> None:
     port = int(server.address.rpartition(":")[2])
     with pytest.raises(OSError, match=f"cannot listen on 127.0.0.1:{port}: the port is in use"):
         await P4RuntimeServer(_NO_SWITCH).start(port)

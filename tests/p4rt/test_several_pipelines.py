@@ -75,7 +75,7 @@ async def test_what_the_first_pipeline_refuses_reaches_none(
     assert results(switch) == [30] * 4
 
 
-def test_a_pipeline_that_was_written_alone_is_told_apart(
+def test_pipeline_that_was_written_alone_is_distinguished(
     switch: _engine.Switch, names: Names
 ) -> None:
     exact = names.schema.tables.named("exact_table").id

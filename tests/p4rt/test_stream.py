@@ -95,7 +95,7 @@ async def test_a_packet_out_becomes_a_frame_with_its_header(
     assert cpu.sent == [b"\xff\x80payload"]
 
 
-async def test_a_wrong_packet_out_is_answered_and_the_stream_lives_on(
+async def test_wrong_packet_out_is_answered_and_the_stream_goes_on(
     primary: P4RuntimeClient, cpu: CpuPort, caplog: pytest.LogCaptureFixture
 ) -> None:
     bad = p4r.PacketMetadata(metadata_id=1, value=b"\2\0")
@@ -109,7 +109,7 @@ async def test_a_wrong_packet_out_is_answered_and_the_stream_lives_on(
     assert (await soon(anext(primary.packets()))).payload == b""
 
 
-async def test_packets_go_to_the_primary_and_after_a_takeover_to_its_successor(
+async def test_packets_go_to_the_primary_of_the_moment(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
 ) -> None:
     waiting = asyncio.ensure_future(anext(primary.packets()))
@@ -123,7 +123,7 @@ async def test_packets_go_to_the_primary_and_after_a_takeover_to_its_successor(
             await primary.write([insert(primary.names.digest("hot_t"))])
 
 
-async def test_a_backup_that_wants_to_be_primary_is_told_why_not(
+async def test_refused_primary_gets_the_reason(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer
 ) -> None:
     del primary
@@ -163,7 +163,7 @@ async def test_a_controller_that_does_not_listen_costs_bounded_memory() -> None:
     assert [await mailbox.get() for _ in range(4)] == [0, 1, 9, None]
 
 
-async def test_what_must_not_be_lost_is_limited_too_and_ends_who_does_not_read() -> None:
+async def test_stream_ends_when_its_reliable_queue_is_full() -> None:
     mailbox: Mailbox[int] = Mailbox(2)
     for number in range(2 + RESERVE + 5):
         mailbox.put(number)
@@ -191,7 +191,7 @@ async def test_calls_at_a_time_are_limited(
         await server.stop()
 
 
-async def test_reports_of_hot_records_leave_room_for_answers_in_a_slow_stream(
+async def test_digests_leave_room_for_answers_in_a_slow_stream(
     switch: _engine.Switch, bundle: bytes, cpu: CpuPort
 ) -> None:
     server = P4RuntimeServer(switch, cpu, bundle=bundle)
@@ -209,7 +209,7 @@ async def test_reports_of_hot_records_leave_room_for_answers_in_a_slow_stream(
     assert counts["outbox_drops"] == REPORTS_LIMIT
 
 
-async def test_frames_too_short_for_their_header_are_counted_and_hurt_nobody(
+async def test_frames_too_short_for_their_header_are_counted(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
 ) -> None:
     cpu.waiting.put(([b"", b"\0", PACKET_IN], []))
@@ -217,7 +217,7 @@ async def test_frames_too_short_for_their_header_are_counted_and_hurt_nobody(
     assert cpu_server.statistics()["packet_ins_dropped"] == 2
 
 
-async def test_digests_come_only_when_configured_and_stop_until_acknowledged(
+async def test_digests_are_sent_if_configured_and_acknowledged(
     primary: P4RuntimeClient, cpu_server: P4RuntimeServer, cpu: CpuPort
 ) -> None:
     digest = primary.names.schema.digests.named("hot_t").id
@@ -274,7 +274,7 @@ async def test_a_stopped_server_ends_iterators_with_a_reason(
     assert caught.value.disconnected
 
 
-async def test_nobody_listening_is_told_within_the_timeout() -> None:
+async def test_missing_server_is_reported_within_the_timeout() -> None:
     with pytest.raises(ControllerError, match=r"no P4Runtime server answers at 127\.0\.0\.1:9"):
         await P4RuntimeClient("127.0.0.1:9").connect(0.3)
 

@@ -44,7 +44,7 @@ def test_file_with_the_name_of_a_figure_gets_that_one(tmp_path: Path) -> None:
         ("Makefile", "Makefile' is a file, not a directory."),
     ],
 )
-def test_place_that_cannot_be_is_told_at_once(
+def test_impossible_place_is_refused_at_once(
     name: str, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(Path(__file__).parents[2])
@@ -54,7 +54,7 @@ def test_place_that_cannot_be_is_told_at_once(
     assert sentence in str(caught.value)
 
 
-def test_file_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_unwritable_file_is_reported(tmp_path: Path) -> None:
     to = destination(tmp_path / "figure.svg")
     (tmp_path / "figure.svg").mkdir()
     with pytest.raises(NetkvError, match=r"figure.svg cannot be written: Is a directory\."):

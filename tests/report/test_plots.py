@@ -163,7 +163,7 @@ def test_values_without_an_order_get_bars(store: Store) -> None:
     assert [series.slot for series in figure.series] == [0, 1]
 
 
-def test_second_path_of_a_sweep_is_told_apart(store: Store) -> None:
+def test_second_path_of_a_sweep_is_distinguished(store: Store) -> None:
     records = sweep(store)
     records += [
         run.model_copy(update={"id": f"{run.id}-w", "params": {**run.params, "workload.writes": 1}})
@@ -219,7 +219,7 @@ def test_events_are_marked_with_their_text(store: Store) -> None:
     assert bands == [("warm-up", -3, 0), ("servers-0 down", 10, 12)]
 
 
-def test_time_from_a_switch_s_return_to_the_end_of_its_recovery_is_shaded(store: Store) -> None:
+def test_recovery_is_shaded_from_the_switchs_start(store: Store) -> None:
     with StoreSink(store) as sink:
         record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
     figure = plots.draw(plot(x="time"), store.records(["r1"]))
@@ -230,7 +230,7 @@ def test_time_from_a_switch_s_return_to_the_end_of_its_recovery_is_shaded(store:
     ]
 
 
-def test_recovery_of_a_switch_that_was_never_away_is_shaded_for_as_long_as_it_took(
+def test_recovery_without_a_restart_is_shaded(
     store: Store,
 ) -> None:
     with StoreSink(store) as sink:
@@ -243,7 +243,7 @@ def test_recovery_of_a_switch_that_was_never_away_is_shaded_for_as_long_as_it_to
     assert bands == [(5, 6), (10, 12), (19.5, 20)], "the last is cut off where the line ends"
 
 
-def test_phases_of_recoveries_are_stacked_and_the_interval_is_that_of_the_whole(
+def test_recovery_phases_are_stacked_with_one_interval(
     store: Store,
 ) -> None:
     with StoreSink(store) as sink:
@@ -315,7 +315,7 @@ def test_repeats_over_time_are_a_line_with_a_band(store: Store) -> None:
     assert named(ratio, "NetCache").y[8] == pytest.approx(2.6, rel=0.1)
 
 
-def test_long_run_is_short_enough_to_draw_and_keeps_its_worst_latency(store: Store) -> None:
+def test_downsampled_run_keeps_its_worst_latency(store: Store) -> None:
     with StoreSink(store) as sink:
         record(sink, start("long", duration=4000.0))
     records = store.records(["long"])
@@ -348,7 +348,7 @@ def test_time_of_a_simulated_run_is_virtual(store: Store) -> None:
     assert len({series.style.colour for series in bars}) == 2, "one for each scheme"
 
 
-def test_runs_that_were_started_apart_are_drawn_over_what_differs(store: Store) -> None:
+def test_separate_runs_are_drawn_over_their_differences(store: Store) -> None:
     with StoreSink(store) as sink:
         for servers in (16, 4):
             parameters = {"lab": {"servers": servers}}
@@ -357,7 +357,7 @@ def test_runs_that_were_started_apart_are_drawn_over_what_differs(store: Store) 
     assert figure.series[0].x == (4, 16)
 
 
-def test_what_a_scenario_asks_for_is_drawn_under_names_of_its_own(store: Store) -> None:
+def test_plots_of_a_scenario_have_distinct_names(store: Store) -> None:
     records = with_plots(
         store.records(record_comparison(store)),
         {"y": "throughput_ops", "x": "scheme", "title": "Throughput, 50% more!"},
@@ -405,7 +405,7 @@ def test_without_plots_in_the_scenario_the_usual_ones_are_drawn(store: Store) ->
         ({"y": "no_such_metric"}, {}, "is none that netkv can draw"),
     ],
 )
-def test_what_cannot_be_drawn_is_said_in_a_sentence(
+def test_figure_without_values_is_reported(
     store: Store, asked: dict[str, Any], changes: dict[str, Any], sentence: str
 ) -> None:
     records = store.records(record_comparison(store))

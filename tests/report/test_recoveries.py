@@ -30,7 +30,7 @@ def stored(store: Store) -> None:
         record(sink, start("other", "nocache"))
 
 
-def test_rows_are_means_over_the_repeats_and_only_of_what_recovered(store: Store) -> None:
+def test_rows_are_means_over_completed_recoveries(store: Store) -> None:
     stored(store)
     shown = text_of(recoveries.overview(compare(store.records(["r0", "r1", "other"]))))
     head, _, line = shown.strip("\n ").splitlines()[:3]
@@ -71,7 +71,7 @@ def test_page_has_a_table_of_recoveries_if_there_were_any(store: Store) -> None:
 CUT = "switch: begun at 5.5 s, interrupted at 8.0 s (controller killed), "
 
 
-def test_a_recovery_without_an_end_is_named_wherever_recoveries_are(store: Store) -> None:
+def test_unfinished_recovery_is_named_in_every_table(store: Store) -> None:
     with StoreSink(store) as sink:
         record_no_recovery(sink, start("r0", "netcache"))
     records = store.records(["r0"])
@@ -85,7 +85,7 @@ def test_a_recovery_without_an_end_is_named_wherever_recoveries_are(store: Store
     assert (band.start, band.end) == (5.5, 20)
 
 
-def test_a_recovery_that_the_next_one_replaced_is_told_beside_that_one(store: Store) -> None:
+def test_interrupted_recovery_is_shown_beside_its_successor(store: Store) -> None:
     with StoreSink(store) as sink:
         again = RunEvent(time=9.0, kind="recovering", node="switch", text="recovery begins")
         record_no_recovery(sink, start("r0", "netcache"), again, recovery(9.5, collect=0.5))

@@ -115,13 +115,13 @@ def test_a_hundred_series_have_a_hundred_looks(of: object) -> None:
     assert len({look for each in found for look in looks(each)}) == 300
 
 
-def test_parts_of_a_stack_have_the_colour_of_their_series_and_differ() -> None:
+def test_parts_of_a_stack_share_a_colour_and_differ() -> None:
     bar = style.of_scheme("netcache")
     assert bar.fill(0) == bar.fill(1) == bar.colour
     assert len({(bar.fill(part), bar.pattern(part)) for part in range(6)}) == 6
 
 
-def test_series_are_numbered_for_each_scheme_and_unknown_ones_together() -> None:
+def test_series_are_numbered_by_scheme() -> None:
     keys = [("netcache", "a"), ("nocache", "a"), ("netcache", "b"), ("x", "a"), ("y", "a")]
     found = style.numbered([*keys, keys[0]])
     assert list(found) == keys

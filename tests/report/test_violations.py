@@ -72,7 +72,7 @@ def test_each_operation_has_time_packets_writer_and_result() -> None:
     assert get.split() == ["50.5", "to", "?", "2/9", "get", "initial", "initial", "value"]
 
 
-def test_the_seed_of_the_very_repeat_is_named_and_only_a_simulation_promises_to_repeat() -> None:
+def test_replay_names_the_seed_of_the_repeat() -> None:
     command = "netkv scenario run hot-in --scheme netcache --mode {} --seed 43 (and"
     simulated = violations.replay(head("sim"))
     assert simulated.startswith(f"Seed 43 replays it exactly: {command.format('sim')}")

@@ -29,7 +29,7 @@ def details(run: RunRecord) -> str:
     return captured.get()
 
 
-def test_details_tell_what_clients_preserved_gave_up_and_ignored(store: Store) -> None:
+def test_details_have_preserved_unknown_and_ignored_counts(store: Store) -> None:
     run = recorded(
         store, "r1", preserved_peak=1024, preserved_peak_bytes=155_648, unknown=7, ignored=2
     )
@@ -41,5 +41,5 @@ def test_details_tell_what_clients_preserved_gave_up_and_ignored(store: Store) -
     assert metrics.of_run(run, "unknown") == 7
 
 
-def test_details_of_other_schemes_say_nothing_of_it(store: Store) -> None:
+def test_details_of_other_schemes_have_no_such_counts(store: Store) -> None:
     assert "FarReach" not in details(recorded(store, "r1"))

@@ -74,7 +74,7 @@ def samples(run: RunStart, base: float = 2000.0) -> Iterator[RunSample]:
                 "phase": "warmup" if second < 0 else "measure",
                 "interval": 1.0,
                 "throughput_ops": rate,
-                "hit_ratio": HITS[run.scheme] + chance.uniform(-0.01, 0.01) if caches else None,
+                "hit_ratio": HITS[run.scheme] + chance.uniform(-0.01, 0.01) if caches else 0.0,
                 "latency_us": Latency(
                     mean=900 / FACTOR[run.scheme],
                     p50=700 / FACTOR[run.scheme],
@@ -115,7 +115,7 @@ def result(run: RunStart, measured: list[RunSample]) -> RunResult:
             "status": "done",
             "throughput_ops": rate,
             "latency_us": measured[0].latency_us,
-            "hit_ratio": 0.481 if caches else None,
+            "hit_ratio": 0.481 if caches else 0.0,
             "predicted_hit_ratio": 0.484 if caches else None,
             "server_load": measured[0].server_load,
             "completed_ops": round(rate * len(measured)),

@@ -73,7 +73,7 @@ def test_first_scheme_is_the_baseline_at_each_point_in_any_order(store: Store) -
         assert {row.scheme for row in compared.rows if row.baseline} == {"netcache"}
 
 
-def test_schemes_that_were_asked_for_say_which_is_first(store: Store) -> None:
+def test_requested_schemes_decide_which_is_first(store: Store) -> None:
     """`--scheme nocache --scheme netcache`; and a run of one scheme changes nothing."""
     asked = {"parameters": {"schemes": ["nocache", "netcache"]}}
     records = stored(store, {"scheme": "netcache", **asked}, {"scheme": "nocache", **asked})

@@ -122,7 +122,7 @@ def test_json_export_is_everything(store: Store) -> None:
     assert exported[1]["latency_histogram"]
 
 
-def test_csv_export_has_a_line_per_second_and_a_column_per_server(store: Store) -> None:
+def test_csv_has_a_line_per_second_and_a_column_per_server(store: Store) -> None:
     with StoreSink(store) as sink:
         record(sink, start("a", "netcache", params={"workload.zipf": 0.9}))
     rows = list(csv.DictReader(io.StringIO(to_csv(store.records(["a"])))))

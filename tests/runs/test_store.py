@@ -101,7 +101,7 @@ WRITER = textwrap.dedent("""
 """)
 
 
-def test_killed_process_leaves_a_failed_run_with_its_figures_so_far(url: str) -> None:
+def test_run_of_a_killed_process_keeps_its_figures(url: str) -> None:
     writer = subprocess.Popen(
         [sys.executable, "-c", WRITER, url],
         cwd=ROOT,
@@ -125,7 +125,7 @@ def test_killed_process_leaves_a_failed_run_with_its_figures_so_far(url: str) ->
     assert len(run.server_load) == 8
 
 
-def test_process_number_that_came_back_does_not_keep_a_dead_run_alive() -> None:
+def test_reused_pid_does_not_keep_a_run_unfinished() -> None:
     me = Owner.this_process()
     assert me.is_alive
     assert not Owner(me.host, replace(me.process, start=me.process.start - 1)).is_alive
@@ -133,7 +133,7 @@ def test_process_number_that_came_back_does_not_keep_a_dead_run_alive() -> None:
     assert Owner("another-host", replace(me.process, pid=1)).is_alive, "nobody here can tell"
 
 
-def test_interrupted_run_says_so(store: Store) -> None:
+def test_interrupted_run_has_the_reason(store: Store) -> None:
     def interrupted() -> None:
         with StoreSink(store) as sink:
             sink.begin(start("stopped"))
@@ -271,7 +271,7 @@ BUSY_WRITER = textwrap.dedent("""
 """)
 
 
-def test_interrupt_in_the_middle_of_a_write_neither_hangs_nor_is_lost(url: str) -> None:
+def test_interrupt_during_a_write_takes_effect(url: str) -> None:
     for delay in (0.01, 0.04, 0.1):
         writer = subprocess.Popen(
             [sys.executable, "-c", BUSY_WRITER, url],
@@ -322,7 +322,7 @@ def test_a_run_of_before_there_was_a_checker_can_be_read(store: Store) -> None:
     assert run.violations == []
 
 
-def test_recoveries_come_back_with_the_run_and_so_do_their_events(store: Store) -> None:
+def test_stored_recoveries_and_their_events_are_read_back(store: Store) -> None:
     with StoreSink(store, group="g1", command=["netkv"]) as sink:
         outcome = record_recovery(sink, start("r1", "netcache"), collect=0.5, restore=0.25)
     run = store.record("r1")
@@ -336,7 +336,7 @@ def test_recoveries_come_back_with_the_run_and_so_do_their_events(store: Store) 
     assert told["recovered"].counts == {"records": 12}
 
 
-def test_control_plane_of_each_switch_comes_back_second_by_second(store: Store) -> None:
+def test_control_plane_traffic_by_switch_is_read_back(store: Store) -> None:
     with StoreSink(store, group="g1", command=["netkv"]) as sink:
         record(sink, start("r1", "netcache"))
     run = store.record("r1")
@@ -348,7 +348,7 @@ def test_control_plane_of_each_switch_comes_back_second_by_second(store: Store) 
     }
 
 
-def test_a_run_that_was_cut_short_keeps_what_its_switch_had_recovered_from(url: str) -> None:
+def test_unfinished_run_keeps_its_recoveries(url: str) -> None:
     with Store(url) as store:
         sink = StoreSink(store)
         run = start("cut", "netcache")

@@ -23,6 +23,7 @@ from typing import Any
 
 import pytest
 
+from netkv.lab.spec import LabSpec
 from netkv.runs import Store
 from netkv.runs.schema import VERSION
 
@@ -109,6 +110,14 @@ def test_store_of_each_older_version_can_be_opened(file: Path, before: dict[str,
                 )
                 assert set(found.series["preserved"]) == {0}
                 assert found.recoveries == []
+
+
+def test_parameters_of_stored_runs_have_the_names_of_today(file: Path) -> None:
+    with Store(f"sqlite:///{file}") as store:
+        for head in store.heads():
+            lab = store.record(head.id).parameters["lab"]
+            assert lab["external_clients"] == 4
+            assert set(lab) <= set(LabSpec.model_fields)
 
 
 def test_a_metric_needs_no_column(file: Path) -> None:

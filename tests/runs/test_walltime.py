@@ -16,9 +16,9 @@ from netkv.runs import Store, StoreSink, walltime
 from netkv.runs.walltime import History, Takes
 from netkv.scenarios import loader
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import PlannedRun, plan
 from netkv.scenarios.provenance import host
 from netkv.scenarios.results import Provenance
+from netkv.scenarios.run_plan import PlannedRun, plan
 from netkv.sim import speed
 from tests.runs.recorded_runs import record, start
 
@@ -85,7 +85,7 @@ def test_scenario_that_ran_here_takes_what_it_took(store: Store) -> None:
         {"params": {"workload.zipf": 0.9}},
     ],
 )
-def test_other_runs_say_nothing_about_it(store: Store, changes: dict[str, Any]) -> None:
+def test_other_runs_do_not_count(store: Store, changes: dict[str, Any]) -> None:
     for item in plan(scenario()):
         ran(store, item, 500.0, **changes)
     found = takes(store, scenario())
@@ -93,7 +93,7 @@ def test_other_runs_say_nothing_about_it(store: Store, changes: dict[str, Any]) 
     assert found.wall_seconds < 100
 
 
-def test_other_load_is_another_run_but_texts_and_expectations_are_not(store: Store) -> None:
+def test_runs_differ_by_load_but_not_by_texts(store: Store) -> None:
     for item in plan(scenario()):
         ran(store, item, 25.0)
     assert takes(store, scenario("title=Mine", "expect=[]", "seed=5")).source == "measured"
@@ -114,7 +114,7 @@ def test_live_scenario_takes_its_load_and_a_little_for_each_run(store: Store) ->
     assert 6 * 65 < found.wall_seconds < 6 * 75
 
 
-def test_simulated_scenario_takes_its_requests_not_its_virtual_time(store: Store) -> None:
+def test_estimate_of_a_simulation_follows_its_requests(store: Store) -> None:
     """128 servers that do 10,000 requests a second each, for 2 virtual seconds."""
     options = ("sweep={}", "schemes=[nocache]", "workload.zipf=0", "expect=[]", "plots=[]")
     found = takes(store, scenario(*options, name="netcache-skew"))
@@ -127,7 +127,7 @@ def test_simulated_scenario_takes_its_requests_not_its_virtual_time(store: Store
     assert again.wall_seconds == pytest.approx(2 * found.wall_seconds), "one on each core"
 
 
-def test_skew_costs_a_rack_without_a_cache_requests_and_gives_one_with_a_cache_more(
+def test_estimate_follows_skew_and_cache(
     store: Store,
 ) -> None:
     def seconds(scheme: str, zipf: float) -> float:
@@ -158,7 +158,7 @@ def test_every_shipped_scenario_has_an_estimate() -> None:
         assert 0.5 < found.wall_seconds < 3600, file
 
 
-def test_speed_of_the_simulator_is_measured_once_for_each_machine(
+def test_simulator_speed_is_measured_once_for_each_machine(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.undo()

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from netkv.control.base import Recovered
-from netkv.lab.report import ClientSample, RackEvent, RackSample
-from netkv.lab.sampling import client_sample
 from netkv.metrics.common import MIB
+from netkv.rack.report import ClientSample, RackEvent, RackSample
+from netkv.rack.sampling import client_sample
 from netkv.scenarios.collect import Collector
 from netkv.scenarios.results import Phase, Provenance, RunStart
 
@@ -73,7 +73,7 @@ def history(linearizable: bool | None, **more: Any) -> dict[str, Any]:
     return {"linearizable": linearizable, "checked_ops": 10, "unchecked_keys": 0, **more}
 
 
-def test_violations_are_those_of_the_last_sample_whatever_the_phase() -> None:
+def test_violations_are_those_of_the_last_sample() -> None:
     run = collector()
     run.sample("warmup", sample(history(True, violation_count=0, violations=[])))
     run.sample("measure", sample(history(False, violation_count=2, violations=[VIOLATION])))
@@ -85,14 +85,14 @@ def test_violations_are_those_of_the_last_sample_whatever_the_phase() -> None:
     assert result.violations[0].operations[1].writer is not None
 
 
-def test_a_generator_that_has_gone_away_does_not_take_its_verdict_with_it() -> None:
+def test_verdict_survives_the_end_of_the_load_generator() -> None:
     run = collector()
     run.sample("measure", sample(history(False, violation_count=1, violations=[VIOLATION])))
     run.sample("drain", sample({}))
     assert run.result("the client died").linearizable is False
 
 
-def test_what_write_back_costs_clients_is_in_the_result_over_time_and_as_peak() -> None:
+def test_preserved_records_are_in_series_and_as_peak() -> None:
     run = collector("farreach")
     phases: list[tuple[Phase, int, int, int]] = [("warmup", 9, 9, 2), ("measure", 4, 12, 3)]
     for phase, kept, most, unknown in phases:
@@ -114,7 +114,7 @@ def test_without_a_checker_nothing_is_called_linearizable() -> None:
     assert collector().result(None).linearizable is None
 
 
-def test_recoveries_are_told_at_once_and_counted_from_the_measured_part() -> None:
+def test_recoveries_are_emitted_and_timed_from_the_measured_part() -> None:
     run = collector()
     recovered = Recovered((("collect", 0.25), ("restore", 0.5)), {"records": 12})
     run.epoch = 100.0
@@ -136,7 +136,7 @@ def test_recoveries_are_told_at_once_and_counted_from_the_measured_part() -> Non
     }
 
 
-def test_control_plane_is_a_rate_of_the_measured_part_for_each_switch_and_in_all() -> None:
+def test_control_plane_rate_is_by_switch_and_in_total() -> None:
     run = collector()
 
     def bytes_of(leaf: int, spine: int) -> RackSample:

@@ -12,7 +12,7 @@ from netkv.errors import UsageError
 from netkv.scenarios import loader
 from netkv.scenarios.events import LinkFault, TimelineEvent
 from netkv.scenarios.model import Scenario
-from netkv.scenarios.plan import only_schemes, plan
+from netkv.scenarios.run_plan import only_schemes, plan
 from netkv.scenarios.timeline import carry_out, check_live
 from netkv.schemes import registry
 
@@ -53,7 +53,7 @@ def error_of(*events: str, more: str = "", head: str = HEAD) -> str:
         ("{at: 1, slow: {node: servers-0, factor: 10}}", "slow servers-0: factor 10"),
     ],
 )
-def test_every_fault_is_told_in_the_list_of_events(event: str, text: str) -> None:
+def test_every_fault_has_a_text_for_the_list_of_events(event: str, text: str) -> None:
     [found] = loads(event).events
     assert found.describe() == text
 
@@ -118,7 +118,7 @@ def test_memory_cannot_be_kept_live_and_a_disk_can() -> None:
     check_live(loads(events[0], "{at: 2, start: servers-0, storage: lost}"))
 
 
-def test_a_death_between_two_actions_is_one_of_the_simulator() -> None:
+def test_kill_between_two_actions_needs_the_simulator() -> None:
     scenario = loads("{at: 1.5, kill: controller, after_actions: 3}", "{at: 2, start: controller}")
     with pytest.raises(UsageError, match=r"at 1\.5 s kills the controller .*'--mode sim'"):
         check_live(scenario)
@@ -141,12 +141,13 @@ def test_a_crash_of_clients_that_keep_nothing_is_refused() -> None:
 
 
 @pytest.mark.usefixtures("keeps")
-async def test_a_crash_of_the_client_is_its_own_matter_and_is_over_at_once() -> None:
+async def test_crash_of_the_client_is_a_command_to_it() -> None:
     class Rack:
         def __init__(self) -> None:
             self.asked: list[dict[str, Any]] = []
+            self.client = self
 
-        async def client(self, command: dict[str, Any]) -> dict[str, Any]:
+        async def command(self, command: dict[str, Any]) -> dict[str, Any]:
             self.asked.append(command)
             return {}
 

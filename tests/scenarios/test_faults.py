@@ -7,11 +7,12 @@ from collections import Counter
 import pytest
 
 from netkv.lab.spec import LabSpec, WorkloadSpec
+from netkv.rack.nodes import Storage
 from netkv.scenarios import loader
-from netkv.scenarios.events import FAULT_KINDS, FaultKind, Storage, TimelineEvent
+from netkv.scenarios.event_validation import check
+from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.scenarios.faults import random_schedule
-from netkv.scenarios.plan import plan
-from netkv.scenarios.possible import check
+from netkv.scenarios.run_plan import plan
 
 LAB = LabSpec(servers=6, server_processes=3, service_rate=500, backend="rocksdb")
 
@@ -41,7 +42,7 @@ def state_after(events: list[TimelineEvent]) -> tuple[set[str], set[str], set[st
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_schedule_is_possible_and_heals_everything_before_the_end(seed: int) -> None:
+def test_schedule_is_valid_and_heals_before_the_end(seed: int) -> None:
     events = schedule(seed)
     assert len(events) > 50
     check(events, LAB, WorkloadSpec(), 60.0)
@@ -73,7 +74,7 @@ def test_every_kind_of_fault_comes_and_hits_every_node_it_can() -> None:
     assert hit["stop client"] + hit["kill client"] == 0
 
 
-def test_what_only_the_simulator_can_do_happens_only_if_it_is_asked_for() -> None:
+def test_faults_of_the_simulator_are_drawn_only_if_named() -> None:
     assert not [event for seed in range(10) for event in schedule(seed) if event.after_actions]
     events = random_schedule(1, 60, LAB, ["controller-restart"], every=0.5, last=1)
     killed = [event.after_actions for event in events if event.kill == "controller"]
@@ -94,7 +95,7 @@ def test_only_kinds_and_nodes_that_were_named_are_hit() -> None:
 
 
 @pytest.mark.parametrize(("storage", "stopped"), [(None, False), ("kept", True), ("lost", False)])
-def test_servers_in_memory_are_stopped_only_if_they_keep_their_records(
+def test_memory_servers_are_stopped_only_if_records_are_kept(
     storage: Storage | None, stopped: bool
 ) -> None:
     lab = LAB.model_copy(update={"backend": "memory"})
@@ -118,7 +119,7 @@ def test_each_kind_can_be_asked_for_alone(kind: FaultKind) -> None:
     check(events, LAB, WorkloadSpec(), 30)
 
 
-def test_client_that_crashes_is_back_at_once_and_only_if_that_was_asked_for() -> None:
+def test_client_crash_is_drawn_only_if_named() -> None:
     events = random_schedule(2, 30, LAB, ["client-crash", "loss"], every=0.5, last=1)
     crashes = [event for event in events if event.link is None]
     assert {event.describe() for event in crashes} == {"crash client"}, "nobody has to start it"

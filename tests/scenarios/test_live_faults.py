@@ -66,7 +66,7 @@ events:
     assert after > 0.1 * before
 
 
-async def test_controller_that_dies_and_returns_costs_no_acknowledged_write() -> None:
+async def test_restart_of_the_controller_loses_no_acknowledged_write() -> None:
     text = """\
 events:
   - {at: 0.5, kill: controller}
@@ -99,7 +99,7 @@ events:
         assert_right(run)
 
 
-async def test_random_faults_are_told_as_plain_events_and_cost_nothing() -> None:
+async def test_random_faults_are_events_and_lose_no_write() -> None:
     text = """\
 random_faults: {every: 0.3, last: 0.5}
 """
@@ -112,7 +112,7 @@ random_faults: {every: 0.3, last: 0.5}
     assert len(told[0]) >= 10
 
 
-async def test_event_that_only_the_simulator_can_do_is_refused_before_anything_runs() -> None:
+async def test_simulator_only_event_is_refused_before_the_run() -> None:
     text = "events:\n  - {at: 1, kill: servers-0}\n  - {at: 2, start: servers-0, storage: kept}\n"
     with pytest.raises(UsageError, match="'storage: kept'"):
         await run_scenario(scenario(text))

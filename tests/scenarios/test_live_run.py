@@ -158,7 +158,7 @@ async def test_killed_node_marks_the_run_failed_and_the_next_run_works(node: str
     assert again.runs[0].status == "done"
 
 
-async def test_run_goes_on_without_a_server_if_its_scenario_says_so() -> None:
+async def test_run_goes_on_without_a_server_with_on_failure_continue() -> None:
     scenario = small("schemes=[nocache]", "on_failure=continue", "deadline=0.3")
     result = await run_scenario(
         scenario,
@@ -219,7 +219,7 @@ async def test_interrupted_run_is_kept_as_failed_and_leaves_nothing() -> None:
     assert state.names() == []
 
 
-def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
+def test_files_of_a_killed_runner_are_removed_by_the_next(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "small.yaml").write_text(TEXT)
@@ -253,7 +253,7 @@ def test_killed_runner_leaves_no_node_and_the_next_sweep_removes_its_files(
     assert state.names() == []
 
 
-async def test_program_that_does_not_compile_is_a_failed_run_with_the_report(
+async def test_compile_error_is_a_failed_run_with_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from netkv.schemes import Scheme

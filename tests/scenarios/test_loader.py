@@ -37,7 +37,7 @@ def test_misspelt_option_names_line_and_right_name() -> None:
     )
 
 
-def test_all_misspelt_options_are_told_at_once() -> None:
+def test_all_misspelt_options_are_reported_at_once() -> None:
     text = error_of(GOOD.replace("servers", "serverz").replace("zipf:", "zipff:"))
     assert "mine.yaml:4: 'lab.serverz'" in text
     assert "mine.yaml:7: 'workload.zipff'" in text
@@ -61,16 +61,14 @@ def test_value_out_of_range_names_line_value_and_limit() -> None:
         ),
     ],
 )
-def test_wrong_alternative_is_told_about_the_one_that_was_meant(
-    arrivals: str, path: str, part: str
-) -> None:
+def test_error_is_about_the_alternative_that_was_meant(arrivals: str, path: str, part: str) -> None:
     text = error_of(GOOD.replace("{outstanding: 8}", arrivals))
     assert text.startswith(f"scenarios/mine.yaml:8: '{path}'")
     assert part in text
     assert text.count("mine.yaml") == 1
 
 
-def test_wrong_value_size_is_told_once() -> None:
+def test_wrong_value_size_is_reported_once() -> None:
     text = error_of(GOOD.replace("  zipf: 0.9", "  value_size: 5000"))
     assert text.startswith("scenarios/mine.yaml:7: 'workload.value_size' is 5000;")
     assert text.count("mine.yaml") == 1
@@ -80,7 +78,7 @@ def test_wrong_value_size_is_told_once() -> None:
     )
 
 
-def test_missing_scheme_list_is_told() -> None:
+def test_missing_scheme_list_is_reported() -> None:
     assert "'schemes' is missing" in error_of("name: mine\n")
 
 
@@ -94,6 +92,11 @@ def test_text_that_is_not_yaml_names_the_line() -> None:
     assert error_of("name: a\nschemes: [nocache\nlab: {}\n").startswith("scenarios/mine.yaml:3: ")
     assert "mine.yaml:1" in error_of("- a\n- b\n")
     assert "mine.yaml:1" in error_of("")
+
+
+def test_error_about_a_renamed_option_has_the_new_name() -> None:
+    text = error_of(GOOD, "lab.guests=2")
+    assert "'lab.guests' is not an option of a lab. It is called 'lab.external_clients'" in text
 
 
 def test_option_given_twice_is_refused() -> None:
@@ -312,7 +315,7 @@ def test_wrong_value_of_a_sweep_names_its_own_line() -> None:
     assert text.startswith("scenarios/mine.yaml:13: ")
 
 
-def test_plot_that_contradicts_itself_names_the_line_of_its_field() -> None:
+def test_contradictory_plot_names_the_line_of_its_field() -> None:
     text = error_of(GOOD + "plots:\n  - y: hit_ratio\n    x: time\n    kind: bars\n")
     assert text.startswith("scenarios/mine.yaml:13: 'plots.0.kind': over time"), text
 
@@ -397,7 +400,7 @@ def test_plots_of_all_kinds_are_accepted() -> None:
     )
 
 
-def test_another_sweep_than_the_files_drops_plots_over_the_old_one() -> None:
+def test_replaced_sweep_drops_plots_over_the_old_one() -> None:
     text = GOOD + SWEEP + "  - {x: workload.zipf}\n  - {y: hit_ratio}\n"
     scenario = loader.loads(text, "f", ["sweep={lab.servers: [2, 4]}"])
     assert [plot.y for plot in scenario.plots] == ["hit_ratio"]
@@ -443,3 +446,20 @@ def test_swept_option_that_no_scheme_here_has_is_refused() -> None:
     text = "name: mine\nschemes: [netcache]\nsweep:\n  lab.snapshot_period: [1, 2]\n"
     with pytest.raises(UsageError, match=r"^mine.yaml:4: 'lab.snapshot_period' is not an option"):
         loader.loads(text, "mine.yaml")
+
+
+@pytest.mark.parametrize(
+    ("text", "overrides", "place"),
+    [
+        (GOOD.replace("netcache", "netmc").replace("4", "33"), [], "mine.yaml:4: "),
+        (GOOD, ["lab.pipelines=4"], "--set lab.pipelines=4: "),
+        (GOOD + "sweep:\n  lab.pipelines: [1, 2]\n", [], "mine.yaml:11: "),
+    ],
+)
+def test_lab_that_a_scheme_refuses_names_the_line(
+    text: str, overrides: list[str], place: str
+) -> None:
+    with pytest.raises(UsageError) as caught:
+        loader.loads(text, "mine.yaml", overrides, to_run=True)
+    assert str(caught.value).startswith(f"{place}The scheme '")
+    loader.loads(text, "mine.yaml", overrides)

@@ -22,7 +22,7 @@ def test_prediction_counts_the_ranks_that_are_cached() -> None:
     assert predicted_hit_ratio(keys, keys, 4, 1.0) == pytest.approx(1)
 
 
-def test_cached_keys_beyond_the_known_ranks_count_with_the_mean_of_the_rest() -> None:
+def test_cached_keys_of_unknown_rank_count_with_a_mean() -> None:
     hottest = [b"a", b"b"]
     total = 1 + 1 / 2 + 1 / 3 + 1 / 4
     predicted = predicted_hit_ratio([b"a", b"z"], hottest, 4, 1.0)

@@ -15,7 +15,7 @@ def texts(*events: RunEvent) -> list[str]:
     return [found.text for found in unfinished(events)]
 
 
-def test_a_recovery_that_came_to_its_end_leaves_nothing_to_say() -> None:
+def test_completed_recovery_is_not_listed_as_unfinished() -> None:
     assert texts(event(1, "killed"), event(2, "recovering"), event(3, "recovered")) == []
     assert texts(event(1, "killed"), event(2, "started")) == []
     assert texts(event(2, "recovering"), event(3, "recovered"), event(4, "killed")) == []
@@ -25,7 +25,7 @@ def test_a_recovery_without_an_end_is_named() -> None:
     assert texts(event(5, "recovering")) == ["switch: begun at 5.0 s, not recovered by the end"]
 
 
-def test_a_recovery_that_was_cut_says_by_what_and_whether_the_next_came_through() -> None:
+def test_interrupted_recovery_names_its_cause_and_outcome() -> None:
     cut = (event(5, "recovering"), event(6, "killed", "controller"), event(7, "recovering"))
     why = "switch: begun at 5.0 s, interrupted at 6.0 s (controller killed), "
     assert texts(*cut) == [
@@ -39,14 +39,14 @@ def test_a_recovery_that_was_cut_says_by_what_and_whether_the_next_came_through(
     assert not_recovered([first, second]) == [second], "a switch counts once"
 
 
-def test_a_recovery_begun_anew_without_a_kill_was_interrupted_too() -> None:
+def test_recovery_begun_anew_without_a_kill_is_interrupted() -> None:
     events = (event(5, "recovering"), event(6, "recovering"), event(7, "recovered"))
     assert texts(*events) == [
         "switch: begun at 5.0 s, interrupted at 6.0 s (another beginning), recovered by the next"
     ]
 
 
-def test_switches_are_told_apart_and_other_nodes_cut_nothing() -> None:
+def test_recoveries_are_by_switch_and_other_nodes_cut_none() -> None:
     found = texts(
         event(1, "recovering", "leaf-1"),
         event(1, "recovering", "leaf-2"),

@@ -101,9 +101,7 @@ async def test_a_recovery_that_is_cut_is_in_the_result(
     assert made
 
 
-async def test_bring_up_is_told_with_the_times_at_which_it_was(
-    made: list[Keeper], tmp_path: Path
-) -> None:
+async def test_events_of_the_bring_up_have_their_times(made: list[Keeper], tmp_path: Path) -> None:
     """Also in the store: how long the bring-up took was not known when it began."""
     with Store(f"sqlite:///{tmp_path / 'runs.db'}") as store:
         scenario = loader.loads(TEXT, "f", ["mode=sim", "expect=[]"])
@@ -119,7 +117,7 @@ async def test_bring_up_is_told_with_the_times_at_which_it_was(
     assert made
 
 
-async def test_a_controller_may_die_between_two_actions_in_a_simulated_scenario(
+async def test_simulated_controller_is_killed_between_two_actions(
     made: list[Keeper],
 ) -> None:
     events = "[{at: 1, kill: switch}, {at: 2, kill: controller, after_actions: 4}, "

@@ -32,7 +32,7 @@ def test_interval_of_known_sample() -> None:
     assert result.ci95 == pytest.approx(4.3027 * 2 / 3**0.5, rel=1e-4)
 
 
-def test_one_value_says_nothing_about_spread() -> None:
+def test_one_value_has_no_spread() -> None:
     result = interval([3.0])
     assert result is not None
     assert result.ci95 is None

@@ -54,7 +54,7 @@ def test_verdict_about_each_scheme_names_all_that_it_was_met_for() -> None:
     assert neither.detail == "100 against 300: not met for nocache; nor for netcache"
 
 
-def test_verdict_over_a_sweep_says_where_it_is_met_and_missed() -> None:
+def test_verdict_over_a_sweep_names_points_met_and_missed() -> None:
     runs = [
         run(scheme, throughput + zipf, params={"workload.zipf": zipf})
         for zipf in (0, 1)
@@ -162,7 +162,7 @@ def test_summary_has_mean_and_interval_per_scheme() -> None:
     assert second.throughput_ops.ci95 is None
 
 
-def test_one_repeat_that_is_not_linearizable_misses_the_threshold() -> None:
+def test_one_repeat_with_a_violation_misses_the_threshold() -> None:
     text = "netcache.linearizable == 1"
     good = run("netcache", 1, linearizable=True, checked_ops=5)
     bad = run("netcache", 1, linearizable=False, checked_ops=5, violation_count=3)
@@ -197,7 +197,7 @@ def recovery(collect: float, update: float) -> Recovery:
 
 
 @pytest.mark.usefixtures("recovering")
-def test_recoveries_are_judged_by_the_longest_of_each_run_and_its_phases() -> None:
+def test_recovery_threshold_takes_the_longest_of_each_run() -> None:
     runs = [
         run("netcache", 1, recoveries=[recovery(1, 0.5), recovery(1, 2)]),
         run("netcache", 1, recoveries=[recovery(3, 2)]),
@@ -214,7 +214,7 @@ def test_recoveries_are_judged_by_the_longest_of_each_run_and_its_phases() -> No
 
 
 @pytest.mark.usefixtures("recovering")
-def test_phase_that_no_control_plane_has_is_refused_before_anything_runs() -> None:
+def test_unknown_recovery_phase_is_refused_before_the_run() -> None:
     with pytest.raises(UsageError, match="Did you mean 'recovery_time_collect'"):
         judge("netcache.recovery_time_colect <= 1")
     with pytest.raises(UsageError, match=r"'recovery_time_collect' .* is not a metric"):

@@ -10,13 +10,6 @@ from netkv import schemes
 
 ROOT = Path(__file__).parents[2]
 SHARED = ("netkv/**/*.py", "servers/**/*.py", "web/*.html", "web/js/*.js")
-PENDING = (
-    # Code that still names schemes. The list may only shrink.
-    "netkv/report/budget.py",
-    # Benchmarks measure programs and pairs of schemes that they name.
-    "netkv/bench/",
-    "netkv/cli/bench.py",
-)
 
 
 def shared_files() -> Iterator[Path]:
@@ -24,7 +17,7 @@ def shared_files() -> Iterator[Path]:
     own = tuple(f"netkv/schemes/{each.name}/" for each in schemes.all_schemes())
     for pattern in SHARED:
         for file in sorted(ROOT.glob(pattern)):
-            if not file.relative_to(ROOT).as_posix().startswith((*own, *PENDING)):
+            if not file.relative_to(ROOT).as_posix().startswith(own):
                 yield file
 
 
@@ -49,12 +42,3 @@ def test_shared_code_names_no_scheme() -> None:
 def test_the_search_finds_names_in_identifiers_and_text() -> None:
     found = list(names_in("x = NetMcOptions()\n# as FarReach does\n_netcache = 1\nfollowing = 2"))
     assert found == [(1, "NetMc"), (2, "FarReach"), (3, "netcache")]
-
-
-def test_files_that_are_pending_exist() -> None:
-    """A file that names no scheme any more leaves the list."""
-    for name in PENDING:
-        files = [ROOT / name] if name.endswith(".py") else list((ROOT / name).rglob("*.py"))
-        assert files, name
-        texts = [file.read_text(encoding="utf-8") for file in files]
-        assert any(list(names_in(text)) for text in texts), f"{name} names no scheme any more"

@@ -64,7 +64,7 @@ def _own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
 
 
-async def test_simulated_quickstart_tells_what_the_live_one_does() -> None:
+async def test_simulated_quickstart_agrees_with_the_live_one() -> None:
     live = await quickstart("mode=live")
     simulated = await quickstart("mode=sim")
     assert differences(simulated, live) == []

@@ -111,7 +111,7 @@ def test_profile_is_kept_as_this_machines_or_in_a_file(
         profiles.save(profile, tmp_path)
 
 
-async def test_run_on_a_machine_measured_anew_does_not_replace_the_earlier_one(
+async def test_run_after_a_calibration_does_not_replace_earlier_ones(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETKV_HOME", str(tmp_path))
@@ -125,7 +125,7 @@ async def test_run_on_a_machine_measured_anew_does_not_replace_the_earlier_one(
     assert names[0] == names[1] != names[2]
 
 
-def test_wrong_destination_is_told_before_anything_is_measured(tmp_path: Path) -> None:
+def test_wrong_destination_is_reported_before_the_measurement(tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
     for out, sentence in [

@@ -62,11 +62,11 @@ def restart(scheme: str, *, threshold: int, outstanding: int, seed: int) -> Outc
     rack = make(scheme, threshold=threshold, outstanding=outstanding, seed=seed)
     rack.command({"do": "phase", "name": "measure"})
     let(rack, 0.15)
-    asyncio.run(rack.kill("switch"))
+    asyncio.run(rack.node("switch").kill())
     let(rack, 0.2)
-    asyncio.run(rack.start_node("switch"))
+    asyncio.run(rack.node("switch").start())
     began, tables = rack.now, 0.0
-    plane = rack._controllers[0].control_plane
+    plane = rack.control[0].control_plane
     assert isinstance(plane, FarReach | NetCache)
     while not rack.ready and rack.now < began + PATIENCE:
         let(rack, 0.01)
@@ -91,7 +91,7 @@ def test_farreach_recovers_from_a_hot_load_as_from_a_cold_one(outstanding: int, 
     assert hot.most < CONTROL.report_queue + 1000
 
 
-def test_netcache_installs_again_under_a_hot_load_as_under_a_cold_one() -> None:
+def test_netcache_restarts_under_hot_and_cold_load() -> None:
     cold = restart("netcache", threshold=COLD, outstanding=16, seed=1)
     hot = restart("netcache", threshold=5, outstanding=16, seed=1)
     assert hot.tables <= cold.tables + 0.02
@@ -104,29 +104,29 @@ def offer(number: int) -> bytes:
     return bytes(2) + encode(Message(Op.OFFER_REPLY, b"k" * 16, number, stamp=Stamp()))
 
 
-def test_what_waits_in_a_channel_is_limited_and_dies_with_switch_and_controller() -> None:
+def test_control_channel_is_bounded_and_emptied_by_restarts() -> None:
     rack = make("nocache")
-    engine = rack._simulation
+    engine = rack.simulation
     let(rack, 1)
     for number in range(500):
         engine.packet_out(0, offer(number))
     assert rack.statistics["control_waiting"] == CONTROL.report_queue
     assert rack.statistics["reports_dropped"] == 500 - CONTROL.report_queue - 1, "one has left"
-    asyncio.run(rack.kill("switch"))
+    asyncio.run(rack.node("switch").kill())
     assert rack.statistics["control_waiting"] == 0
-    asyncio.run(rack.start_node("switch"))
+    asyncio.run(rack.node("switch").start())
     let(rack, 2)
     for number in range(500):
         engine.packet_out(0, offer(number))
-    asyncio.run(rack.kill("controller"))
-    asyncio.run(rack.start_node("controller"))
-    tables = sum(1 for _ in rack._controllers[0].control_plane.tables())
+    asyncio.run(rack.node("controller").kill())
+    asyncio.run(rack.node("controller").start())
+    tables = sum(1 for _ in rack.control[0].control_plane.tables())
     assert rack.statistics["control_waiting"] <= tables + 1, "those of the new controller"
 
 
 def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rack = make("nocache")
-    engine, controller = rack._simulation, rack._controllers[0]
+    engine, controller = rack.simulation, rack.control[0]
     first = 1 << 32
     taken = [engine.write(0, first + number) for number in range(base.MAX_WRITES + 2)]
     assert taken == [True] * base.MAX_WRITES + [False] * 2
@@ -139,8 +139,8 @@ def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(controller.control_plane, "handle", handle)
     controller._handle(base.Timer())
     assert heard[1:] == [base.TableWritten(7, ok=False, error=base.TOO_MANY_WRITES)]
-    asyncio.run(rack.kill("switch"))
-    asyncio.run(rack.start_node("switch"))
+    asyncio.run(rack.node("switch").kill())
+    asyncio.run(rack.node("switch").start())
     controller._handle(base.Timer())
     let(rack, 0.1)
     assert heard[-1] == base.TableWritten(7, ok=True), "there is room in the next life"

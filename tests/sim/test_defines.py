@@ -10,7 +10,7 @@ import pytest
 
 from netkv import schemes
 from netkv.errors import NetkvError
-from netkv.lab.rack import Rack
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
 from netkv.schemes import Scheme
 from netkv.sim import profiles
@@ -50,7 +50,7 @@ def test_a_simulated_rack_compiles_its_program_for_its_lab(scheme: Scheme) -> No
 
 
 def test_a_live_rack_compiles_its_program_for_its_lab(scheme: Scheme, tmp_path: Path) -> None:
-    rack = Rack(SPEC, tmp_path / "rack")
+    rack = LiveRack(SPEC, tmp_path / "rack")
     rack.scheme = scheme
     asyncio.run(rack.compile())
     assert rack.program_hash

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from netkv.lab.report import RackSample
 from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
 from netkv.sim.rack import SECOND, SimRack
 
 
@@ -81,12 +81,12 @@ def test_records_are_preserved_until_a_snapshot_has_them() -> None:
     assert rack.take_sample().client.counts["preserved"] == 0
 
 
-def test_what_only_the_switch_had_is_told_and_nothing_acknowledged_is_lost() -> None:
+def test_preserved_records_are_reported_and_none_is_lost() -> None:
     rack = make()
     run(rack, 0.3)
-    asyncio.run(rack.kill("switch"))
+    asyncio.run(rack.node("switch").kill())
     run(rack, 0.05)
-    asyncio.run(rack.start_node("switch"))
+    asyncio.run(rack.node("switch").start())
     again = run(rack, 0.5)
     assert again.client.completed > 1000
     (recovered,) = [event.text for event in rack.events if "recovered in" in event.text]
@@ -94,13 +94,13 @@ def test_what_only_the_switch_had_is_told_and_nothing_acknowledged_is_lost() -> 
     assert fine(end(rack, "drain", "verify"))
 
 
-def test_a_process_that_dies_preserves_nothing_any_more_and_greets_again() -> None:
+def test_crashed_client_loses_preserved_records_and_registers() -> None:
     rack = make()
     peak = run(rack, 0.3).client.counts["preserved_peak"]
-    asyncio.run(rack.kill("client"))
+    asyncio.run(rack.node("client").kill())
     assert rack.take_sample().client.counts["preserved"] == 0
     run(rack, 0.05)
-    asyncio.run(rack.start_node("client"))
+    asyncio.run(rack.node("client").start())
     back = run(rack, 0.3).client.counts
     assert back["preserved"] > 5, "hits are taken again, so the controller knows the process"
     assert back["preserved_peak"] >= peak

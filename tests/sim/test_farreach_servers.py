@@ -34,7 +34,7 @@ def make(role: str) -> SimRack:
         workload=WorkloadSpec(keys=100, arrivals=Poisson(rate=1000)),
     )
     rack = SimRack(spec)
-    rack._scheme = dataclasses.replace(rack._scheme, server_role=role)
+    rack.scheme = dataclasses.replace(rack.scheme, server_role=role)
     asyncio.run(rack.compile())
     rack.bring_up()
     return rack
@@ -44,7 +44,7 @@ class Controller:
     """Asks the only server."""
 
     def __init__(self, rack: SimRack) -> None:
-        self.simulation = rack._simulation
+        self.simulation = rack.simulation
         (server,) = [it.host for it in rack.network.hosts if it.is_server]
         self._packet_out = (server.port << 7).to_bytes(PACKET_HEADER_BYTES, "big")
         self._request = 0
@@ -70,7 +70,7 @@ class Controller:
         return counts
 
 
-def test_sequences_outlive_a_server_with_its_store_and_only_with_it() -> None:
+def test_sequences_survive_a_restart_with_the_store_only() -> None:
     controller = Controller(make("farreach"))
     restored = controller.ask(Op.RESTORE, 7, b"seven")
     assert (restored.status, restored.stamp) == (Status.OK, Stamp(1, 7))

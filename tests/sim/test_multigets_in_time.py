@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from netkv.errors import NetkvError, UsageError
-from netkv.lab.report import RackSample
 from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
 from netkv.sim import profiles
 from netkv.sim.models import Profile
 from netkv.sim.rack import SECOND, SimRack
@@ -82,7 +82,7 @@ def test_every_key_of_every_read_is_judged_and_right(scheme: str, key_size: int)
     assert end["lost"] == end["malformed"] == end["errors"] == 0
 
 
-def test_a_client_sends_one_packet_where_the_switch_splits_and_one_a_group_otherwise() -> None:
+def test_client_sends_one_packet_or_one_for_each_group() -> None:
     sent = {}
     for scheme in SCHEMES:
         load = {"writes": 0.0, "deletes": 0.0, "multiget": 12, "zipf": 0.0}
@@ -118,7 +118,7 @@ def test_workers_of_the_coordinator_are_what_limits_it() -> None:
     assert 1.5 < rate[2] / rate[1] < 2.1
 
 
-def test_a_coordinator_with_too_much_to_do_turns_requests_away_and_stays_quick() -> None:
+def test_overloaded_coordinator_refuses_and_stays_fast() -> None:
     rack = make("coordimc", outstanding=512, coordinator_queue=16, coordinator_workers=1)
     sample = run(rack, 0.1)
     assert sample.coordinator is not None
@@ -128,15 +128,15 @@ def test_a_coordinator_with_too_much_to_do_turns_requests_away_and_stays_quick()
     assert (end["acked_writes_lost"], end["linearizable"]) == (0, True)
 
 
-def test_a_dead_coordinator_loses_requests_by_their_deadline_and_no_write() -> None:
+def test_killed_coordinator_loses_requests_but_no_write() -> None:
     rack = make("coordimc")
-    assert "coordinator" in rack.nodes
+    assert rack.coordinator is not None
     before = run(rack, 0.05)
-    asyncio.run(rack.kill("coordinator"))
+    asyncio.run(rack.node("coordinator").kill())
     dead = run(rack, 1.2)
     assert dead.client.lost > 0
     assert dead.client.completed < before.client.completed / 10
-    asyncio.run(rack.start_node("coordinator"))
+    asyncio.run(rack.node("coordinator").start())
     # What was lost frees its place at the deadline.
     run(rack, 0.6)
     after = run(rack, 0.05)
@@ -146,9 +146,9 @@ def test_a_dead_coordinator_loses_requests_by_their_deadline_and_no_write() -> N
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_one_dead_server_fails_reads_of_its_keys_as_a_whole(scheme: str) -> None:
+def test_stopped_server_fails_whole_reads_with_its_keys(scheme: str) -> None:
     rack = make(scheme, server_processes=5, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
-    asyncio.run(rack.kill("servers-3"))
+    asyncio.run(rack.node("servers-3").kill())
     sample = run(rack, 3.0)
     assert sample.client.lost > 0
     # A read of 6 keys has one of a fifth of all keys with probability 0.74.
@@ -157,11 +157,11 @@ def test_one_dead_server_fails_reads_of_its_keys_as_a_whole(scheme: str) -> None
     assert sample.client_statistics["missing_groups"] >= sample.client.lost
 
 
-def test_a_rack_without_a_coordinator_says_so() -> None:
+def test_missing_coordinator_is_reported() -> None:
     rack = make("climc")
-    assert "coordinator" not in rack.nodes
+    assert rack.coordinator is None
     with pytest.raises(NetkvError, match="no node 'coordinator'"):
-        asyncio.run(rack.kill("coordinator"))
+        asyncio.run(rack.node("coordinator").kill())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from netkv.control import base
 from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, RackSpec
 from netkv.sim import config, profiles
-from netkv.sim.controller import SimController
+from netkv.sim.controller import SwitchControl
 from netkv.sim.disk import Disk
 from netkv.sim.rack import SimRack
 from netkv.sim.tables import Tables
@@ -64,7 +64,7 @@ class Rig:
 
     simulation: _engine.Simulation
     switch: _engine.Switch
-    controller: SimController
+    controller: SwitchControl
     writer: Writer
     seen: list[tuple[int, list[int]]] = field(default_factory=list)
     """Each time something reached the switch: when, and how many entries each pipeline has."""
@@ -96,7 +96,7 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
         document = config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
         simulation = _engine.Simulation(json.dumps(document), [switch])
         tables = Tables(switch, bundle)
-        controller = SimController(
+        controller = SwitchControl(
             simulation,
             0,
             tables,
@@ -110,7 +110,7 @@ def rig(bundle: bytes) -> Callable[[int, Writer], Rig]:
     return make
 
 
-def test_a_write_reaches_a_pipeline_after_the_other_and_is_answered_after_the_last(
+def test_table_write_is_answered_after_the_last_pipeline(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     alone, four = (rig(pipelines, Writer(route(1, ip=7))) for pipelines in (1, 4))
@@ -131,7 +131,7 @@ def test_a_write_reaches_a_pipeline_after_the_other_and_is_answered_after_the_la
     assert answered == answered_alone + 3 * GAP
 
 
-def test_each_pipeline_gets_writes_in_the_order_in_which_they_were_given(
+def test_each_pipeline_gets_table_writes_in_order(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     writes: list[base.TableWrite] = [
@@ -170,7 +170,7 @@ def test_what_the_first_pipeline_refuses_comes_to_no_other(
     assert "has an entry with these matches already" in heard[2].error
 
 
-def test_a_switch_that_dies_between_two_pipelines_starts_empty(
+def test_switch_killed_between_two_pipelines_starts_empty(
     rig: Callable[[int, Writer], Rig], bundle: bytes
 ) -> None:
     found = rig(2, Writer(route(1, ip=7)))
@@ -190,7 +190,7 @@ def test_a_switch_that_dies_between_two_pipelines_starts_empty(
     assert found.entries() == [0, 0]
 
 
-def test_a_write_is_in_all_pipelines_or_none_though_its_controller_dies(
+def test_table_write_is_in_all_pipelines_or_none_after_a_kill(
     rig: Callable[[int, Writer], Rig],
 ) -> None:
     found = rig(4, Writer(route(1, ip=7)))

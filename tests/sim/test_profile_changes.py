@@ -23,7 +23,7 @@ def test_only_the_named_figure_changes() -> None:
     assert profiles.of(lab()) == before
 
 
-def test_a_figure_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_unknown_figure_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         UsageError, match=r"'server\.gett\.mean'.*\n.*Did you mean 'server\.get\.mean'"
     ):

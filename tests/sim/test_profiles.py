@@ -11,7 +11,7 @@ from netkv.sim.models import StoreModel
 US = 1e-6
 
 
-def test_farreach_server_has_the_block_cache_and_rate_of_its_paper() -> None:
+def test_farreach_server_has_block_cache_and_rate_of_the_paper() -> None:
     """1 GiB in blocks of 4 KiB, one hot record each; 60,000 writes a second (section VI-B)."""
     server = profiles.get("farreach-testbed").server
     assert server.warm_records == (1 << 30) // 4096

@@ -11,10 +11,10 @@ from netkv.control import base
 from netkv.control.forwarding import ROUTE
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
-from netkv.lab.process import NodeError
-from netkv.lab.report import RackEvent
 from netkv.lab.saving import MAX_SAVES
 from netkv.lab.spec import LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.nodes import NodeError
+from netkv.rack.report import RackEvent
 from netkv.sim.disk import Disk
 from netkv.sim.models import ControlModel
 from netkv.sim.rack import SECOND, SimRack
@@ -38,8 +38,12 @@ def make(topology: TopologySpec | None = None) -> tuple[SimRack, list[Keeper]]:
     return rack, made
 
 
-def perform(rack: SimRack, method: str, node: str) -> None:
-    asyncio.run(getattr(rack, method)(node))
+def kill(rack: SimRack, node: str) -> None:
+    asyncio.run(rack.node(node).kill())
+
+
+def start(rack: SimRack, node: str) -> None:
+    asyncio.run(rack.node(node).start())
 
 
 def let(rack: SimRack, nanoseconds: int) -> None:
@@ -53,10 +57,10 @@ def recovered(rack: SimRack) -> list[RackEvent]:
 def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
     rack, made = make()
     assert made[0].statistics()["writes_refused"] == 0
-    (session,) = [engine.read_clone_sessions() for engine in rack._engines]
+    (session,) = [engine.read_clone_sessions() for engine in rack.engines]
     assert session[SESSION]["replicas"] == [(510, 0)]
     assert rack.take_sample().control_plane_bytes > 0
-    tables = rack._controllers[0]._tables
+    tables = rack.control[0]._tables
     again = base.CloneSession(write=1, session=SESSION, port=3)
     forward = "NetkvIngress.route.forward"
     nowhere = base.ModifyEntry(2, ROUTE, {"dst": 1}, forward, {"port": 1})
@@ -65,12 +69,12 @@ def test_writes_of_all_kinds_reach_the_switch_and_count_as_bytes() -> None:
     assert all(tables.write_message_bytes(write) > 0 for write in (again, nowhere))
 
 
-def test_what_was_saved_outlives_switch_and_controller_and_recoveries_are_events() -> None:
+def test_saves_survive_restarts_and_recoveries_are_events() -> None:
     rack, made = make()
     assert made[0].found is None
-    perform(rack, "kill", "switch")
+    kill(rack, "switch")
     let(rack, SECOND)
-    perform(rack, "start_node", "switch")
+    start(rack, "switch")
     began = rack.now
     let(rack, SECOND)
     (event,) = recovered(rack)
@@ -79,37 +83,37 @@ def test_what_was_saved_outlives_switch_and_controller_and_recoveries_are_events
     assert event.recovered.counts == {"records": 2}
     assert event.time - began == pytest.approx(event.recovered.seconds)
     assert 0.004 < event.recovered.seconds < 0.02
-    perform(rack, "kill", "switch")
-    perform(rack, "kill", "controller")
-    perform(rack, "start_node", "controller")
-    perform(rack, "start_node", "switch")
+    kill(rack, "switch")
+    kill(rack, "controller")
+    start(rack, "controller")
+    start(rack, "switch")
     assert made[-1].found == b"2"
 
 
-def test_each_switch_of_several_has_a_controller_with_a_disk_of_its_own() -> None:
+def test_each_switch_has_a_controller_with_its_own_disk() -> None:
     rack, made = make(TopologySpec(kind="spine-leaf", layers=2, switches=2))
-    perform(rack, "kill", rack.switches[1])
-    perform(rack, "start_node", rack.switches[1])
+    kill(rack, rack.switches[1])
+    start(rack, rack.switches[1])
     let(rack, SECOND)
     assert [event.node for event in recovered(rack)] == [rack.switches[1]]
-    perform(rack, "kill", "controller")
-    perform(rack, "start_node", "controller")
+    kill(rack, "controller")
+    start(rack, "controller")
     switches = len(rack.switches)
     assert [keeper.found for keeper in made[switches:]] == [
         b"2" if number == 1 else b"1" for number in range(switches)
     ]
 
 
-def test_a_save_under_way_when_the_switch_stops_is_answered_in_its_next_life() -> None:
+def test_save_during_a_stop_is_answered_in_the_next_session() -> None:
     rack, made = make()
-    perform(rack, "kill", "switch")
-    perform(rack, "start_node", "switch")
+    kill(rack, "switch")
+    start(rack, "switch")
     let(rack, MILLISECOND)
     assert [answer.save for answer in made[0].answers] == [1]
-    perform(rack, "kill", "switch")
+    kill(rack, "switch")
     let(rack, SECOND)
     assert [answer.save for answer in made[0].answers] == [1], "nothing is heard while it is away"
-    perform(rack, "start_node", "switch")
+    start(rack, "switch")
     assert [answer.save for answer in made[0].answers] == [1, 2]
     let(rack, SECOND)
     assert [answer.save for answer in made[0].answers] == [1, 2, 3]
@@ -125,7 +129,7 @@ def test_a_save_under_way_when_the_switch_stops_is_answered_in_its_next_life() -
         (2**20, 12.6, True),
     ],
 )
-def test_a_save_is_there_before_it_is_answered_and_bytes_take_their_time(
+def test_save_exists_before_its_answer_and_takes_time_by_size(
     size: int, dies_at: float, survives: bool
 ) -> None:
     disk = Disk(MODEL)
@@ -162,7 +166,7 @@ def test_saves_that_wait_are_limited() -> None:
     assert [answer.save for answer in done] == list(range(MAX_SAVES + 1))
 
 
-def test_a_controller_dies_between_any_two_of_its_actions() -> None:
+def test_controller_is_killed_between_any_two_actions() -> None:
     """Whatever the number, so many actions of a set-up have their effect and the next has none."""
     rack, made = make()
     steps = [
@@ -173,19 +177,19 @@ def test_a_controller_dies_between_any_two_of_its_actions() -> None:
     writes = [step for step in steps if not isinstance(step, base.Save)]
     assert isinstance(steps[-1], base.Save)
     arrived: list[base.TableWrite] = []
-    rack._controllers[0]._on_write = lambda write, _: arrived.append(write)
+    rack.control[0]._on_write = lambda write, _: arrived.append(write)
     for actions in range(len(steps) + 1):
-        perform(rack, "kill", "switch")
-        saved = rack._controllers[0]._disk.saved
+        kill(rack, "switch")
+        saved = rack.control[0]._disk.saved
         arrived.clear()
-        rack.kill_controller_after(actions)
-        perform(rack, "start_node", "switch")
+        rack.controller.kill_after(actions)
+        start(rack, "switch")
         assert rack.running["controller"] is (actions == len(steps))
         let(rack, SECOND)
         assert tables_of(arrived) == tables_of(writes[:actions])
         assert len(arrived) == min(actions, len(writes))
-        assert (rack._controllers[0]._disk.saved != saved) is (actions == len(steps))
-        perform(rack, "start_node", "controller")
+        assert (rack.control[0]._disk.saved != saved) is (actions == len(steps))
+        start(rack, "controller")
         let(rack, SECOND)
         assert rack.ready
 
@@ -195,17 +199,17 @@ def tables_of(actions: Sequence[base.Action]) -> list[str]:
     return [action.table for action in actions if isinstance(action, entries)]
 
 
-def test_a_death_that_is_waited_for_in_vain_happens_at_the_latest_before_the_next_life() -> None:
+def test_pending_kill_takes_effect_at_the_next_start() -> None:
     rack, made = make()
-    rack.kill_controller_after(5)
+    rack.controller.kill_after(5)
     let(rack, SECOND)
     assert rack.running["controller"]
-    perform(rack, "start_node", "controller")
+    start(rack, "controller")
     assert len(made) == 2
     assert [e.kind for e in rack.events if e.node == "controller"][-2:] == ["killed", "started"]
-    perform(rack, "kill", "controller")
+    kill(rack, "controller")
     with pytest.raises(NodeError, match="is not running"):
-        rack.kill_controller_after(1)
-    perform(rack, "start_node", "controller")
+        rack.controller.kill_after(1)
+    start(rack, "controller")
     with pytest.raises(UsageError, match="running already"):
-        perform(rack, "start_node", "controller")
+        start(rack, "controller")

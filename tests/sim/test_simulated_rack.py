@@ -14,8 +14,9 @@ import pytest
 
 from netkv.errors import UsageError
 from netkv.lab.hardware import TopologySpec
-from netkv.lab.report import RackSample
 from netkv.lab.spec import LabSpec, Poisson, RackSpec, WorkloadSpec
+from netkv.rack.nodes import Direction, Storage
+from netkv.rack.report import RackSample
 from netkv.sim.rack import SECOND, SimRack
 
 MILLISECOND = SECOND // 1000
@@ -79,19 +80,30 @@ def settle(rack: SimRack) -> RackSample:
     return sample
 
 
-def perform(rack: SimRack, *steps: tuple[str, Any]) -> None:
-    for name, arguments in steps:
-        asyncio.run(getattr(rack, name)(*arguments))
+def kill(rack: SimRack, node: str) -> None:
+    asyncio.run(rack.node(node).kill())
 
 
-def test_the_same_seed_gives_the_same_run_to_the_last_bit_and_another_does_not() -> None:
+def start(rack: SimRack, node: str, storage: Storage | None = None) -> None:
+    asyncio.run(rack.node(node).start(storage))
+
+
+def impair(rack: SimRack, node: str, direction: Direction, **impairment: float) -> None:
+    asyncio.run(rack.linked_node(node).impair(direction, impairment))
+
+
+def slow(rack: SimRack, node: str, factor: float) -> None:
+    asyncio.run(rack.server_process(node).slow(factor))
+
+
+def test_same_seed_gives_the_same_run() -> None:
     def story(seed: int) -> str:
         rack = make(seed=seed)
-        perform(rack, ("impair", ("servers-1", "to", {"loss": 0.05, "reorder": 0.2})))
+        impair(rack, "servers-1", "to", loss=0.05, reorder=0.2)
         samples = [run(rack, 0.1)]
-        perform(rack, ("kill", ("switch",)))
+        kill(rack, "switch")
         samples.append(run(rack, 0.02))
-        perform(rack, ("start_node", ("switch",)))
+        start(rack, "switch")
         samples += [run(rack, 0.1), settle(rack)]
         return json.dumps([[s.client_statistics, s.switch, s.server_statistics] for s in samples])
 
@@ -99,7 +111,7 @@ def test_the_same_seed_gives_the_same_run_to_the_last_bit_and_another_does_not()
     assert story(5) != story(6)
 
 
-def test_reads_of_popular_keys_are_served_by_the_switch_and_time_is_the_rack_s_own() -> None:
+def test_switch_serves_popular_reads_in_virtual_time() -> None:
     rack = make(workload={"writes": 0.0, "deletes": 0.0})
     began = rack.now
     sample = run(rack, 0.5)
@@ -134,13 +146,13 @@ def test_every_topology_serves_every_key(scheme: str, topology: TopologySpec) ->
 
 
 @pytest.mark.parametrize("node", ["switch", "controller", "servers-2", "client"])
-def test_nothing_acknowledged_is_lost_when_a_node_dies_and_comes_back(node: str) -> None:
+def test_kill_and_start_of_a_node_lose_no_acknowledged_write(node: str) -> None:
     rack = make()
     run(rack, 0.05)
-    perform(rack, ("kill", (node,)))
+    kill(rack, node)
     run(rack, 0.05)
     assert rack.running[node] is False
-    perform(rack, ("start_node", (node,)))
+    start(rack, node)
     run(rack, 0.3)
     sample = settle(rack)
     assert sample.client_statistics["acked_writes_lost"] == 0
@@ -148,20 +160,21 @@ def test_nothing_acknowledged_is_lost_when_a_node_dies_and_comes_back(node: str)
     assert sample.client_statistics["unread"] == 0
 
 
-def test_a_server_that_loses_its_storage_loses_acknowledged_writes_and_the_run_says_so() -> None:
+def test_lost_storage_is_reported_as_lost_writes() -> None:
     rack = make("nocache")
     run(rack, 0.2)
-    perform(rack, ("kill", ("servers-0",)), ("start_node", ("servers-0", "lost")))
+    kill(rack, "servers-0")
+    start(rack, "servers-0", "lost")
     sample = settle(rack)
     assert sample.client_statistics["acked_writes_lost"] > 0
     assert sample.client_statistics["linearizable"] is False
 
 
-def test_what_a_dead_switch_gets_is_gone_until_it_is_back() -> None:
+def test_frames_to_a_stopped_switch_are_lost() -> None:
     rack = make()
-    perform(rack, ("kill", ("switch",)))
+    kill(rack, "switch")
     assert run(rack, 0.1).client.completed == 0
-    perform(rack, ("start_node", ("switch",)))
+    start(rack, "switch")
     assert run(rack, 0.1).client.completed > 0
     assert run(rack, 0.5).cached > 0, "the controller has set it up again"
 
@@ -169,44 +182,45 @@ def test_what_a_dead_switch_gets_is_gone_until_it_is_back() -> None:
 def test_a_slow_server_serves_less() -> None:
     rack = make("nocache", rate=40_000, workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
     run(rack, 0.1)
-    perform(rack, ("slow", ("servers-0", 60.0)))
+    slow(rack, "servers-0", 60.0)
     run(rack, 0.1)
-    slow, *others = run(rack, 0.2).server_load
-    assert slow < 0.5 * min(others)
+    slowed, *others = run(rack, 0.2).server_load
+    assert slowed < 0.5 * min(others)
 
 
-def test_a_slow_server_of_limited_rate_is_that_much_slower_also_after_a_restart() -> None:
+def test_slow_server_of_limited_rate_stays_slow_over_a_restart() -> None:
     load = {"writes": 0.0, "deletes": 0.0, "zipf": 0.0}
     rack = make("nocache", rate=8_000, service_rate=4_000, workload=load)
-    perform(rack, ("slow", ("servers-0", 10.0)))
+    slow(rack, "servers-0", 10.0)
     run(rack, 0.2)
     assert run(rack, 0.5).server_load[0] == pytest.approx(400, rel=0.1)
-    perform(rack, ("kill", ("servers-0",)), ("start_node", ("servers-0",)))
+    kill(rack, "servers-0")
+    start(rack, "servers-0")
     run(rack, 0.2)
     assert run(rack, 0.5).server_load[0] == pytest.approx(400, rel=0.1)
-    perform(rack, ("slow", ("servers-0", 1.0)))
+    slow(rack, "servers-0", 1.0)
     run(rack, 1.0)
     assert run(rack, 0.5).server_load[0] > 1_500
 
 
-def test_a_cut_control_channel_keeps_the_switch_without_its_controller() -> None:
+def test_cut_control_channel_separates_switch_and_controller() -> None:
     rack = make(preload=False)
-    rack.partition()
+    rack.controller.partition()
     assert run(rack, 0.3).cached == 0, "no hot key was heard of"
-    rack.heal()
+    rack.controller.heal()
     assert run(rack, 0.5).cached > 0
 
 
 def test_a_link_that_loses_all_starves_its_server_only() -> None:
     rack = make("nocache", workload={"writes": 0.0, "deletes": 0.0, "zipf": 0.0})
-    perform(rack, ("impair", ("servers-3", "to", {"loss": 1.0})))
+    impair(rack, "servers-3", "to", loss=1.0)
     load = run(rack, 0.2).server_load
     assert load[3] == 0
     assert min(load[:3]) > 0
     assert rack.statistics["lost"] > 0
 
 
-def test_a_billion_keys_take_no_memory_and_the_journal_shows_one_of_them() -> None:
+def test_journal_shows_one_key_of_a_billion() -> None:
     rack = make(workload={"keys": 1_000_000_000, "zipf": 0.99})
     (hottest,) = asyncio.run(rack.hottest(1))
     rack.watch([hottest], 200)
@@ -221,7 +235,7 @@ def test_a_rack_that_is_stopped_gives_its_memory_back_at_once() -> None:
     """A sweep has one rack after the other; Python does not know how much the engine holds."""
     rack = make("nocache")
     run(rack, 0.05)
-    now, simulation = rack.now, weakref.ref(rack._controllers[0])
+    now, simulation = rack.now, weakref.ref(rack.control[0])
     gc.disable()
     try:
         asyncio.run(rack.stop())
@@ -236,7 +250,7 @@ def test_a_rack_can_be_stopped_while_a_thread_advances_it() -> None:
     """An interrupt ends the run, but the thread that is in the engine goes on for a while."""
     rack = make(executor="compiled")
     rack.command({"do": "phase", "name": "measure"})
-    engine, start = rack._simulation, rack.nanoseconds
+    engine, start = rack.simulation, rack.nanoseconds
     step = threading.Thread(target=rack.advance, args=(start + 3 * SECOND,))
     step.start()
     while step.is_alive():
@@ -254,6 +268,6 @@ def test_what_cannot_be_is_refused_with_a_sentence() -> None:
         make(profile="netcache-testbd")
     rack = make("nocache")
     with pytest.raises(UsageError, match="no node 'server-1'"):
-        perform(rack, ("kill", ("server-1",)))
+        kill(rack, "server-1")
     with pytest.raises(UsageError, match="not a command"):
         rack.command({"do": "nothing"})

@@ -25,16 +25,16 @@ async def test_a_rack_with_one_server_serves() -> None:
     assert sample.client.lost == 0
 
 
-async def test_a_switch_that_was_away_when_its_controller_died_is_set_up_by_the_new_one() -> None:
+async def test_new_controller_sets_up_a_switch_that_was_down() -> None:
     it = rack(servers=2)
     await it.start()
     it.command({"do": "phase", "name": "measure"})
     it.advance(it.nanoseconds + SECOND // 10)
     assert it.cached_keys()
-    await it.kill("switch")
-    await it.kill("controller")
-    await it.start_node("controller")
-    await it.start_node("switch")
+    await it.node("switch").kill()
+    await it.node("controller").kill()
+    await it.node("controller").start()
+    await it.node("switch").start()
     assert it.cached_keys() == set()
     assert it.control_statistics()[0]["cached"] == 0
     it.advance(it.nanoseconds + SECOND)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.sim.rack import SimRack
 from netkv.soak.case import Case
-from netkv.soak.plan import draw
+from netkv.soak.case_generator import generate
 from netkv.soak.run import Hooks, Outcome, play
 from tests.soak.planted import Crashes, ForgetsRestarts, scheme_with
 
@@ -24,7 +24,7 @@ def history(case: Case) -> tuple[list[str], Outcome]:
 
 def test_a_seed_does_the_same_frame_by_frame() -> None:
     for seed in (4, 7, 15):  # the last one has several switches
-        case = draw("netcache", seed)
+        case = generate("netcache", seed)
         frames, outcome = history(case)
         assert len(frames) > 1000
         assert (frames, outcome) == history(case)
@@ -33,7 +33,7 @@ def test_a_seed_does_the_same_frame_by_frame() -> None:
 
 def test_a_run_without_a_violation_has_played_everything() -> None:
     for scheme in ("nocache", "netcache"):
-        case = draw(scheme, 3)
+        case = generate(scheme, 3)
         outcome = play(case)
         assert outcome.violations == ()
         assert outcome.faults == len(case.faults)
@@ -41,7 +41,7 @@ def test_a_run_without_a_violation_has_played_everything() -> None:
 
 
 def test_other_faults_are_another_run() -> None:
-    case = draw("netcache", 3)
+    case = generate("netcache", 3)
     assert case.faults
     without = case.model_copy(update={"faults": ()})
     assert play(case).fingerprint != play(without).fingerprint
@@ -49,13 +49,13 @@ def test_other_faults_are_another_run() -> None:
 
 def first_violation(control_plane: type[NetCache], seeds: int) -> Outcome:
     for seed in range(seeds):
-        outcome = play(draw("netcache", seed), scheme=scheme_with(control_plane))
+        outcome = play(generate("netcache", seed), scheme=scheme_with(control_plane))
         if outcome.violations:
             return outcome
     raise AssertionError(f"{control_plane.__name__} was not found in {seeds} seeds")
 
 
-def test_a_fault_of_a_control_plane_is_a_crash_that_says_where() -> None:
+def test_exception_of_a_control_plane_is_a_crash_with_its_place() -> None:
     violation = first_violation(Crashes, 10).violation
     assert violation is not None
     assert violation.kind == "crash"

@@ -9,7 +9,7 @@ import pytest
 from netkv.soak import replay
 from netkv.soak.campaign import Found, Search, search
 from netkv.soak.case import Case
-from netkv.soak.plan import USUAL_KINDS
+from netkv.soak.case_generator import USUAL_KINDS
 from netkv.soak.reduce import reduce
 from netkv.soak.run import play
 from netkv.soak.text import case_lines, violation_lines
@@ -33,7 +33,7 @@ def reduced() -> Found:
     return reduce(InThisProcess(PLANTED), found(), seconds=30)
 
 
-def test_a_slot_that_is_reused_early_is_found_and_nothing_without_it() -> None:
+def test_search_finds_early_slot_reuse_and_nothing_else() -> None:
     violation = found().outcome.violation
     assert violation is not None
     assert violation.kind == "phantom-value"
@@ -63,7 +63,7 @@ def test_a_replay_from_a_file_is_exact() -> None:
     assert first.lines == second.lines
 
 
-def test_a_replay_shows_frames_table_writes_operations_and_the_violation() -> None:
+def test_replay_shows_frames_table_writes_and_the_violation() -> None:
     it = replay.replay(reduced().case, scheme=PLANTED, everything=True)
     text = "\n".join(it.lines)
     assert it.left_out == 0

@@ -29,7 +29,7 @@ def _of(seed: int, faults: Sequence[Fault]) -> Case:
     return CASE.model_copy(update={"rack": rack, "faults": tuple(faults)})
 
 
-def test_client_and_switch_that_die_together_lose_what_only_they_had() -> None:
+def test_kill_of_client_and_switch_loses_their_records() -> None:
     assert CLIENT.begin.crash == "client"
     assert SWITCH.begin.kill == "switch"
     kinds = _kinds([CLIENT, SWITCH])

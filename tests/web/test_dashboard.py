@@ -98,9 +98,7 @@ def test_recovery_is_shaded_and_its_phases_have_a_bar(served: Served, page: Page
     expect(page.locator("#events")).to_contain_text("recovered in 0.75 s")
 
 
-def test_a_switch_that_was_not_recovered_is_named_and_shaded_to_the_end(
-    served: Served, page: Page
-) -> None:
+def test_unrecovered_switch_is_named_and_shaded_to_the_end(served: Served, page: Page) -> None:
     with StoreSink(served.store) as sink:
         record_no_recovery(sink, start("r1", "netcache"))
     page.goto(served.url)
@@ -314,7 +312,7 @@ def test_figures_take_the_colours_of_the_theme(served: Served, page: Page) -> No
     assert grid() != light
 
 
-def test_exported_page_fills_bars_in_the_colours_of_the_dashboard(
+def test_exported_page_has_the_colours_of_the_dashboard(
     served: Served, page: Page, tmp_path: Path
 ) -> None:
     from netkv.report.page import render
@@ -374,9 +372,7 @@ def rgb(colour: str) -> str:
     return f"rgb({', '.join(str(int(colour[at : at + 2], 16)) for at in (1, 3, 5))})"
 
 
-def test_both_parts_of_a_stacked_bar_have_the_colour_of_their_scheme(
-    served: Served, page: Page
-) -> None:
+def test_parts_of_a_stacked_bar_have_the_schemes_colour(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     wait_for_traces(page, "plot-1", 3)
@@ -422,9 +418,7 @@ def test_more_runs_than_colours_all_look_different(served: Served, page: Page) -
     assert len(set(page.evaluate(LOOK_OF_LINES, "throughput"))) == 12
 
 
-def test_ratios_are_to_the_first_scheme_whichever_run_is_ticked_first(
-    served: Served, page: Page
-) -> None:
+def test_ratios_are_to_the_first_scheme_in_any_order_of_ticks(served: Served, page: Page) -> None:
     record_sweep(served)
     page.goto(served.url)
     wait_for_traces(page, "throughput", 4)

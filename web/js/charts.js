@@ -3,7 +3,7 @@
 import { colour } from "./theme.js";
 import { label } from "./format.js";
 import { looksOf } from "./looks.js";
-import { described } from "./metrics.js";
+import { described, isShown } from "./metrics.js";
 import { seriesOf } from "./store.js";
 
 const CONFIG = { responsive: true, displaylogo: false, displayModeBar: false };
@@ -36,7 +36,8 @@ function draw(runs) {
     y: { rangemode: "tozero", tickformat: "~s" },
     legend: true,
   });
-  const hits = lines(loaded, "hit_ratio").filter((trace) => trace.y.some((value) => value != null));
+  const caching = loaded.filter(({ run }) => isShown("hit_ratio", run.scheme));
+  const hits = lines(caching, "hit_ratio").filter((trace) => trace.y.some((value) => value != null));
   plot("hits", hits, {
     shapes: [...shapes, ...predictions(loaded)],
     x,

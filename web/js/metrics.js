@@ -30,6 +30,11 @@ export async function load() {
   }
 }
 
+/** Whether a metric is shown for a scheme; for some it is a constant. */
+export function isShown(name, scheme) {
+  return !table.get(name).not_shown.includes(scheme);
+}
+
 /** A value of a metric with its unit, for people. */
 export function described(name, value) {
   if (value == null) return "";
@@ -54,7 +59,10 @@ export function columns(rows) {
 
 function cell(own, row) {
   const [metric] = own;
-  if (metric.repeats === "mean") return interval(row[metric.name], SHOWN[metric.unit] ?? number);
+  if (metric.repeats === "mean") {
+    const value = isShown(metric.name, row.scheme) ? row[metric.name] : null;
+    return interval(value, SHOWN[metric.unit] ?? number);
+  }
   const counts = own.map(({ name }) => row[name]);
   const total = counts.includes(null) ? null : counts.reduce((sum, each) => sum + each, 0);
   return make("td", { class: total && metric.sense === "zero" ? "bad" : "" }, (SHOWN[metric.unit] ?? count)(total));

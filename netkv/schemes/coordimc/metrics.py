@@ -9,7 +9,7 @@ from netkv.metrics.sources import Quotient
 from netkv.schemes import multiget_metrics
 
 if TYPE_CHECKING:
-    from netkv.lab.report import RackSample
+    from netkv.rack.report import RackSample
 
 
 def _busy(sample: RackSample) -> float:

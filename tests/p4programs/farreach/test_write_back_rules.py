@@ -182,7 +182,7 @@ class Story:
 
 @pytest.mark.parametrize("pipelines", [1, 2, 4])
 @pytest.mark.parametrize("seed", range(3))
-def test_random_frames_do_what_the_rules_say(pipelines: int, seed: int) -> None:
+def test_random_frames_follow_the_rules(pipelines: int, seed: int) -> None:
     assert len({key_hash(key) & 0x7FFF for key in KEYS}) == len(KEYS)
     both = Both(pipelines)
     story = Story(both, Random(seed))

@@ -170,7 +170,7 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
     assert bool(recirculated) == (pipelines > 1)
 
 
-def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_harm() -> None:
+def test_write_by_a_pipeline_without_the_entry_is_harmless() -> None:
     """Lookup entries go pipeline by pipeline: not before the entry is retired in its egress."""
     rack = Rack(2)
     switch = rack.switch
@@ -192,7 +192,7 @@ def test_a_write_that_comes_by_a_pipeline_which_has_forgotten_the_key_does_no_ha
         assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(LIFE))
 
 
-def test_before_its_first_life_a_switch_applies_nothing() -> None:
+def test_switch_without_an_incarnation_applies_nothing() -> None:
     switch = FarReachSwitch(1)
     switch.settings()
     key = owned_by(0, 0)
@@ -204,7 +204,7 @@ def test_before_its_first_life_a_switch_applies_nothing() -> None:
         assert forwarded.op == Op.PUT
 
 
-def test_a_frame_is_sent_round_once_whatever_the_table_says() -> None:
+def test_frame_recirculates_once_with_any_table() -> None:
     rack = Rack(2)
     assert list(rack.phase(1, (0, "redirect"), (1, "redirect"))) == [0, 1, 0, 1]
     for port in (1, 2):

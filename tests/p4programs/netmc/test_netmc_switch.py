@@ -57,7 +57,7 @@ def test_a_request_that_cannot_be_split_is_counted_as_that(change: dict[str, obj
     assert switch.drops() == {NOT_SPLIT: 2}
 
 
-def test_other_drops_have_the_reasons_that_they_have_in_every_program() -> None:
+def test_other_drops_have_the_reasons_of_every_program() -> None:
     switch = NetMcSwitch().fill(TOPOLOGY)
     whole = multiget.request(FIGURES)
     frame = whole.frame(8, client_ip(1), splitter_ip(1))

@@ -1,4 +1,4 @@
-"""What a rack tells its owner while it runs: events and samples.
+"""Events and samples of a rack.
 
 Rates are operations per second, times seconds, latencies nanoseconds.
 """
@@ -25,7 +25,7 @@ EventKind = Literal[
     "recovering",
     "recovered",
 ]
-"""`failed` is an unexpected death; `killed` and `stopped` were asked for. `recovering`: a switch
+"""`failed` is an unexpected end; `killed` and `stopped` were asked for. `recovering`: a switch
 that has lost its memory begins to get it back; `recovered`: it is as before."""
 
 
@@ -41,7 +41,7 @@ class RackEvent:
     text: str
     """A sentence for people."""
     recovered: Recovered | None = None
-    """What the control plane said of it, if it is that kind of event."""
+    """The control plane's report, if it is that kind of event."""
 
 
 @dataclass(frozen=True)

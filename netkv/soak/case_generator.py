@@ -1,4 +1,4 @@
-"""From a seed to a case: every size, time and fault of it is drawn.
+"""Generates a case from a seed: every size, time and fault of it is drawn.
 
 Rules
 -----
@@ -32,6 +32,7 @@ from netkv.lab.spec import (
     UniformSize,
     WorkloadSpec,
 )
+from netkv.rack.nodes import Switch
 from netkv.scenarios import faults
 from netkv.scenarios.events import FAULT_KINDS, FaultKind, TimelineEvent
 from netkv.sim import config
@@ -45,19 +46,18 @@ from netkv.sim.models import (
     Time,
 )
 from netkv.soak.case import Case, Fault
-from netkv.soak.dice import Dice
+from netkv.soak.random_draw import RandomDraw
 
 GUARD = 2.05
 """Seconds after which a server that has just started trusts unmarked writes (engine/roles)."""
 USUAL_KINDS = tuple(kind for kind in FAULT_KINDS if kind != "client-crash")
-"""What a search tries unless it is told: no scheme promises to survive the deaths of client and
-switch one soon after the other."""
-LARGEST_VALUE = 200
+"""The default kinds of a search: no scheme promises to survive crashes of client and switch soon
+after one another."""
+MAX_VALUE_BYTES = 200
 """Some values fit the switch, some do not."""
-_SWITCH = "switch"
 
 
-def draw(
+def generate(
     scheme: str,
     seed: int,
     kinds: Sequence[FaultKind] = USUAL_KINDS,
@@ -66,25 +66,25 @@ def draw(
 ) -> Case:
     """The case of a seed. `kinds` may be empty, and clients that keep nothing do not crash;
     `program` replaces the scheme's P4 program."""
-    dice = Dice(seed)
-    duration = dice.between(0.5, 2.5)
-    operations = dice.scale(2_000, 40_000)
-    lab = _fit(_lab(dice, operations / duration, slow="slow" in kinds), scheme)
-    workload = _workload(dice, operations / duration)
-    profile = _profile(dice, lab, workload, operations / duration)
+    draw = RandomDraw(seed)
+    duration = draw.between(0.5, 2.5)
+    operations = draw.scale(2_000, 40_000)
+    lab = _fit(_lab(draw, operations / duration, slow="slow" in kinds), scheme)
+    workload = _workload(draw, operations / duration)
+    profile = _profile(draw, lab, workload, operations / duration)
     # Some repeat what is only slow, most do not.
     round_trip = 4e-6 * profile.server_link.delay
-    retry = dice.scale(0.001, 0.05) + (round(4 * round_trip, 6) if dice.chance(0.8) else 0)
+    retry = draw.scale(0.001, 0.05) + (round(4 * round_trip, 6) if draw.chance(0.8) else 0)
     rack = RackSpec(
         scheme=scheme,
         lab=lab,
         workload=workload,
-        seed=dice.seed(),
+        seed=draw.seed(),
         retry=retry,
-        deadline=max(dice.scale(0.1, 1.0), round(20 * retry, 6)),
+        deadline=max(draw.scale(0.1, 1.0), round(20 * retry, 6)),
     )
     # Most cases begin when servers trust unmarked writes, some in the time before.
-    idle = GUARD if dice.chance(0.75) else dice.between(0, 0.1)
+    idle = GUARD if draw.chance(0.75) else draw.between(0, 0.1)
     case = Case(
         seed=seed,
         rack=rack,
@@ -92,9 +92,9 @@ def draw(
         program=program,
         idle=idle,
         duration=duration,
-        faults=_faults(dice, rack, duration, kinds),
+        faults=_faults(draw, rack, duration, kinds),
     )
-    return _with_what_came_later(dice, case, schemes.get(scheme).max_pipelines)
+    return _with_later_draws(draw, case, schemes.get(scheme).max_pipelines)
 
 
 def _fit(lab: LabSpec, scheme: str) -> LabSpec:
@@ -104,110 +104,110 @@ def _fit(lab: LabSpec, scheme: str) -> LabSpec:
     return lab.model_copy(update={"cache_rows": None, "topology": TopologySpec()})
 
 
-def _lab(dice: Dice, rate: float, *, slow: bool) -> LabSpec:
-    servers = dice.count(1, 8)
-    emulated = dice.chance(0.5) and slow
-    service_rate = round(rate / servers * dice.scale(0.8, 8), 1)
-    entries = dice.scale_count(2, 64)
+def _lab(draw: RandomDraw, rate: float, *, slow: bool) -> LabSpec:
+    servers = draw.count(1, 8)
+    emulated = draw.chance(0.5) and slow
+    service_rate = round(rate / servers * draw.scale(0.8, 8), 1)
+    entries = draw.scale_count(2, 64)
     topology = TopologySpec()
-    if dice.chance(0.25):
+    if draw.chance(0.25):
         several = (
-            TopologySpec(kind="racks", racks=dice.count(2, 3)),
-            TopologySpec(kind="spine-leaf", layers=dice.count(1, 2), switches=dice.count(1, 2)),
+            TopologySpec(kind="racks", racks=draw.count(2, 3)),
+            TopologySpec(kind="spine-leaf", layers=draw.count(1, 2), switches=draw.count(1, 2)),
         )
-        topology = dice.one(several)
+        topology = draw.one(several)
     return LabSpec(
         servers=servers,
-        server_processes=dice.count(1, 4),
-        clients=dice.count(1, 8),
+        server_processes=draw.count(1, 4),
+        clients=draw.count(1, 8),
         service_rate=service_rate if emulated else None,
-        queue_limit=dice.scale_count(4, 256),
+        queue_limit=draw.scale_count(4, 256),
         cache_entries=entries,
         # Few rows: values contend for cells, and have to be moved to make room.
-        cache_rows=dice.count(1, max(2 * entries // 3, 1)) if dice.chance(0.7) else None,
-        hot_threshold=dice.count(1, 4),
-        epoch=dice.scale(0.02, 0.3),
-        preload=dice.chance(0.5),
+        cache_rows=draw.count(1, max(2 * entries // 3, 1)) if draw.chance(0.7) else None,
+        hot_threshold=draw.count(1, 4),
+        epoch=draw.scale(0.02, 0.3),
+        preload=draw.chance(0.5),
         topology=topology,
     )
 
 
-def _workload(dice: Dice, rate: float) -> WorkloadSpec:
-    keys = dice.scale_count(3, 200)
-    writes = dice.scale(0.05, 0.9)
-    deletes = round(min(dice.between(0, 0.2), 0.95 - writes), 3) if dice.chance(0.5) else 0.0
-    fixed = dice.one((16, 48, 64, MAX_CACHED_BYTES, MAX_CACHED_BYTES + 1))
-    low = dice.count(16, MAX_CACHED_BYTES)
-    sizes = UniformSize(min=low, max=dice.count(low, LARGEST_VALUE))
-    closed = ClosedLoop(outstanding=dice.scale_count(1, 64))
+def _workload(draw: RandomDraw, rate: float) -> WorkloadSpec:
+    keys = draw.scale_count(3, 200)
+    writes = draw.scale(0.05, 0.9)
+    deletes = round(min(draw.between(0, 0.2), 0.95 - writes), 3) if draw.chance(0.5) else 0.0
+    fixed = draw.one((16, 48, 64, MAX_CACHED_BYTES, MAX_CACHED_BYTES + 1))
+    low = draw.count(16, MAX_CACHED_BYTES)
+    sizes = UniformSize(min=low, max=draw.count(low, MAX_VALUE_BYTES))
+    closed = ClosedLoop(outstanding=draw.scale_count(1, 64))
     shift = Shift(
-        kind=dice.one(("hot-in", "hot-out", "random")),
-        keys=dice.count(1, max(keys // 3, 1)),
+        kind=draw.one(("hot-in", "hot-out", "random")),
+        keys=draw.count(1, max(keys // 3, 1)),
         top=max(keys // 2, 1),
-        every=dice.scale(0.05, 0.5),
+        every=draw.scale(0.05, 0.5),
     )
     return WorkloadSpec(
         keys=keys,
-        zipf=dice.one((0.0, 0.5, 0.9, 0.99, 1.2)),
+        zipf=draw.one((0.0, 0.5, 0.9, 0.99, 1.2)),
         writes=writes,
         deletes=max(deletes, 0.0),
-        value_size=fixed if dice.chance(0.4) else sizes,
-        arrivals=closed if dice.chance(0.6) else Poisson(rate=round(rate, 1)),
-        shift=shift if dice.chance(0.4) else None,
+        value_size=fixed if draw.chance(0.4) else sizes,
+        arrivals=closed if draw.chance(0.6) else Poisson(rate=round(rate, 1)),
+        shift=shift if draw.chance(0.4) else None,
     )
 
 
-def _profile(dice: Dice, lab: LabSpec, workload: WorkloadSpec, rate: float) -> Profile:
+def _profile(draw: RandomDraw, lab: LabSpec, workload: WorkloadSpec, rate: float) -> Profile:
     """Hosts, links and switches that let about `rate` operations a second happen."""
-    delay = dice.scale(0.5, 1_000)
+    delay = draw.scale(0.5, 1_000)
     if isinstance(workload.arrivals, ClosedLoop):
         # A round trip is at least four cables; the more of them, the fewer operations.
         round_trip = workload.arrivals.outstanding / rate * 1e6
         delay = float(f"{min(max(round_trip / 4, 0.5), 5_000):.3g}")
     # At most 60% of what all servers can do if keys are spread evenly, which they never are.
     busiest = min(0.6 * lab.servers / rate * 1e6, 200)
-    host = HostModel(receive=_time(dice, 2), send=_time(dice, 2))
+    host = HostModel(receive=_time(draw, 2), send=_time(draw, 2))
     link = LinkModel(
-        bandwidth_gbps=dice.scale(0.1, 100), delay=delay, queue_kib=dice.scale_count(16, 1024)
+        bandwidth_gbps=draw.scale(0.1, 100), delay=delay, queue_kib=draw.scale_count(16, 1024)
     )
     return Profile(
         title="drawn",
         client=host,
         server=ServerModel(
-            receive=_time(dice, busiest / 4),
-            send=_time(dice, busiest / 4),
-            get=_time(dice, busiest / 4),
-            put=_time(dice, busiest / 2),
-            delete=_time(dice, busiest / 2),
-            cores=dice.one((1, 1, 2, 4)),
-            queue=dice.scale_count(64, 4096),
+            receive=_time(draw, busiest / 4),
+            send=_time(draw, busiest / 4),
+            get=_time(draw, busiest / 4),
+            put=_time(draw, busiest / 2),
+            delete=_time(draw, busiest / 2),
+            cores=draw.one((1, 1, 2, 4)),
+            queue=draw.scale_count(64, 4096),
         ),
         client_link=link,
         server_link=link,
         switch_link=LinkModel(
-            bandwidth_gbps=dice.scale(0.2, 100), delay=dice.scale(0.3, max(delay, 1.0))
+            bandwidth_gbps=draw.scale(0.2, 100), delay=draw.scale(0.3, max(delay, 1.0))
         ),
-        switch=SwitchModel(latency=dice.scale(0.3, 30), packet_rate=dice.scale(3e5, 1e9)),
-        control=ControlModel(latency=dice.scale(20, 20_000), rate=dice.scale(1_000, 50_000)),
+        switch=SwitchModel(latency=draw.scale(0.3, 30), packet_rate=draw.scale(3e5, 1e9)),
+        control=ControlModel(latency=draw.scale(20, 20_000), rate=draw.scale(1_000, 50_000)),
     )
 
 
-def _with_what_came_later(dice: Dice, case: Case, most: int) -> Case:
-    """The case with what is drawn last, so that earlier seeds still mean what they meant.
+def _with_later_draws(draw: RandomDraw, case: Case, most: int) -> Case:
+    """The case with what is drawn last, so that seeds of earlier versions keep their other draws.
 
     Half of all cases have switches of several pipelines, if they can; most have snapshots, some of
     them back to back.
     """
-    pipelines = min(dice.one((1, 1, 2, 4)), most)
-    switch = case.profile.switch.model_copy(update={"table_write_gap": dice.scale(1, 20_000)})
-    period = dice.scale(0.005, 0.5) if dice.chance(0.9) else 0.0
+    pipelines = min(draw.one((1, 1, 2, 4)), most)
+    switch = case.profile.switch.model_copy(update={"table_write_gap": draw.scale(1, 20_000)})
+    period = draw.scale(0.005, 0.5) if draw.chance(0.9) else 0.0
     update = {"pipelines": pipelines, "snapshot_period": period}
-    if dice.chance(0.5):
-        update["sample_rate"] = dice.scale(0.2, 1.0)
+    if draw.chance(0.5):
+        update["sample_rate"] = draw.scale(0.2, 1.0)
     lab = case.rack.lab.model_copy(update=update)
     rack = case.rack.model_copy(update={"lab": lab})
     if schemes.get(rack.scheme).multigets:
-        rack = _with_multigets(dice, rack)
+        rack = _with_multigets(draw, rack)
     return case.model_copy(
         update={
             "rack": rack,
@@ -216,19 +216,19 @@ def _with_what_came_later(dice: Dice, case: Case, most: int) -> Case:
     )
 
 
-def _with_multigets(dice: Dice, rack: RackSpec) -> RackSpec:
+def _with_multigets(draw: RandomDraw, rack: RackSpec) -> RackSpec:
     """Reads of several keys, of which each must be right: some fit a packet, some do not."""
-    low = dice.count(1, 16)
-    drawn = MultigetSize(min=low, max=dice.count(low, 48))
-    size = dice.one((2, 8, 16, drawn, HeavyTail(mean=8.6), None))
-    workload: dict[str, Any] = {"multiget": size, "key_size": dice.one((4, 8, 15, 16, 17, 40, 64))}
+    low = draw.count(1, 16)
+    drawn = MultigetSize(min=low, max=draw.count(low, 48))
+    size = draw.one((2, 8, 16, drawn, HeavyTail(mean=8.6), None))
+    workload: dict[str, Any] = {"multiget": size, "key_size": draw.one((4, 8, 15, 16, 17, 40, 64))}
     if isinstance(arrivals := rack.workload.arrivals, Poisson):
         # Each of them is work for several servers.
         fan_out = min(_mean(size), rack.lab.servers)
         workload["arrivals"] = Poisson(rate=round(arrivals.rate / fan_out, 1))
     lab = {
-        "coordinator_workers": dice.count(1, 4),
-        "coordinator_queue": dice.scale_count(4, 4096),
+        "coordinator_workers": draw.count(1, 4),
+        "coordinator_queue": draw.scale_count(4, 4096),
     }
     return rack.model_copy(
         update={
@@ -251,10 +251,10 @@ def _mean(size: int | HeavyTail | MultigetSize | None) -> float:
             return (size.min + size.max) / 2
 
 
-def _time(dice: Dice, most: float) -> Time:
+def _time(draw: RandomDraw, most: float) -> Time:
     """A time of a processor: microseconds, in the mean at most `most`."""
-    mean = dice.scale(most / 100, most)
-    return dice.one(
+    mean = draw.scale(most / 100, most)
+    return draw.one(
         (
             Time(mean=mean),
             Time(kind="exponential", mean=mean),
@@ -265,10 +265,10 @@ def _time(dice: Dice, most: float) -> Time:
 
 
 def _faults(
-    dice: Dice, rack: RackSpec, duration: float, kinds: Sequence[FaultKind]
+    draw: RandomDraw, rack: RackSpec, duration: float, kinds: Sequence[FaultKind]
 ) -> tuple[Fault, ...]:
-    every, last = dice.scale(0.02, 0.5), dice.scale(0.005, 0.4)
-    seed = dice.seed()
+    every, last = draw.scale(0.02, 0.5), draw.scale(0.005, 0.4)
+    seed = draw.seed()
     possible = [kind for kind in kinds if kind != "slow" or rack.lab.service_rate is not None]
     if not possible:
         return ()
@@ -297,16 +297,16 @@ def _faults(
         if begun is None:
             open_faults[about] = event
         else:
-            found.append(_at_one_switch(dice, switches, begun, event))
+            found.append(_at_one_switch(draw, switches, begun, event))
     return tuple(sorted(found, key=lambda fault: fault.begin.at))
 
 
 def _at_one_switch(
-    dice: Dice, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
+    draw: RandomDraw, switches: Sequence[str], begin: TimelineEvent, end: TimelineEvent
 ) -> Fault:
     """In a rack of several switches a fault of "the switch" is one of any of them."""
-    if begin.node == _SWITCH and len(switches) > 1:
-        name = dice.one(switches)
+    if begin.node == Switch.NAME and len(switches) > 1:
+        name = draw.one(switches)
         begin = begin.model_copy(update={begin.action: name})
         end = end.model_copy(update={end.action: name})
     return Fault(begin=begin, end=end)

@@ -10,7 +10,7 @@ from typing import TypeVar
 _T = TypeVar("_T")
 
 
-class Dice:
+class RandomDraw:
     """A source of draws. Only `random.Random.random` is used: the rest may change with Python."""
 
     def __init__(self, seed: int) -> None:
@@ -44,5 +44,5 @@ class Dice:
         return options[int(self._random.random() * len(options))]
 
     def seed(self) -> int:
-        """A seed for somebody else."""
+        """A seed for another generator."""
         return int(self._random.random() * (1 << 31))

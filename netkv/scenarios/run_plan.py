@@ -1,15 +1,14 @@
-"""Which runs a scenario asks for, and in which order."""
+"""The planned runs of a scenario, in their order."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from netkv import schemes
 from netkv.errors import UsageError
-from netkv.scenarios import faults, loader, possible, thresholds
+from netkv.scenarios import event_validation, faults, loader, thresholds
 from netkv.scenarios.model import Scenario
 from netkv.scenarios.plot import misfit
 
@@ -33,8 +32,7 @@ def plan(scenario: Scenario) -> list[PlannedRun]:
     Raises `UsageError` for a scheme that cannot run in the lab, or in one that a sweep makes of it.
     """
     runs = []
-    for values in itertools.product(*scenario.sweep.values()):
-        params = dict(zip(scenario.sweep, values, strict=True))
+    for params in loader.sweep_points(scenario):
         applied = loader.apply(scenario, params)
         for scheme in scenario.schemes:
             schemes.get(scheme).check(applied.lab, applied.workload)
@@ -66,8 +64,8 @@ def only_schemes(scenario: Scenario, names: Iterable[str]) -> Scenario:
     """
     chosen = list(dict.fromkeys(schemes.get(name).name for name in names))
     try:
-        possible.check_schemes(chosen, scenario.crash)
-        possible.check_coordinator(chosen, scenario.about_coordinator)
+        event_validation.check_schemes(chosen, scenario.crash)
+        event_validation.check_coordinator(chosen, scenario.about_coordinator)
     except ValueError as wrong:
         raise UsageError(f"scenario '{scenario.name}': {wrong}.") from wrong
     known = {*chosen, *scenario.schemes}

@@ -1,6 +1,6 @@
-"""A program that is a guest: writes a key of its own, reads one of another, says so; lives on.
+"""An external client: writes a key, reads the key of another client, prints that it has, waits.
 
-python -m tests.client.guest_program OWN OTHER
+python -m tests.client.external_program OWN OTHER
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Places for programs in a live rack: their cables, and leave taken for those that die."""
+"""External clients of a live rack: their cables, and deregistration of those that crash."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from netkv import schemes
-from netkv.lab import cabling, guests
-from netkv.lab.rack import Rack
+from netkv.lab import cabling, stale_clients
+from netkv.lab.rack import LiveRack
 from netkv.lab.spec import LabSpec, RackSpec
 from tests.lab.racks import spec
 from tests.waiting import until_async
 
-GUEST = """
+PROGRAM = """
 import json, sys
 from netkv import _engine
 session = _engine.Session(sys.argv[1])
@@ -40,49 +40,49 @@ session.stop()
         ("farreach", 1, 0, 0),
     ],
 )
-def test_guests_are_clients_behind_those_of_the_load_as_many_as_the_scheme_tells_apart(
+def test_external_clients_are_numbered_after_those_of_the_load(
     scheme: str, clients: int, wanted: int, got: int
 ) -> None:
-    wish = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, guests=wanted))
+    wish = RackSpec(scheme=scheme, lab=LabSpec(clients=clients, external_clients=wanted))
     its = schemes.get(scheme)
-    plugged = cabling.plug(wish, its.guests(wish.lab))
-    told = cabling.guest_configs(wish, plugged, its.client_role)
-    assert [guest["client"] for guest in told] == list(range(clients + 1, clients + 1 + got))
-    assert [cable.port for cable in plugged.guests] == list(range(2, 2 + got))
-    assert [guest["bind"] for guest in told] == [cable.peer for cable in plugged.guests]
+    plugged = cabling.plug(wish, its.external_clients(wish.lab))
+    configs = cabling.external_client_configs(wish, plugged, its.client_role)
+    assert [config["client"] for config in configs] == list(range(clients + 1, clients + 1 + got))
+    assert [cable.port for cable in plugged.external_clients] == list(range(2, 2 + got))
+    assert [config["bind"] for config in configs] == [
+        cable.peer for cable in plugged.external_clients
+    ]
     switch = cabling.switch_config(wish, plugged, Path("x"), [])
     assert len({port for port, _, _ in switch["ports"]}) == 2 + got
 
 
-async def test_leave_is_taken_for_a_guest_that_died_and_for_no_other(
+async def test_only_a_crashed_external_client_is_deregistered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guests, "_EVERY", 0.1)
-    rack = Rack(spec("farreach", guests=2), tmp_path / "rack")
+    monkeypatch.setattr(stale_clients, "_INTERVAL_S", 0.1)
+    rack = LiveRack(spec("farreach", external_clients=2), tmp_path / "rack")
     programs = []
     try:
         await rack.start()
-        for place in rack.guests():
+        for place in rack.external_clients():
             program = await asyncio.create_subprocess_exec(
-                *(sys.executable, "-c", GUEST, json.dumps(place)),
+                *(sys.executable, "-c", PROGRAM, json.dumps(place)),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
             )
             programs.append(program)
             assert program.stdout is not None
             assert await program.stdout.readline() == b"there\n"
-        controller = rack._controller
-        assert controller is not None
 
         def present() -> set[int]:
-            return set(controller.clients_present())
+            return set(rack.controller.registered_clients())
 
-        await until_async(lambda: present() == {1, 2, 3}, "they say HELLO")
+        await until_async(lambda: present() == {1, 2, 3}, "they send HELLO")
         programs[0].send_signal(signal.SIGKILL)
         await programs[0].wait()
-        await until_async(lambda: present() == {1, 3}, "leave is taken for it")
+        await until_async(lambda: present() == {1, 3}, "it is deregistered")
         await programs[1].communicate(b"")
-        await until_async(lambda: present() == {1}, "that one says BYE itself")
+        await until_async(lambda: present() == {1}, "it sends BYE itself")
     finally:
         for program in programs:
             if program.returncode is None:

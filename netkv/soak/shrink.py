@@ -1,4 +1,4 @@
-"""Simpler cases than a given one: each differs in one thing, of which a reader need not think."""
+"""Simpler cases than a given one: each leaves out or reduces one property."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from typing import Any
 
 from netkv.lab.hardware import TopologySpec
 from netkv.lab.spec import ClosedLoop, LabSpec, Poisson, WorkloadSpec
+from netkv.rack.nodes import Switch, kind_of
 from netkv.scenarios.events import TimelineEvent
 from netkv.schemes.options import SwitchCache
 from netkv.sim.models import HostModel, Profile, Time
 from netkv.soak.case import Case, Fault
 
-_SWITCH = "switch"
 
-
-def simpler(case: Case) -> Iterator[Case]:
+def candidates(case: Case) -> Iterator[Case]:
     """Candidates, what simplifies most first. They may or may not do what `case` does."""
     lab, workload = case.rack.lab, case.rack.workload
     if lab.topology.kind != "rack":
@@ -60,7 +59,7 @@ def simpler(case: Case) -> Iterator[Case]:
     yield from _sooner(case)
     yield from _steady(case)
     for place, fault in enumerate(case.faults):
-        for other in _simpler_fault(fault):
+        for other in _smaller_faults(fault):
             faults = (*case.faults[:place], other, *case.faults[place + 1 :])
             yield case.model_copy(update={"faults": faults})
 
@@ -76,10 +75,9 @@ def _one_switch(case: Case) -> Case:
     """All hosts at one switch, which meets what happened to any."""
 
     def at_the_switch(event: TimelineEvent) -> TimelineEvent:
-        known = (_SWITCH, "controller", "client")
-        if event.node is None or event.node in known or event.node.startswith("servers-"):
+        if event.node is None or kind_of(event.node) is not Switch:
             return event
-        return event.model_copy(update={event.action: _SWITCH})
+        return event.model_copy(update={event.action: Switch.NAME})
 
     faults = tuple(_changed(fault, at_the_switch) for fault in case.faults)
     return _lab(case, topology=TopologySpec()).model_copy(update={"faults": faults})
@@ -131,8 +129,8 @@ def _one_way(event: TimelineEvent, direction: str) -> TimelineEvent:
     return event.model_copy(update={"link": event.link.model_copy(update={"direction": direction})})
 
 
-def _simpler_fault(fault: Fault) -> Iterator[Fault]:
-    """A fault of one direction only, a death sooner or at once; or a shorter one."""
+def _smaller_faults(fault: Fault) -> Iterator[Fault]:
+    """A fault of one direction only, a kill earlier or at once; or a shorter one."""
     actions = fault.begin.after_actions
     if actions is not None:
         for fewer in (None, *_less(actions, 0)):

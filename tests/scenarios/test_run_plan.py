@@ -8,7 +8,7 @@ from netkv import schemes
 from netkv.errors import UsageError
 from netkv.lab.spec import LabSpec, WorkloadSpec
 from netkv.scenarios import loader
-from netkv.scenarios.plan import only_schemes, plan
+from netkv.scenarios.run_plan import only_schemes, plan
 
 TEXT = """\
 name: mine
@@ -24,7 +24,7 @@ expect:
 """
 
 
-def test_sweep_is_every_combination_and_repeats_have_their_own_seed() -> None:
+def test_sweep_is_every_combination_with_a_seed_for_each_repeat() -> None:
     runs = plan(loader.loads(TEXT, "f"))
     assert len(runs) == 2 * 2 * 2 * 2
     assert [run.scheme for run in runs[:2]] == ["nocache", "netcache"]
@@ -38,7 +38,7 @@ def test_sweep_is_every_combination_and_repeats_have_their_own_seed() -> None:
     assert runs[0].params == {"workload.zipf": 0.5, "lab.servers": 2}
 
 
-def test_a_scheme_that_cannot_have_so_many_pipelines_is_refused_before_anything_runs() -> None:
+def test_too_many_pipelines_are_refused_before_the_run() -> None:
     with pytest.raises(UsageError) as caught:
         plan(loader.loads(TEXT, "f", ["lab.pipelines=2"]))
     assert "'netcache' runs on switches of 1 pipeline, but 'lab.pipelines' is 2" in str(
@@ -53,7 +53,7 @@ def test_a_scheme_that_cannot_have_so_many_pipelines_is_refused_before_anything_
         loader.loads(TEXT, "f", ["lab.pipelines=3"])
 
 
-def test_choosing_a_scheme_drops_thresholds_and_plots_about_others() -> None:
+def test_chosen_scheme_drops_thresholds_and_plots_of_others() -> None:
     plots = "plots:\n  - {relative_to: {scheme: nocache}}\n  - {y: hit_ratio}\n"
     scenario = only_schemes(loader.loads(TEXT + plots, "f"), ["netcache"])
     assert scenario.schemes == ["netcache"]

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 from pydantic_core import PydanticUndefined
 
 from netkv.errors import suggest
-from netkv.options import Spec
+from netkv.options import Formerly, Spec
 from netkv.scenarios.model import NOUNS, Scenario
 
 Path = tuple[str | int, ...]
@@ -54,8 +54,15 @@ def noun(candidates: list[type[Spec]], path: Path) -> str:
 
 def unknown_option(candidates: list[type[Spec]], parent: Path, name: str) -> str:
     """The error for an option that none of the models has."""
+    renamed = [
+        f" It is called '{dotted((*parent, field))}' now."
+        for model in candidates
+        for field, info in model.model_fields.items()
+        if any(isinstance(it, Formerly) and it == name for it in info.metadata)
+    ]
     return (
-        f"'{dotted((*parent, name))}' is not an option of {noun(candidates, parent)}.\n"
+        f"'{dotted((*parent, name))}' is not an option of {noun(candidates, parent)}."
+        f"{''.join(renamed)}\n"
         f"  {suggest(name, options(candidates))}"
     )
 
@@ -134,7 +141,7 @@ def parse(text: str) -> Path:
 
 
 def check(path: Path) -> str | None:
-    """None if a scenario has an option at this path, else the sentence that says it does not."""
+    """None if a scenario has an option at this path, else the sentence of the error."""
     annotation: Any = Scenario
     for depth, part in enumerate(path):
         parent = path[:depth]

@@ -1,4 +1,4 @@
-"""From what the nodes of a rack count to what happened in an interval."""
+"""Samples of a rack: differences of what its nodes count."""
 
 from __future__ import annotations
 
@@ -6,7 +6,67 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
-from netkv.lab.report import ClientSample, CoordinatorSample
+from netkv.lab.spec import LabSpec
+from netkv.rack.report import ClientSample, CoordinatorSample, RackSample
+from netkv.schemes.options import CoordinatorOptions
+
+
+class Sampler:
+    """Turns counts of nodes since their start into samples: what happened since the last one."""
+
+    def __init__(self, lab: LabSpec) -> None:
+        self.servers = ServerCounts(lab.servers)
+        self.coordinator = CoordinatorCounts(CoordinatorOptions.of(lab).coordinator_workers)
+        self._drops = ControlDrops()
+        self._control_bytes: dict[str, int] = {}
+        """By switch, up to the last sample."""
+        self._sampled_at = 0.0
+
+    def begin(self, now: float) -> None:
+        """The first interval begins, at a time in seconds."""
+        self._sampled_at = now
+
+    def take(
+        self,
+        *,
+        now: float,
+        time: float,
+        client: dict[str, Any],
+        switch: Mapping[str, Any],
+        servers: Iterable[dict[str, Any]],
+        coordinator: dict[str, Any] | None,
+        control_bytes: Mapping[str, int],
+        drops: Mapping[str, Mapping[str, Any]],
+        cached: int,
+    ) -> RackSample:
+        """A sample, from the answers of the nodes; a node that is down has answered `{}`.
+
+        `now` is in the seconds of `begin`, `time` is that of the sample. `control_bytes`: bytes
+        between controllers and each switch so far. `drops`: counts of `ControlDrops`, by source.
+        """
+        interval, self._sampled_at = now - self._sampled_at, now
+        load, dropped, statistics = self.servers.take(servers, interval)
+        new_bytes = {
+            name: count - self._control_bytes.get(name, 0) for name, count in control_bytes.items()
+        }
+        self._control_bytes = dict(control_bytes)
+        control_dropped, reports_dropped = self._drops.take(**drops)
+        return RackSample(
+            time=time,
+            client=client_sample(client),
+            phase=str(client.get("phase", "down")),
+            server_load=load,
+            server_dropped=dropped,
+            switch={key: value for key, value in switch.items() if isinstance(value, int)},
+            control_plane_bytes=sum(new_bytes.values()),
+            control_plane_bytes_by_switch=new_bytes,
+            cached=cached,
+            server_statistics=statistics,
+            client_statistics=client,
+            control_dropped=control_dropped,
+            reports_dropped=reports_dropped,
+            coordinator=self.coordinator.take(coordinator, interval),
+        )
 
 
 class ServerCounts:

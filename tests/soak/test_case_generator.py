@@ -15,36 +15,36 @@ from netkv.scenarios.events import FAULT_KINDS
 from netkv.schemes import registry
 from netkv.sim.config import lay_out
 from netkv.soak import case as cases
-from netkv.soak.plan import USUAL_KINDS, draw
+from netkv.soak.case_generator import USUAL_KINDS, generate
 
 SEEDS = range(200)
 
 
-def test_a_seed_is_the_same_case_for_everybody_and_another_seed_another() -> None:
-    drawn = [draw("netcache", seed) for seed in SEEDS]
-    assert drawn == [draw("netcache", seed) for seed in SEEDS]
+def test_same_seed_gives_the_same_case() -> None:
+    drawn = [generate("netcache", seed) for seed in SEEDS]
+    assert drawn == [generate("netcache", seed) for seed in SEEDS]
     assert len({case.model_dump_json() for case in drawn}) == len(drawn)
 
 
 def test_schemes_meet_the_same_racks_loads_and_faults() -> None:
     for seed in range(20):
-        one, other = draw("nocache", seed), draw("netcache", seed)
+        one, other = generate("nocache", seed), generate("netcache", seed)
         # NetCache's program runs in one pipeline.
         lab = other.rack.lab.model_copy(update={"pipelines": one.rack.lab.pipelines})
         rack = other.rack.model_copy(update={"scheme": "nocache", "lab": lab})
         assert one == other.model_copy(update={"rack": rack})
 
 
-def test_schemes_that_can_run_in_several_pipelines_do_so_now_and_then() -> None:
-    drawn = Counter(draw("nocache", seed).rack.lab.pipelines for seed in SEEDS)
+def test_cases_have_several_pipelines_if_the_scheme_can() -> None:
+    drawn = Counter(generate("nocache", seed).rack.lab.pipelines for seed in SEEDS)
     assert set(drawn) == {1, 2, 4}
     assert min(drawn.values()) > 20
-    assert {draw("netcache", seed).rack.lab.pipelines for seed in SEEDS} == {1}
+    assert {generate("netcache", seed).rack.lab.pipelines for seed in SEEDS} == {1}
 
 
-def test_every_fault_hits_what_there_is_and_ends_before_the_load_does() -> None:
+def test_every_fault_hits_a_node_and_ends_before_the_load() -> None:
     for seed in SEEDS:
-        case = draw("netcache", seed)
+        case = generate("netcache", seed)
         switches = {plan.name for plan in lay_out(case.rack).switches}
         nodes = {"switch"} if len(switches) == 1 else switches
         nodes |= {"controller", *(f"servers-{i}" for i in range(4))}
@@ -61,7 +61,7 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
     keeps = replace(schemes.get("netcache"), client_keeps=True)
     monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
     for seed in SEEDS:
-        case = draw("netcache", seed, FAULT_KINDS)
+        case = generate("netcache", seed, FAULT_KINDS)
         lab, load = case.rack.lab, case.rack.workload
         seen[lab.topology.kind] += 1
         seen["closed" if isinstance(load.arrivals, ClosedLoop) else "open"] += 1
@@ -90,11 +90,11 @@ def test_all_kinds_of_racks_loads_and_faults_are_drawn(monkeypatch: pytest.Monke
 def test_crashes_of_clients_leave_other_faults_as_they_are(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    without = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
+    without = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
     keeps = replace(schemes.get("netcache"), client_keeps=True)
     monkeypatch.setitem(registry.catalogue().schemes, "netcache", keeps)
-    having = [draw("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
-    usual = [draw("netcache", seed).faults for seed in range(20)]
+    having = [generate("netcache", seed, FAULT_KINDS).faults for seed in range(20)]
+    usual = [generate("netcache", seed).faults for seed in range(20)]
     assert not any(fault.begin.crash for faults in usual for fault in faults)
     assert without != having
     assert without == [tuple(f for f in faults if f.begin.crash is None) for faults in having]
@@ -102,15 +102,17 @@ def test_crashes_of_clients_leave_other_faults_as_they_are(
 
 def test_only_the_kinds_that_were_asked_for_are_drawn() -> None:
     for seed in range(30):
-        assert draw("netcache", seed, ()).faults == ()
-        actions = {fault.begin.action for fault in draw("netcache", seed, ("partition",)).faults}
+        assert generate("netcache", seed, ()).faults == ()
+        actions = {
+            fault.begin.action for fault in generate("netcache", seed, ("partition",)).faults
+        }
         assert actions <= {"partition"}
-        assert all(fault.begin.slow for fault in draw("netcache", seed, ("slow",)).faults)
+        assert all(fault.begin.slow for fault in generate("netcache", seed, ("slow",)).faults)
 
 
 def test_a_case_in_a_file_is_the_same_case(tmp_path: Path) -> None:
     for seed in range(20):
-        case = draw("netcache", seed)
+        case = generate("netcache", seed)
         cases.save(case, tmp_path / "case.json")
         assert cases.load(tmp_path / "case.json") == case
 

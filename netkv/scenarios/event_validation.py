@@ -1,4 +1,7 @@
-"""Whether a timeline is possible: nothing stops that is down, nothing names what is not there."""
+"""Validation of events: each names nodes that exist and can have it, in the state they are in.
+
+What can happen to a node follows from its kind (`netkv.rack.nodes`).
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,12 @@ from typing import TypeAlias
 from netkv import schemes
 from netkv.errors import FieldError, suggest
 from netkv.lab.spec import LabSpec, WorkloadSpec, check_shift
-from netkv.scenarios.events import (
-    LinkFault,
-    SlowFault,
-    TimelineEvent,
-    node_names,
-    server_names,
-)
+from netkv.rack import nodes
+from netkv.rack.nodes import Client, Controller, LinkedNode, Servers
+from netkv.scenarios.events import LinkFault, SlowFault, TimelineEvent
 
-Place: TypeAlias = tuple[str | int, ...]
-"""A path of field names and list indices."""
+FieldPath: TypeAlias = tuple[str | int, ...]
+"""Field names and list indices."""
 
 
 def check(
@@ -32,7 +31,7 @@ def check(
 
     Its path is that of the field from the list of events. `coordinator`: whether there may be one.
     """
-    course = _Course(lab, workload, coordinator)
+    state = _State(lab, workload, coordinator)
     for index, event in sorted(enumerate(events), key=lambda item: item[1].at):
         try:
             if event.at >= duration:
@@ -41,13 +40,13 @@ def check(
                     f"(duration {duration:g} s)",
                     "at",
                 )
-            course.take(index, event)
+            state.take(index, event)
         except FieldError as error:
             raise error.below(index) from None
-    course.end()
+    state.end()
 
 
-def check_schemes(names: Iterable[str], crash: Place | None) -> None:
+def check_schemes(names: Iterable[str], crash: FieldPath | None) -> None:
     """Raises `FieldError` if clients are to lose what they keep, but those of a scheme keep
     nothing.
 
@@ -66,7 +65,7 @@ def check_schemes(names: Iterable[str], crash: Place | None) -> None:
             )
 
 
-def check_coordinator(names: Iterable[str], needed: Place | None) -> None:
+def check_coordinator(names: Iterable[str], needed: FieldPath | None) -> None:
     """Raises `FieldError` if something is to happen to the coordinator, but a scheme has none.
 
     `needed`: where that stands; None if nowhere.
@@ -83,21 +82,23 @@ def check_coordinator(names: Iterable[str], needed: Place | None) -> None:
         )
 
 
-def check_names(found: Iterable[str], known: Sequence[str], what: str, *path: str | int) -> None:
+def check_names(found: Iterable[str], known: Iterable[str], what: str, *path: str | int) -> None:
     """Raises `FieldError` for the first name that is not known; `what` is where it stands."""
+    names = tuple(known)
     for name in found:
-        if name not in known:
-            near = suggest(name, known, label="Its nodes").rstrip(".")
+        if name not in names:
+            near = suggest(name, names, label="Its nodes").rstrip(".")
             raise FieldError(f"there is no node '{name}' in this lab ({what}). {near}", *path)
 
 
-class _Course:
+class _State:
     """What is down, cut or partitioned at a point of the timeline."""
 
     def __init__(self, lab: LabSpec, workload: WorkloadSpec, coordinator: bool) -> None:
         self._lab = lab
         self._workload = workload
-        self._nodes = node_names(lab, coordinator=coordinator)
+        self._nodes = nodes.of_lab(lab, coordinator=coordinator)
+        self._servers = [name for name, kind in self._nodes.items() if issubclass(kind, Servers)]
         self._down: dict[str, int] = {}
         """By the index of the event that took it down."""
         self._cut: dict[tuple[str, str], int] = {}
@@ -136,9 +137,9 @@ class _Course:
 
     def end(self) -> None:
         """The end of the run; raises `FieldError`, seen from the list of events."""
-        if "client" in self._down:
+        if Client.NAME in self._down:
             text = "the client is down at the end, so nothing could be verified"
-            raise FieldError(text, self._down["client"])
+            raise FieldError(text, self._down[Client.NAME])
         for (node, direction), index in sorted(self._cut.items()):
             raise FieldError(
                 f"the link {direction} '{node}' loses every frame at the end, so nothing could be "
@@ -158,19 +159,19 @@ class _Course:
             self._down[node] = index
 
     def _link(self, link: LinkFault, index: int, where: str) -> None:
-        if link.node in ("switch", "controller"):
+        if link.node in (nodes.Switch.NAME, Controller.NAME):
             other = (
                 "; the control channel is cut by 'partition: controller'"
-                if link.node == "controller"
+                if link.node == Controller.NAME
                 else ""
             )
             raise FieldError(
                 f"{where} is about the link of '{link.node}'; a link is named by the node at its "
-                f"other end: client or {server_names(self._lab)[0]}{other}",
+                f"other end: {Client.NAME} or {self._servers[0]}{other}",
                 *("link", "node"),
             )
-        ends = [name for name in self._nodes if name not in ("switch", "controller")]
-        check_names([link.node], ends, where, "link", "node")
+        linked = [name for name, kind in self._nodes.items() if issubclass(kind, LinkedNode)]
+        check_names([link.node], linked, where, "link", "node")
         for direction in link.directions:
             if link.loss >= 1:
                 self._cut[link.node, direction] = index
@@ -178,7 +179,7 @@ class _Course:
                 self._cut.pop((link.node, direction), None)
 
     def _slow(self, slow: SlowFault, where: str) -> None:
-        check_names([slow.node], server_names(self._lab), where, "slow", "node")
+        check_names([slow.node], self._servers, where, "slow", "node")
         if self._lab.service_rate is None:
             raise FieldError(
                 f"{where} slows '{slow.node}' down, but only servers of limited rate can be "

@@ -1,0 +1,137 @@
+"""The base of racks: their interface, and what both drivers share."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from netkv.control.base import Recovered, Recovering
+from netkv.errors import UsageError, suggest
+from netkv.lab.spec import RackSpec
+from netkv.rack.nodes import Client, Controller, Coordinator, LinkedNode, Node, Servers
+from netkv.rack.report import EventKind, RackEvent, RackSample
+from netkv.rack.sampling import Sampler
+from netkv.schemes import Scheme
+
+_N = TypeVar("_N", bound=Node)
+
+
+class Rack(ABC):
+    """A rack from its specification. Use `start` once."""
+
+    nodes: Sequence[Node]
+    """All of them, running or not."""
+    client: Client
+    controller: Controller
+    servers: Sequence[Servers]
+    coordinator: Coordinator | None
+
+    def __init__(
+        self, spec: RackSpec, scheme: Scheme, on_event: Callable[[RackEvent], None]
+    ) -> None:
+        self.spec = spec
+        self.scheme = scheme
+        self.events: list[RackEvent] = []
+        self.failed: RackEvent | None = None
+        """The first unexpected end of a node."""
+        self.program_hash = ""
+        """Hash of the P4 program's source, includes and all."""
+        self._on_event = on_event
+        self.sampler = Sampler(spec.lab)
+
+    @property
+    def running(self) -> dict[str, bool]:
+        """Which nodes run, by name."""
+        return {node.name: node.running for node in self.nodes}
+
+    @property
+    @abstractmethod
+    def controlled(self) -> bool:
+        """Whether a controller runs, or has set up every switch that runs."""
+
+    async def compile(self) -> None:
+        """Compiles the scheme's program; `start` does it if this was not called.
+
+        Raises `NetkvError` with the compiler's report.
+        """
+        self.take_program(await asyncio.to_thread(self.scheme.compile, self.spec.lab))
+
+    def take_program(self, bundle: bytes) -> None:
+        """Takes a program that is compiled already, in place of `compile`."""
+        self.program_hash = json.loads(bundle.split(b"\n", 1)[1])["source_hash"]
+
+    @abstractmethod
+    async def start(self) -> None:
+        """Brings everything up, until switches are set up and caches are filled.
+
+        Raises `NetkvError`; then nothing is left running.
+        """
+
+    @abstractmethod
+    async def stop(self) -> None:
+        """Ends everything; nothing happens the second time."""
+
+    @abstractmethod
+    async def sample(self) -> RackSample:
+        """What happened since the last call. A node that is down counts as zero."""
+
+    @abstractmethod
+    def cached_keys(self) -> set[bytes]:
+        """The keys that the control plane believes cached."""
+
+    async def hottest(self, count: int) -> list[bytes]:
+        """The most popular keys at this moment, the hottest first."""
+        return hottest_keys(await self.client.command(self._ask_hottest(count)))
+
+    def _ask_hottest(self, count: int) -> dict[str, Any]:
+        return {"do": "hottest", "n": min(count, self.spec.workload.keys)}
+
+    def node(self, name: str) -> Node:
+        """The node of that name; raises `UsageError`."""
+        return self._find(name, self.nodes, "node")
+
+    def linked_node(self, name: str) -> LinkedNode:
+        """The node of that name at the end of a link; raises `UsageError`."""
+        linked = [node for node in self.nodes if isinstance(node, LinkedNode)]
+        return self._find(name, linked, "node at the end of a link")
+
+    def server_process(self, name: str) -> Servers:
+        """The server process of that name; raises `UsageError`."""
+        return self._find(name, self.servers, "server process")
+
+    def _find(self, name: str, among: Sequence[_N], what: str) -> _N:
+        for node in among:
+            if node.name == name:
+                return node
+        names = [node.name for node in among]
+        raise UsageError(
+            f"There is no {what} '{name}' in this lab.\n  {suggest(name, names, label='Nodes')}"
+        )
+
+    @abstractmethod
+    def _now(self) -> float:
+        """The time of an event in seconds."""
+
+    def emit(
+        self, kind: EventKind, node: str, text: str, recovered: Recovered | None = None
+    ) -> RackEvent:
+        """Adds an event; `node` is the name of a node, or `rack`."""
+        event = RackEvent(self._now(), kind, node, text, recovered)
+        self.events.append(event)
+        self._on_event(event)
+        return event
+
+    def emit_recovery(self, switch: str, it: Recovering | Recovered) -> None:
+        """Adds what a control plane reports about the recovery of a switch."""
+        if isinstance(it, Recovering):
+            self.emit("recovering", switch, it.describe())
+        else:
+            self.emit("recovered", switch, it.describe(), it)
+
+
+def hottest_keys(reply: dict[str, Any]) -> list[bytes]:
+    """The keys in a load generator's answer about the hottest."""
+    return [bytes.fromhex(key) for key in reply["keys"]]

@@ -1,0 +1,212 @@
+"""The nodes of a simulated rack: what stops and starts with each in the engine."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from netkv.rack import nodes
+from netkv.rack.nodes import Direction, NodeError, Storage
+
+if TYPE_CHECKING:
+    from netkv.sim.rack import SimRack
+
+
+class SimNode(nodes.Node):
+    """A node of a simulated rack. To stop it and to kill it is the same."""
+
+    def __init__(self, name: str, rack: SimRack) -> None:
+        self.name = name
+        self._rack = rack
+        self._running = True
+
+    @property
+    def running(self) -> bool:
+        return self._running
+
+    async def kill(self) -> None:
+        self._end()
+        self._rack.emit("killed", self.name, f"The node '{self.name}' was killed.")
+
+    async def stop(self) -> None:
+        self._end()
+        self._rack.emit("stopped", self.name, f"The node '{self.name}' was stopped.")
+
+    async def start(self, storage: Storage | None = None) -> None:
+        self._check_startable(storage)
+        self._running = True
+        self._power_on(storage)
+        self._rack.emit("started", self.name, f"The node '{self.name}' was started again.")
+
+    def _check_running(self) -> None:
+        if not self._running:
+            raise NodeError(f"The node '{self.name}' is not running.")
+
+    def _end(self) -> None:
+        self._check_running()
+        self._running = False
+        self._power_off()
+
+    @abstractmethod
+    def _power_on(self, storage: Storage | None) -> None:
+        """Starts it in the engine; `storage` as in `start`."""
+
+    @abstractmethod
+    def _power_off(self) -> None:
+        """Stops it in the engine."""
+
+
+class SimSwitch(SimNode, nodes.Switch):
+    """One of the switches."""
+
+    def __init__(self, name: str, number: int, rack: SimRack) -> None:
+        super().__init__(name, rack)
+        self._number = number
+
+    def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
+        rack = self._rack
+        rack.load_program(self._number)
+        rack.simulation.start_switch(self._number)
+        if rack.controller.running:
+            rack.control[self._number].switch_started()
+
+    def _power_off(self) -> None:
+        self._rack.simulation.stop_switch(self._number)
+        self._rack.control[self._number].switch_stopped()
+
+    def replace_controller(self) -> None:
+        """A new controller takes over, if the switch runs."""
+        if self.running:
+            self._rack.load_program(self._number)
+            self._rack.control[self._number].replace()
+
+
+class SimLinkedNode(SimNode, nodes.LinkedNode):
+    """One or several hosts, each at the end of a link."""
+
+    async def impair(self, direction: Direction, impairment: Mapping[str, float]) -> None:
+        text = json.dumps(dict(impairment))
+        to, from_ = (text, None) if direction == "to" else (None, text)
+        kind, hosts = self._hosts
+        for host in hosts:
+            self._rack.simulation.impair(kind, host, to, from_)
+
+    @property
+    @abstractmethod
+    def _hosts(self) -> tuple[Literal["client", "server", "coordinator"], Sequence[int]]:
+        """Kind and numbers of its hosts in the engine."""
+
+
+class SimServers(SimLinkedNode, nodes.Servers):
+    """Storage servers that stop together."""
+
+    def __init__(self, index: int, servers: Sequence[int], rack: SimRack) -> None:
+        super().__init__(f"{self.NAME}{index}", rack)
+        self._servers = servers
+
+    async def slow(self, factor: float) -> None:
+        for server in self._servers:
+            self._rack.simulation.slow_server(server, factor)
+
+    @property
+    def _hosts(self) -> tuple[Literal["server"], Sequence[int]]:
+        return "server", self._servers
+
+    def _power_on(self, storage: Storage | None) -> None:
+        for server in self._servers:
+            self._rack.simulation.start_server(server, storage != "lost")
+        self._rack.sampler.servers.forget(self._servers)
+
+    def _power_off(self) -> None:
+        for server in self._servers:
+            self._rack.simulation.stop_server(server)
+
+
+class SimCoordinator(SimLinkedNode, nodes.Coordinator):
+    """The coordinator's host."""
+
+    @property
+    def _hosts(self) -> tuple[Literal["coordinator"], Sequence[int]]:
+        return "coordinator", (0,)
+
+    def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
+        self._rack.simulation.start_coordinator()
+        self._rack.sampler.coordinator.forget()
+
+    def _power_off(self) -> None:
+        self._rack.simulation.stop_coordinator()
+
+
+class SimClient(SimLinkedNode, nodes.Client):
+    """The hosts of all clients, which are one process live."""
+
+    async def command(self, command: dict[str, Any]) -> dict[str, Any]:
+        return self._rack.command(command)
+
+    @property
+    def _hosts(self) -> tuple[Literal["client"], Sequence[int]]:
+        return "client", range(1, self._rack.spec.lab.clients + 1)
+
+    def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
+        for client in self._hosts[1]:
+            self._rack.simulation.set_client(client, True)
+
+    def _power_off(self) -> None:
+        # Requests under way and preserved records are lost; what was observed is still judged.
+        self._rack.command({"do": "crash"})
+        for client in self._hosts[1]:
+            self._rack.simulation.set_client(client, False)
+
+
+class SimController(SimNode, nodes.Controller):
+    """The controllers of all switches."""
+
+    def __init__(self, name: str, rack: SimRack) -> None:
+        super().__init__(name, rack)
+        self._actions_left: int | None = None
+        """Before they are killed; None: they are not."""
+
+    def kill_after(self, actions: int) -> None:
+        self._check_running()
+        self._actions_left = actions
+
+    def partition(self) -> None:
+        self._cut(True)
+
+    def heal(self) -> None:
+        self._cut(False)
+
+    async def start(self, storage: Storage | None = None) -> None:
+        if self._actions_left is not None:
+            self._kill_between_actions()
+        await super().start(storage)
+
+    def may_act(self) -> bool:
+        """Whether a controller may carry out an action; if not, all were just killed."""
+        if self._actions_left is None:
+            return True
+        if self._actions_left > 0:
+            self._actions_left -= 1
+            return True
+        self._kill_between_actions()
+        return False
+
+    def _power_on(self, storage: Storage | None) -> None:  # noqa: ARG002 (Servers)
+        for switch in self._rack.switch_nodes:
+            switch.replace_controller()
+
+    def _power_off(self) -> None:
+        self._actions_left = None
+        for control in self._rack.control:
+            control.die()
+
+    def _cut(self, cut: bool) -> None:
+        for switch in range(len(self._rack.switches)):
+            self._rack.simulation.cut_channel(switch, cut)
+
+    def _kill_between_actions(self) -> None:
+        self._end()
+        text = f"The node '{self.name}' was killed between two actions."
+        self._rack.emit("killed", self.name, text)

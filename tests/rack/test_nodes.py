@@ -1,0 +1,60 @@
+"""The nodes of a rack are the same in scenarios, live and simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from netkv import schemes
+from netkv.errors import UsageError
+from netkv.lab.rack import LiveRack
+from netkv.lab.spec import LabSpec, RackSpec
+from netkv.rack import nodes
+from netkv.rack.base import Rack
+from netkv.sim.rack import SimRack
+
+SCHEMES = [scheme.name for scheme in schemes.all_schemes()]
+
+
+def assert_has(rack: Rack, expected: dict[str, type[nodes.Node]]) -> None:
+    assert [node.name for node in rack.nodes] == list(expected)
+    for node in rack.nodes:
+        assert isinstance(node, expected[node.name])
+        assert nodes.kind_of(node.name) is expected[node.name]
+        assert rack.node(node.name) is node
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_both_drivers_have_the_nodes_of_the_lab(scheme: str, tmp_path: Path) -> None:
+    lab = LabSpec(servers=4, server_processes=2, profile="farreach-testbed")
+    expected = nodes.of_lab(lab, coordinator=schemes.get(scheme).coordinated)
+    spec = RackSpec(scheme=scheme, lab=lab)
+    assert_has(LiveRack(spec, tmp_path), expected)
+    assert_has(SimRack(spec), expected)
+
+
+def test_redis_servers_are_nodes_of_a_live_rack(tmp_path: Path) -> None:
+    lab = LabSpec(servers=2, backend="redis")
+    expected = nodes.of_lab(lab)
+    assert list(expected)[-2:] == ["redis-0", "redis-1"]
+    assert_has(LiveRack(RackSpec(scheme="nocache", lab=lab), tmp_path), expected)
+
+
+def racks(directory: Path) -> list[Rack]:
+    spec = RackSpec(scheme="nocache", lab=LabSpec(profile="farreach-testbed"))
+    return [LiveRack(spec, directory), SimRack(spec)]
+
+
+def test_operation_that_a_kind_has_not_is_refused(tmp_path: Path) -> None:
+    for rack in racks(tmp_path):
+        with pytest.raises(UsageError, match="no node at the end of a link 'switch'"):
+            rack.linked_node("switch")
+        with pytest.raises(UsageError, match="no server process 'client'"):
+            rack.server_process("client")
+        with pytest.raises(UsageError, match="no node 'coordinator'"):
+            rack.node("coordinator")
+
+
+def test_a_switch_of_several_has_a_name_of_its_own() -> None:
+    assert nodes.kind_of("spine-0") is nodes.Switch

@@ -7,10 +7,8 @@ comes of is shown over the real switch and roles in `engine/roles/tests/netcache
 of both is in `docs/testing.md`.
 """
 
-import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -30,11 +28,12 @@ from netkv.control.base import (
     TableWritten,
 )
 from netkv.control.messages import Mark, Message, Op, decode, encode
-from netkv.control.outstanding import Outstanding
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
+from tests.schemes import traps
 from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+from tests.schemes.traps import count_every_copy, suffered
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(4)]
@@ -50,7 +49,7 @@ Script = Callable[[type[NetCache]], str]
 class _Assuming(NetCache):
     """Takes lookup writes of one kind for done when they are given out, not when they are."""
 
-    kind: type[Action]
+    kind: type[InsertEntry] | type[DeleteEntry]
 
     def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
         super().__init__(topology, options)
@@ -183,7 +182,7 @@ class TellsNobody(NetCache):
 
 
 def rack(
-    control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: int
+    control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: Any
 ) -> FakeRack:
     """A rack that is up, without cached keys."""
     it = FakeRack(control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed)
@@ -286,19 +285,9 @@ def eviction_over_a_bad_network(control: type[NetCache]) -> str:
 BELIEVED = "a former life is believed|asserted"  # the rack asserts that too
 
 
-def suffered(script: Script, control: type[NetCache]) -> str:
-    """What a script says, or what the switch of the rack asserts."""
-    try:
-        return script(control)
-    except AssertionError as error:
-        return str(error) or "asserted"
-
-
 def check(script: Script, *mutants: tuple[type[NetCache], str]) -> None:
     """All is well with the control plane as it is; each mutant does the harm named with it."""
-    assert script(NetCache) == ""
-    for mutant, harm in mutants:
-        assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
+    traps.check(script, NetCache, *mutants)
 
 
 def test_entry_is_filled_only_when_reads_can_find_it() -> None:
@@ -317,17 +306,7 @@ def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPat
     Mutant: every copy counts.
     """
     check(messages_are_doubled)
-    answered = Outstanding.answered
-    known: dict[int, Message] = {}
-
-    def answered_again(*arguments: Any) -> Message | None:
-        reply: Message = arguments[-1]
-        request = answered(*arguments) or known.get(reply.request)
-        if request is not None:
-            known[reply.request] = request
-        return request
-
-    monkeypatch.setattr(Outstanding, "answered", answered_again)  # counts every copy
+    count_every_copy(monkeypatch)
     assert suffered(messages_are_doubled, NetCache) == "inserted twice"
 
 
@@ -361,9 +340,3 @@ def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
     """EVICTED is repeated until answered."""
     slow = "all writes of the key stay slow"
     check(eviction_over_a_bad_network, (RepeatsNothing, slow), (TellsNobody, slow))
-
-
-def test_every_trap_is_in_the_documentation() -> None:
-    text = (Path(__file__).parents[3] / "docs/testing.md").read_text()
-    own = [name for name in globals() if name.startswith("test_") and "documentation" not in name]
-    assert [name for name in own if f"`{name}`" not in text] == []

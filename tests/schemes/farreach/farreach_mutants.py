@@ -75,7 +75,7 @@ class _Mutant(FarReach):
 class _Assuming(_Mutant):
     """Takes lookup writes of one kind for done when they are given out, not when they are."""
 
-    kind: type[Action]
+    kind: type[InsertEntry] | type[DeleteEntry]
 
     def __init__(self, topology: Topology, options: FarReachParameters | None = None) -> None:
         super().__init__(topology, options)

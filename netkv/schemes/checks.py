@@ -25,14 +25,17 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
             f"The scheme '{scheme.name}' is made for one switch: 'lab.topology.kind' must be "
             f"'rack', not '{lab.topology.kind}'."
         )
+    options = scheme.options.of(lab)
+    if isinstance(options, SwitchCache):
+        _check_entries(scheme.name, options)
     if scheme.needs is not None:
         scheme.needs(lab)
     if lab.pipelines > scheme.max_pipelines:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
-def check_entries(scheme: str, options: SwitchCache, most: int) -> None:
-    """Raises `UsageError` for a cache without entries, or with more than `most`."""
+def _check_entries(scheme: str, options: SwitchCache) -> None:
+    """Raises `UsageError` for a cache without entries, or with more than the switch has."""
     if options.cache_entries == 0:
         plain = [
             each.name
@@ -43,9 +46,9 @@ def check_entries(scheme: str, options: SwitchCache, most: int) -> None:
             f"The scheme '{scheme}' needs at least 1 of 'lab.cache_entries'.\n"
             f"  Schemes without a cache: {', '.join(plain) or 'none'}."
         )
-    if options.cache_entries > most:
+    if options.cache_entries > options.max_entries:
         raise UsageError(
-            f"The scheme '{scheme}' has room for {most} of 'lab.cache_entries', "
+            f"The scheme '{scheme}' has room for {options.max_entries} of 'lab.cache_entries', "
             f"not for {options.cache_entries}."
         )
 

@@ -11,7 +11,7 @@ from netkv.schemes.scheme import PLAIN_CLIENT, Scheme
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.lab.spec import RackSpec
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
 
@@ -21,13 +21,6 @@ def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.schemes.netcache.parameters import of_rack
 
     return NetCache(topology, of_rack(spec))
-
-
-def _needs(lab: LabSpec) -> None:
-    from netkv.schemes.checks import check_entries
-    from netkv.schemes.netcache.parameters import NetCacheParameters
-
-    check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
 
 
 def _profiles() -> Mapping[str, Profile]:
@@ -59,5 +52,4 @@ SCHEME = Scheme(
     # p4/netcache keeps values and statistics in ingress: requests and the servers' updates
     # would meet different ones.
     max_pipelines=1,
-    needs=_needs,
 )

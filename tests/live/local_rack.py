@@ -58,10 +58,17 @@ def kv_frame(
     value: bytes = b"",
 ) -> bytes:
     """A frame of docs/wire-format.md, for any `op`, also for one that does not exist."""
-    length = len(value)
-    fields: dict[str, Any] = {"sender": sender, "mark": mark, "stamp": stamp}
     frame = write_frame(
-        Op.GET, key, request, source, destination, **fields, length=length, value=value
+        Op.GET,
+        key,
+        request,
+        source,
+        destination,
+        sender=sender,
+        mark=mark,
+        stamp=stamp,
+        length=len(value),
+        value=value,
     )
     return frame[:OP_AT] + bytes([op]) + frame[OP_AT + 1 :]
 

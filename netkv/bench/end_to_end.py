@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 from netkv import resources
 from netkv.bench import stores
 from netkv.bench.result import Benchmark, BenchResult, Executor, this_machine
+from netkv.control.topology import CPU_PORT
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab.ports import free_ports
 
@@ -36,7 +37,6 @@ WINDOW = 256
 BATCH = 64
 """Frames or requests that go out together, where they can."""
 ROUNDS = 10
-CPU_PORT = 510
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,16 @@
 """Parameters that control planes of switch caches have in common."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from netkv.control.base import SECOND, Nanoseconds
 from netkv.control.roundtrip import Timeouts
+
+if TYPE_CHECKING:
+    from netkv.lab.spec import RackSpec
+    from netkv.schemes.options import SwitchCache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,8 +24,8 @@ class CacheParameters:
     bounds of the wait for a reply.
     """
 
-    MAX_ENTRIES: ClassVar[int]
-    """Entries that the switch has room for."""
+    options: ClassVar[type[SwitchCache]]
+    """What a user may choose, and how many entries the switch has room for."""
 
     capacity: int = 10_000
     sample_rate: float = 1.0
@@ -33,9 +39,27 @@ class CacheParameters:
     numbers_per_second: int = 32_768
     timeouts: Timeouts = field(default_factory=Timeouts)
 
+    @classmethod
+    def of_cache(cls, spec: RackSpec, **own: Any) -> Self:
+        """The parameters for a rack, with the scheme's `own`.
+
+        What waits for hosts follows what hosts and links take.
+        """
+        options = cls.options.of(spec.lab)
+        assert options.sample_rate is not None, "the scheme has a value of its own"
+        return cls(
+            capacity=options.cache_entries,
+            sample_rate=options.sample_rate,
+            hot_threshold=options.hot_threshold,
+            epoch=max(round(options.epoch * SECOND), 1),
+            seed=spec.seed,
+            timeouts=Timeouts().scaled(spec.lab.scale),
+            **own,
+        )
+
     def __post_init__(self) -> None:
         """Raises ValueError for a parameter that cannot be."""
-        most = self.MAX_ENTRIES
+        most = self.options.max_entries
         if not 1 <= self.capacity <= most:
             raise ValueError(f"capacity {self.capacity}: the cache has 1 to {most} entries.")
         if not 0.0 <= self.sample_rate <= 1.0:

@@ -4,7 +4,7 @@ Fetching the counters of all cached keys would take too long, so a few are drawn
 coldest of them is compared with the new key (Jin et al., SOSP 2017, slide "Cache Update").
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
@@ -26,8 +26,8 @@ class Contest(Generic[C]):
     """A candidate, and the counters of the sampled entries as they arrive."""
 
     candidate: C
-    waiting: dict[int, int]
-    """Request for a counter that is not answered → generation of the entry."""
+    waiting: set[int]
+    """Generations of the entries whose counters are not known yet."""
     counts: dict[int, int] = field(default_factory=dict)
     """Generation of an entry → how often it was asked for in the epoch."""
 
@@ -50,7 +50,6 @@ class Contests(Generic[C]):
     def __init__(self, limit: int) -> None:
         """`limit`: contests at once."""
         self._limit = limit
-        self._by_request: dict[int, Contest[C]] = {}
         self._keys: set[bytes] = set()
 
     def __contains__(self, key: bytes) -> bool:
@@ -63,30 +62,18 @@ class Contests(Generic[C]):
 
     def clear(self) -> None:
         """Drop all contests."""
-        self._by_request.clear()
         self._keys.clear()
 
-    def open(self, candidate: C, asked: dict[int, int]) -> None:
-        """A contest begins. `asked`: request for each counter → generation of the entry."""
-        contest = Contest(candidate, asked)
+    def open(self, candidate: C, generations: Iterable[int]) -> Contest[C]:
+        """A contest with the entries of these generations begins."""
         self._keys.add(candidate.key)
-        for request in asked:
-            self._by_request[request] = contest
+        return Contest(candidate, set(generations))
 
-    def answer(self, request: int, count: int | None) -> Contest[C] | None:
-        """A counter has arrived, or is given up (None); returns the contest after its last one."""
-        contest = self._by_request.pop(request, None)
-        if contest is None:
-            return None
-        generation = contest.waiting.pop(request)
+    def counted(self, contest: Contest[C], generation: int, count: int | None) -> bool:
+        """A counter has arrived, or is given up (None); returns whether it was the last one."""
+        contest.waiting.discard(generation)
         if count is not None:
             contest.counts[generation] = count
-        if contest.waiting:
-            return None
-        self._keys.discard(contest.candidate.key)
-        return contest
-
-    def asked(self, request: int) -> int | None:
-        """The generation of the entry whose counter was asked for."""
-        contest = self._by_request.get(request)
-        return None if contest is None else contest.waiting[request]
+        if not contest.waiting:
+            self._keys.discard(contest.candidate.key)
+        return not contest.waiting

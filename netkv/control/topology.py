@@ -1,24 +1,44 @@
 """Who is at which switch port, and which server owns which keys.
 
-Addresses follow docs/wire-format.md; ports come from the lab.
+Addresses and the owners of keys are the engine's (engine/wire); ports come from the lab.
 """
 
-import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-SERVICE_IP = 0x0A000064
-"""10.0.0.100: where clients address requests; the switch finds the owner of the key."""
+from netkv import _engine
+from netkv._engine import (
+    CONTROLLER_IP,
+    COORDINATOR_IP,
+    CPU_PORT,
+    KEY_BYTES,
+    MAX_CLIENTS,
+    SERVICE_IP,
+    key_hash,
+    mac_of,
+    owner_index,
+)
 
-CONTROLLER_IP = 0x0A000001
-"""10.0.0.1."""
-
-COORDINATOR_IP = 0x0A000002
-"""10.0.0.2: the host that splits multiget requests in a rack with a coordinator."""
-
-CPU_PORT = 510
-"""The switch port of packet-in and packet-out."""
+__all__ = [
+    "CONTROLLER_IP",
+    "COORDINATOR_IP",
+    "CPU_PORT",
+    "KEY_BYTES",
+    "LAST_HOST_PORT",
+    "LAST_RACK",
+    "SERVICE_IP",
+    "Host",
+    "Partition",
+    "Topology",
+    "client_ip",
+    "coordinator_at",
+    "key_hash",
+    "mac_of",
+    "owner_index",
+    "server_ip",
+    "splitter_ip",
+]
 
 LAST_HOST_PORT = 500
 """Ports 1 to 500 lead to hosts and other switches."""
@@ -26,36 +46,29 @@ LAST_HOST_PORT = 500
 LAST_RACK = 255
 """The number of a rack has a byte in the header of a split multiget, and 0 is none."""
 
-KEY_BYTES = 16
-HASH_SPACE = 1 << 32
-
 
 def client_ip(index: int) -> int:
-    """IPv4 address of client `index` (from 1): 10.1.(index >> 8).(index & 255)."""
-    return 0x0A010000 | _host_number("client", index, first=1)
+    """IPv4 address of client `index` (from 1)."""
+    return _engine.client_ip(_host_number("client", index, first=1))
 
 
 def server_ip(index: int) -> int:
-    """IPv4 address of server `index` (from 0): 10.2.(index >> 8).(index & 255)."""
-    return 0x0A020000 | _host_number("server", index, first=0)
+    """IPv4 address of server `index` (from 0)."""
+    return _engine.server_ip(_host_number("server", index, first=0))
 
 
 def splitter_ip(rack: int) -> int:
-    """IPv4 address of the switch that splits the requests for a rack (from 1): 10.3.0.rack."""
+    """IPv4 address of the switch that splits the requests for a rack (from 1)."""
     if not 1 <= rack <= LAST_RACK:
         raise ValueError(f"Rack {rack} has no address: the numbers are 1 to {LAST_RACK}.")
-    return 0x0A030000 | rack
-
-
-def mac_of(ip: int) -> int:
-    """MAC address of the host with this IPv4 address: 02:00 and the address's four bytes."""
-    return 0x0200_0000_0000 | ip
+    return _engine.splitter_ip(rack)
 
 
 def _host_number(kind: str, index: int, first: int) -> int:
-    if not first <= index < 1 << 15:
-        # Sender numbers of servers are 0x8000 + index, so both kinds have 15 bits.
-        raise ValueError(f"{kind} {index} has no address: the numbers are {first} to 32767.")
+    if not first <= index <= MAX_CLIENTS:
+        # Clients have the lower half of the sender numbers, servers the upper one.
+        numbers = f"{first} to {MAX_CLIENTS}"
+        raise ValueError(f"{kind} {index} has no address: the numbers are {numbers}.")
     return index
 
 
@@ -155,8 +168,7 @@ class Topology:
         """The ranges of key hashes, one a server, which cover the hash space without overlap."""
         n = len(self.servers)
         for i, server in enumerate(self.servers):
-            low = i * HASH_SPACE // n
-            high = (i + 1) * HASH_SPACE // n - 1
+            low, high = _engine.partition_range(i, n)
             yield Partition(low, high, server)
 
     def owner(self, key: bytes) -> Host:
@@ -171,16 +183,3 @@ class Topology:
     def is_local(self, key: bytes) -> bool:
         """Whether the owner of `key` (16 bytes) is attached to this switch."""
         return self.local is None or self.owner(key).index in self.local
-
-
-def owner_index(key: bytes, servers: int) -> int:
-    """Which of so many servers owns `key` (16 bytes)."""
-    # The largest i with i * HASH_SPACE // n <= hash, without looking at every partition.
-    return ((key_hash(key) + 1) * servers - 1) // HASH_SPACE
-
-
-def key_hash(key: bytes) -> int:
-    """The place of a key (16 bytes) in the 32-bit hash space: CRC-32, as the switch computes it."""
-    if len(key) != KEY_BYTES:
-        raise ValueError(f"A key has {KEY_BYTES} bytes, not {len(key)}.")
-    return zlib.crc32(key)

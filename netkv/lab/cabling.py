@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from netkv.control.topology import CPU_PORT
 from netkv.lab import ports
 from netkv.lab.spec import RackSpec
 from netkv.rack.nodes import partitions
@@ -23,7 +24,6 @@ CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
 FIRST_SERVER_PORT = 100
-CPU_PORT = 510
 
 
 @dataclass(frozen=True)

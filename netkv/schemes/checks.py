@@ -26,14 +26,17 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
             f"'rack', not '{lab.topology.kind}'.",
             *("lab", "topology", "kind"),
         )
+    options = scheme.options.of(lab)
+    if isinstance(options, SwitchCache):
+        _check_entries(scheme.name, options)
     if scheme.needs is not None:
         scheme.needs(lab)
     if lab.pipelines > scheme.max_pipelines:
         _refuse_pipelines(scheme, lab.pipelines)
 
 
-def check_entries(scheme: str, options: SwitchCache, most: int) -> None:
-    """Raises `MisfitError` for a cache without entries, or with more than `most`."""
+def _check_entries(scheme: str, options: SwitchCache) -> None:
+    """Raises `MisfitError` for a cache without entries, or with more than the switch has."""
     if options.cache_entries == 0:
         plain = [
             each.name
@@ -45,9 +48,9 @@ def check_entries(scheme: str, options: SwitchCache, most: int) -> None:
             f"  Schemes without a cache: {', '.join(plain) or 'none'}.",
             *("lab", "cache_entries"),
         )
-    if options.cache_entries > most:
+    if options.cache_entries > options.max_entries:
         raise MisfitError(
-            f"The scheme '{scheme}' has room for {most} of 'lab.cache_entries', "
+            f"The scheme '{scheme}' has room for {options.max_entries} of 'lab.cache_entries', "
             f"not for {options.cache_entries}.",
             *("lab", "cache_entries"),
         )

@@ -35,6 +35,9 @@ class SchemeOptions(Spec):
 class SwitchCache(SchemeOptions):
     """Options of schemes that cache hot records in the switch."""
 
+    max_entries: ClassVar[int] = 65_536
+    """Entries that the switch has room for."""
+
     cache_entries: Annotated[int, Field(ge=0, le=65536)] = 1000
     """Records that a caching scheme may hold in the switch."""
     hot_threshold: Annotated[int, Field(ge=1, le=65535)] = 16

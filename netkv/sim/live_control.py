@@ -15,10 +15,9 @@ from statistics import median
 
 from finsy.proto import p4r
 
-from netkv.bench.end_to_end import CPU_PORT
 from netkv.control.forwarding import ROUTE
 from netkv.control.messages import encode
-from netkv.control.topology import CONTROLLER_IP, KEY_BYTES
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, KEY_BYTES
 from netkv.errors import NetkvError
 from netkv.lab.ports import free_ports
 from netkv.lab.process import NodeProcess

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from netkv.bench.end_to_end import CPU_PORT
 from netkv.control.base import TableWrite
 from netkv.control.messages import Status, decode, encode
-from netkv.control.topology import Topology
+from netkv.control.topology import CPU_PORT, Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import load_config
 from netkv.lab.ports import free_ports

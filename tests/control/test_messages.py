@@ -1,4 +1,4 @@
-"""The Python codec against bytes written out by hand from docs/wire-format.md."""
+"""The codec of control planes against bytes written out by hand from docs/wire-format.md."""
 
 import contextlib
 from dataclasses import replace
@@ -17,8 +17,8 @@ from netkv.control.messages import (
     Status,
     decode,
     encode,
-    ipv4_checksum,
 )
+from tests.checksums import with_ipv4_checksum
 
 KEY = bytes(range(16))
 ADMIT = bytes.fromhex(
@@ -76,23 +76,34 @@ def test_a_message_about_an_entry_without_a_stamp_is_refused() -> None:
         decode(bytes(bare))
 
 
-def with_checksum(frame: bytes) -> bytes:
-    header = frame[14:24] + b"\0\0" + frame[26:34]
-    return frame[:24] + ipv4_checksum(header).to_bytes(2) + frame[26:]
+WITH_VALUE = {
+    *(Op.GET_REPLY, Op.PUT, Op.UPDATE, Op.OFFER, Op.RESTORE, Op.FETCH_REPLY, Op.FILL),
+    *(Op.EVICT_REPLY, Op.LOAD_REPLY, Op.ORIGINAL, Op.RELEASE, Op.COLLECT_REPLY),
+}
 
 
 @pytest.mark.parametrize("op", list(Op))
 def test_what_is_encoded_is_decoded(op: Op) -> None:
-    message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, Mark(1, 2, 0x81), 5, b"hello")
+    message = Message(op, KEY, 0xFFFFFFFF, 0x8001, Status.REJECTED, Mark(1, 2, 0x81), 20)
+    message = replace(message, value=b"hello".ljust(32))
     if op >> 4 == 4:
         stamp = Stamp(1, 0xFFFFFFFF, 2, Bit.DIRTY | Bit.VALID)
         message = replace(message, stamp=stamp, place=Place(0xFFFF, 0xFFFFFFFE))
     datagram = decode(encode(message, 1, 2))
-    assert (datagram.source, datagram.destination, datagram.message) == (1, 2, message)
+    value = message.value[:20] if op in WITH_VALUE else b""
+    assert (datagram.source, datagram.destination) == (1, 2)
+    assert datagram.message == replace(message, value=value)
 
 
 def test_bytes_behind_the_datagram_are_no_part_of_it() -> None:
     assert decode(ADMIT + bytes(20)) == decode(ADMIT)
+
+
+def test_value_cut_short_is_refused() -> None:
+    frame = bytearray(REPLY)
+    frame[47] = 17
+    with pytest.raises(MalformedFrameError, match="86 bytes, but its headers say 87"):
+        decode(bytes(frame))
 
 
 @pytest.mark.parametrize("length", range(len(ADMIT)))
@@ -104,22 +115,22 @@ def test_frame_cut_short_is_refused(length: int) -> None:
 @pytest.mark.parametrize(
     ("offset", "value", "complaint"),
     [
-        (12, 0x86, "Not an IPv4"),
-        (14, 0x46, "without options"),
-        (23, 6, "UDP"),
-        (25, 0, "checksum"),
-        (37, 0, "port"),
-        (39, 0, "lengths"),
-        (42, 2, "Layout 2"),
-        (43, 0x7F, "Not known"),
-        (45, 99, "Not known"),
+        (12, 0x86, "not UDP over plain IPv4"),
+        (14, 0x46, "no options"),
+        (23, 6, "not UDP"),
+        (25, 0, "checksum is wrong"),
+        (37, 0, "UDP port 4864"),
+        (39, 0, "lengths in the IPv4 and UDP"),
+        (42, 2, "layout version 2"),
+        (43, 0x7F, "no operation 0x7f"),
+        (45, 99, "no status 99"),
     ],
 )
 def test_wrong_byte_is_named(offset: int, value: int, complaint: str) -> None:
     frame = bytearray(ADMIT)
     frame[offset] = value
-    if 14 <= offset < 34 and complaint != "checksum":
-        frame = bytearray(with_checksum(bytes(frame)))
+    if 14 <= offset < 34 and complaint != "checksum is wrong":
+        frame = bytearray(with_ipv4_checksum(bytes(frame)))
     with pytest.raises(MalformedFrameError, match=complaint):
         decode(bytes(frame))
 

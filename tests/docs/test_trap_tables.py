@@ -66,6 +66,13 @@ def test_tables_of_traps_are_up_to_date() -> None:
     assert len(re.findall(r"^\| `\w+` \|", text, re.MULTILINE)) > 200
 
 
+def test_every_module_of_traps_has_a_table() -> None:
+    modules = {str(path.relative_to(ROOT)) for path in (ROOT / "tests").rglob("test_*_traps.py")}
+    text = tables.DOCUMENT.read_text()
+    assert len(modules) >= 4
+    assert modules == set(re.findall(r"<!-- begin traps (\S+\.py) -->", text))
+
+
 def test_every_test_that_the_document_names_exists() -> None:
     """The table of all protocols names tests by hand."""
     text = tables.DOCUMENT.read_text()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import socket
-import struct
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,34 +15,22 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4
+from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
+from netkv.control.messages import Mark, Message, Op, Status, decode, encode
+from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
+from netkv.sim.tables import PACKET_HEADER_BYTES
 from tests.waiting import until
 
 if TYPE_CHECKING:
     from netkv._engine import Match, StorageBackend
 
 PROGRAMS = Path(__file__).parents[2] / "p4"
-CPU_PORT = 510
 CLIENT_PORT = 1
 SERVER_PORT = 2
-CONTROLLER = bytes([10, 0, 0, 1])
-SERVICE = bytes([10, 0, 0, 100])
-CONTROLLER_SENDER = 0xFFFF
-INSTALL, INSTALL_REPLY = 0x22, 0x23
+OP_AT = 43
+"""Where a frame has its operation."""
 
 SchemeName = Literal["nocache", "netcache"]
-
-
-def client_ip(client: int) -> bytes:
-    return bytes([10, 1, client >> 8, client & 255])
-
-
-def server_ip(server: int) -> bytes:
-    return bytes([10, 2, server >> 8, server & 255])
-
-
-def mac(ip: bytes) -> bytes:
-    return b"\x02\x00" + ip
 
 
 def free_ports(count: int) -> list[int]:
@@ -59,33 +46,31 @@ def free_ports(count: int) -> list[int]:
 
 
 def kv_frame(
-    *,
-    source: bytes,
-    destination: bytes,
     op: int,
-    sender: int,
-    request: int,
     key: bytes,
+    request: int,
+    source: int,
+    destination: int,
+    *,
+    sender: int,
     mark: tuple[int, int, int] | None = None,
     stamp: tuple[int, int, int, int] | None = None,
     value: bytes = b"",
 ) -> bytes:
-    """A frame of docs/wire-format.md; `mark` is generation, version, bitmap; `stamp` is life,
-    number, generation, bits."""
-    flags = (1 if mark else 0) | (4 if stamp else 0)
-    kv = struct.pack("!BBBBHHI", 1, op, flags, 0, len(value), sender, request) + key
-    if mark:
-        kv += struct.pack("!IIB", *mark)
-    if stamp:
-        kv += struct.pack("!IIIB", *stamp)
-    kv += value + bytes(-len(value) % 16)
-    udp = struct.pack("!HHHH", 5008, 5008, 8 + len(kv), 0)
-    ip = struct.pack("!BBHHHBBH", 0x45, 0, 28 + len(kv), 0, 0, 64, 17, 0) + source + destination
-    total = sum(struct.unpack("!10H", ip))
-    total = (total & 0xFFFF) + (total >> 16)
-    checksum = ~((total & 0xFFFF) + (total >> 16)) & 0xFFFF
-    ip = ip[:10] + struct.pack("!H", checksum) + ip[12:]
-    return mac(destination) + mac(source) + b"\x08\x00" + ip + udp + kv
+    """A frame of docs/wire-format.md, for any `op`, also for one that does not exist."""
+    frame = write_frame(
+        Op.GET,
+        key,
+        request,
+        source,
+        destination,
+        sender=sender,
+        mark=mark,
+        stamp=stamp,
+        length=len(value),
+        value=value,
+    )
+    return frame[:OP_AT] + bytes([op]) + frame[OP_AT + 1 :]
 
 
 @cache
@@ -194,21 +179,21 @@ class LocalRack:
 
     def _fill_tables(self) -> None:
         route, forward = self.names.table("route.ipv4"), self.names.action("route.forward")
-        ports = {client_ip(i): CLIENT_PORT for i in range(1, self.clients_count + 1)}
-        ports |= {server_ip(i): SERVER_PORT for i in range(self.servers_count)}
-        ports[CONTROLLER] = CPU_PORT
-        for ip, port in ports.items():
-            out = [port.to_bytes(2, "big")]
-            self.switch.insert_entry(route, [(1, "exact", ip)], ("action", forward, out))
+        ports = [CLIENT_PORT] * self.clients_count, [SERVER_PORT] * self.servers_count
+        topology = Topology.of_ports(*ports)
+        hosts = [(host.ip, host.port) for host in topology.hosts()]
+        for ip, port in (*hosts, (CONTROLLER_IP, CPU_PORT)):
+            out = [port.to_bytes(2)]
+            self.switch.insert_entry(
+                route, [(1, "exact", ip.to_bytes(4))], ("action", forward, out)
+            )
         owner, to_owner = self.names.table("owner"), self.names.action("to_owner")
-        for server in range(self.servers_count):
-            low = (server << 32) // self.servers_count
-            high = ((server + 1) << 32) // self.servers_count - 1
-            ip = server_ip(server)
-            matches: list[Match] = [(1, "range", low.to_bytes(4, "big"), high.to_bytes(4, "big"))]
-            if self.servers_count == 1:
-                matches = []  # a range of all values must be left out
-            self.switch.insert_entry(owner, matches, ("action", to_owner, [mac(ip), ip]), 1)
+        for part in topology.partitions():
+            low, high = part.low.to_bytes(4), part.high.to_bytes(4)
+            # A range of all values must be left out.
+            matches: list[Match] = [(1, "range", low, high)] if self.servers_count > 1 else []
+            address = [part.owner.mac.to_bytes(6), part.owner.ip.to_bytes(4)]
+            self.switch.insert_entry(owner, matches, ("action", to_owner, address), 1)
 
     def hottest(self, count: int) -> list[bytes]:
         """The most popular keys, hottest first."""
@@ -228,15 +213,9 @@ class LocalRack:
                 generation.to_bytes(4, "big"),
             ]
             self.switch.insert_entry(table, [(1, "exact", key)], ("action", cached, params))
-            waiting[self._request] = kv_frame(
-                source=CONTROLLER,
-                destination=SERVICE,
-                op=INSTALL,
-                sender=CONTROLLER_SENDER,
-                request=self._request,
-                key=key,
-                mark=(generation, 0, bitmap),
-            )
+            mark = Mark(generation, 0, bitmap)
+            install = Message(Op.INSTALL, key, self._request, mark=mark)
+            waiting[self._request] = encode(install)
             self._request += 1
 
         def all_installed() -> bool:
@@ -244,9 +223,9 @@ class LocalRack:
                 self.node.packet_out(b"\x00\x00" + frame)
             while waiting and (arrived := self.node.wait(0.2)[0]):
                 for packet_in in arrived:
-                    kv = packet_in[2 + 42 :]
-                    if kv[1] == INSTALL_REPLY and kv[3] == 0:
-                        waiting.pop(struct.unpack("!I", kv[8:12])[0], None)
+                    reply = decode(packet_in[PACKET_HEADER_BYTES:]).message
+                    if (reply.op, reply.status) == (Op.INSTALL_REPLY, Status.OK):
+                        waiting.pop(reply.request, None)
             return not waiting
 
         until(all_installed, "all keys are installed")

@@ -21,14 +21,12 @@ import pytest
 from hdrh.histogram import HdrHistogram  # type: ignore[import-untyped]
 
 from netkv._engine import ClientNode, ControlError, ServerNode, Switch, SwitchNode
+from netkv.control.topology import CONTROLLER_IP, SERVICE_IP, client_ip, server_ip
 from tests.live.local_rack import (
     CLIENT_PORT,
-    CONTROLLER,
-    SERVICE,
     LocalRack,
     SchemeName,
     bundle_of,
-    client_ip,
     free_ports,
     kv_frame,
     local_rack,
@@ -204,7 +202,7 @@ def test_malformed_frames_at_every_port_are_counted() -> None:
     real = [
         kv_frame(
             source=client_ip(1),
-            destination=rng.choice([SERVICE, CONTROLLER, bytes([10, 2, 0, 1])]),
+            destination=rng.choice([SERVICE_IP, CONTROLLER_IP, server_ip(1)]),
             op=op,
             sender=1,
             request=rng.getrandbits(32),
@@ -267,8 +265,8 @@ def test_garbage_at_servers_and_clients_is_counted() -> None:
     rack.client.start()
     real = [
         kv_frame(
-            source=SERVICE,
-            destination=bytes([10, 2, 0, number % 5]),
+            source=SERVICE_IP,
+            destination=server_ip(number % 5),
             op=number,
             sender=1,
             request=number,
@@ -416,9 +414,7 @@ def test_a_trace_shows_the_way_of_a_frame() -> None:
     rack = LocalRack("nocache")
     try:
         rack._fill_tables()
-        frame = kv_frame(
-            source=client_ip(1), destination=SERVICE, op=0, sender=1, request=1, key=bytes(16)
-        )
+        frame = kv_frame(0, bytes(16), 1, client_ip(1), SERVICE_IP, sender=1)
         frames, document, text = rack.switch.trace(CLIENT_PORT, frame)
         assert frames == rack.switch.process(CLIENT_PORT, frame)
         assert document["events"]

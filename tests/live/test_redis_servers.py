@@ -16,16 +16,14 @@ from typing import Any
 import pytest
 
 from netkv._engine import ServerNode
-from netkv.control.topology import key_hash
+from netkv.control.messages import Op, Status, decode
+from netkv.control.topology import client_ip, key_hash, server_ip
 from netkv.servers.redis import Redis
-from tests.live.local_rack import client_ip, free_ports, kv_frame, server_ip
+from tests.live.local_rack import free_ports, kv_frame
 from tests.live.redis_servers import OwnServer
 from tests.waiting import until
 
-GET, PUT = 0x00, 0x02
-OK, NOT_FOUND, REJECTED = 0, 1, 6
 A, B = 1, 2
-KV, KV_BYTES = 42, 28
 SHARDS = 2
 
 
@@ -75,10 +73,8 @@ class Node:
 
     def send(self, op: int, client: int, number: int, key: bytes, value: bytes = b"") -> None:
         shard = owner(key)
-        frame = kv_frame(
-            source=client_ip(client), destination=server_ip(shard), op=op, sender=client,
-            request=number, key=key, value=value,
-        )  # fmt: skip
+        between = client_ip(client), server_ip(shard)
+        frame = kv_frame(op, key, number, *between, sender=client, value=value)
         self._socket.sendto(frame, self._server)
 
     def receive(self, patience: float) -> dict[tuple[int, int], tuple[int, bytes]]:
@@ -91,10 +87,8 @@ class Node:
             except (TimeoutError, BlockingIOError):
                 return replies
             self._socket.settimeout(0)
-            length = int.from_bytes(frame[KV + 4 : KV + 6], "big")
-            client = int.from_bytes(frame[KV + 6 : KV + 8], "big")
-            number = int.from_bytes(frame[KV + 8 : KV + 12], "big")
-            replies[client, number] = frame[KV + 3], frame[KV + KV_BYTES :][:length]
+            reply = decode(frame).message
+            replies[reply.sender, reply.request] = reply.status, reply.value
 
     def ask(
         self, requests: Sequence[tuple[int, int, int, bytes, bytes]]
@@ -114,10 +108,10 @@ class Node:
         return [replies[it[1:3]] for it in requests]
 
     def get(self, keys: Sequence[bytes]) -> list[tuple[int, bytes]]:
-        return self.ask([(GET, B, self.number(), key, b"") for key in keys])
+        return self.ask([(Op.GET, B, self.number(), key, b"") for key in keys])
 
     def put(self, keys: Sequence[bytes], value: bytes) -> list[tuple[int, bytes]]:
-        return self.ask([(PUT, A, self.number(), key, value) for key in keys])
+        return self.ask([(Op.PUT, A, self.number(), key, value) for key in keys])
 
 
 def owner(key: bytes) -> int:
@@ -144,7 +138,7 @@ def keys_of(shard: int, count: int = 20) -> list[bytes]:
 
 def test_each_server_finds_its_shard_after_a_restart(node: Node) -> None:
     for shard in range(SHARDS):
-        assert {status for status, _ in node.put(keys_of(shard), b"of %d" % shard)} == {OK}
+        assert {status for status, _ in node.put(keys_of(shard), b"of %d" % shard)} == {Status.OK}
     node.stop()
     for shard in range(SHARDS):
         node.shards[shard].kill()
@@ -156,7 +150,7 @@ def test_each_server_finds_its_shard_after_a_restart(node: Node) -> None:
         store.close()
     node.start()
     for shard in range(SHARDS):
-        assert node.get(keys_of(shard)) == [(OK, b"of %d" % shard)] * 20
+        assert node.get(keys_of(shard)) == [(Status.OK, b"of %d" % shard)] * 20
 
 
 def test_only_calls_of_a_stopped_shard_fail(node: Node) -> None:
@@ -164,23 +158,23 @@ def test_only_calls_of_a_stopped_shard_fail(node: Node) -> None:
     node.put([*away, *there], b"before")
     node.shards[0].kill()
     # The first batch may find out; from then on failures come at once.
-    node.send(GET, B, node.number(), away[0])
+    node.send(Op.GET, B, node.number(), away[0])
     node.receive(1.0)
     for _ in range(3):
-        assert node.get(away) == [(REJECTED, b"")] * 20
-        assert {status for status, _ in node.put(away, b"refused")} == {REJECTED}
-        assert node.get(there) == [(OK, b"before")] * 20
+        assert node.get(away) == [(Status.REJECTED, b"")] * 20
+        assert {status for status, _ in node.put(away, b"refused")} == {Status.REJECTED}
+        assert node.get(there) == [(Status.OK, b"before")] * 20
     assert node.node.failure() is None
     assert node.node.statistics()["servers"]["1"]["failures"] == 0
     node.shards[0].start()
-    until(lambda: node.get(away[:1])[0][0] == OK, "the shard is served again")
-    assert node.get(away) == [(OK, b"before")] * 20, "what was refused was not done"
-    assert {status for status, _ in node.put(away, b"after")} == {OK}
-    assert node.get(away) == [(OK, b"after")] * 20
+    until(lambda: node.get(away[:1])[0][0] == Status.OK, "the shard is served again")
+    assert node.get(away) == [(Status.OK, b"before")] * 20, "what was refused was not done"
+    assert {status for status, _ in node.put(away, b"after")} == {Status.OK}
+    assert node.get(away) == [(Status.OK, b"after")] * 20
 
 
 def is_served(node: Node, key: bytes) -> bool:
-    return node.get([key])[0][0] != REJECTED
+    return node.get([key])[0][0] != Status.REJECTED
 
 
 @pytest.mark.parametrize("restarts", [False, True])
@@ -191,7 +185,7 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
     for turn in range(6):
         keys = [rng.randbytes(16) for _ in range(200)]
         keys = [key for key in keys if owner(key) == 0]
-        writes = [(PUT, A, node.number(), key, b"of A %d" % turn) for key in keys]
+        writes = [(Op.PUT, A, node.number(), key, b"of A %d" % turn) for key in keys]
         for write in writes[: len(writes) // 2]:
             node.send(*write)
         replies = node.receive(1.0)
@@ -205,8 +199,8 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
         node.shards[0].kill()
         while came := node.receive(0.1):
             replies |= came
-        acknowledged = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == OK}
-        refused = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == REJECTED}
+        acknowledged = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == Status.OK}
+        refused = {it[1:3] for it in writes if replies.get(it[1:3], (None,))[0] == Status.REJECTED}
         in_doubt += len(writes) - len(acknowledged) - len(refused)
         if restarts:
             node.stop()
@@ -217,17 +211,19 @@ def test_writes_under_way_at_kill_9_have_one_effect(node: Node, restarts: bool) 
         before = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
         for name, (status, value) in before.items():
             if name in acknowledged:
-                assert (status, value) == (OK, b"of A %d" % turn), "an acknowledged write is lost"
+                assert (status, value) == (Status.OK, b"of A %d" % turn), (
+                    "an acknowledged write is lost"
+                )
             if name in refused:
-                assert status == NOT_FOUND, "a refused write was done"
+                assert status == Status.NOT_FOUND, "a refused write was done"
         node.put(keys, b"of B")
         # Copies: those that were done have no effect again.
         again = node.ask(writes)
-        done = [it for it, (status, _) in zip(writes, again, strict=True) if status == OK]
+        done = [it for it, (status, _) in zip(writes, again, strict=True) if status == Status.OK]
         after = dict(zip([it[1:3] for it in writes], node.get(keys), strict=True))
         for write in done:
-            if before[write[1:3]][0] == OK:
-                assert after[write[1:3]] == (OK, b"of B"), "a write was done twice"
+            if before[write[1:3]][0] == Status.OK:
+                assert after[write[1:3]] == (Status.OK, b"of B"), "a write was done twice"
     assert in_doubt > 0
 
 

@@ -17,15 +17,12 @@ from typing import Any
 import pytest
 
 from netkv._engine import ServerNode
+from netkv.control.messages import Op, Status, decode
+from netkv.control.topology import client_ip, server_ip
 from netkv.servers.rocksdb import RocksDB
-from tests.live.local_rack import client_ip, free_ports, kv_frame, server_ip
+from tests.live.local_rack import free_ports, kv_frame
 from tests.waiting import PATIENCE_S, until
 
-GET, PUT, DELETE = 0x00, 0x02, 0x04
-OK, NOT_FOUND = 0, 1
-KV = 42
-KV_BYTES, STAMP_BYTES = 28, 13
-STAMPED = 0x04
 A, B, READER = 1, 2, 3
 
 SERVE = """
@@ -45,14 +42,14 @@ while True:
 class Request:
     """A request of a client. Client and number say what a write of it writes."""
 
-    op: int
+    op: Op
     client: int
     number: int
     key: bytes
 
     @property
     def value(self) -> bytes:
-        return b"%8d %8d" % (self.client, self.number) if self.op == PUT else b""
+        return b"%8d %8d" % (self.client, self.number) if self.op == Op.PUT else b""
 
     def frame(self, stamp: tuple[int, int, int, int] | None) -> bytes:
         return kv_frame(
@@ -67,7 +64,7 @@ class Request:
         )
 
 
-Replies = dict[tuple[int, int], tuple[int, bytes]]
+Replies = dict[tuple[int, int], tuple[Status, bytes]]
 """(status, value) by client and number."""
 
 
@@ -128,11 +125,8 @@ class Clients:
             except (TimeoutError, BlockingIOError):
                 return replies
             self._socket.settimeout(0)
-            length = int.from_bytes(frame[KV + 4 : KV + 6], "big")
-            sender = int.from_bytes(frame[KV + 6 : KV + 8], "big")
-            number = int.from_bytes(frame[KV + 8 : KV + 12], "big")
-            value = KV + KV_BYTES + (STAMP_BYTES if frame[KV + 2] & STAMPED else 0)
-            replies[sender, number] = frame[KV + 3], frame[value:][:length]
+            reply = decode(frame).message
+            replies[reply.sender, reply.request] = reply.status, reply.value
 
     def ask(self, requests: Sequence[Request]) -> Replies:
         """Send requests, again and again as clients do, until all are answered."""
@@ -152,13 +146,13 @@ class Clients:
         requests = []
         for key in keys:
             self._reads += 1
-            requests.append(Request(GET, READER, self._reads, key))
+            requests.append(Request(Op.GET, READER, self._reads, key))
         replies = self.ask(requests)
         found = {}
         for request in requests:
             status, value = replies[READER, request.number]
-            assert status in (OK, NOT_FOUND)
-            found[request.key] = value if status == OK else None
+            assert status in (Status.OK, Status.NOT_FOUND)
+            found[request.key] = value if status == Status.OK else None
         return found
 
 
@@ -172,7 +166,8 @@ def clients(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Clients]
 def writes(rng: random.Random, first: int, count: int) -> list[Request]:
     """Puts and deletes of A, each of a key that holds something else before."""
     return [
-        Request(rng.choice([PUT, DELETE]), A, first + i, rng.randbytes(16)) for i in range(count)
+        Request(rng.choice([Op.PUT, Op.DELETE]), A, first + i, rng.randbytes(16))
+        for i in range(count)
     ]
 
 
@@ -188,8 +183,8 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
     # Where the kill hits is chance: go on until it has hit on both sides of a batch.
     for _ in range(20):
         of_a = writes(rng, number + 1, 400)
-        of_b = [Request(PUT, B, number + 1 + i, write.key) for i, write in enumerate(of_a)]
-        before = [Request(PUT, B, number + 1001 + i, it.key) for i, it in enumerate(of_a)]
+        of_b = [Request(Op.PUT, B, number + 1 + i, write.key) for i, write in enumerate(of_a)]
+        before = [Request(Op.PUT, B, number + 1001 + i, it.key) for i, it in enumerate(of_a)]
         number += 2000
         keys = [write.key for write in of_a]
         with clients.serving() as process:
@@ -208,11 +203,11 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
             done = [it for it in of_a if found[it.key] == (it.value or None)]
             undone = [it for it in of_a if it not in done]
             acknowledged = [it for it in of_a if (A, it.number) in replies]
-            assert all(replies[A, it.number][0] == OK for it in acknowledged)
+            assert all(replies[A, it.number][0] == Status.OK for it in acknowledged)
             assert set(acknowledged) <= set(done), "an acknowledged write is lost"
             clients.ask(of_b)
             again = clients.ask(of_a)
-            assert {status for status, _ in again.values()} == {OK}
+            assert {status for status, _ in again.values()} == {Status.OK}
             found = clients.read(keys)
             behind = {it.key for it in done}
             assert_stored(found, [it for it in of_b if it.key in behind])  # or: done twice
@@ -245,7 +240,7 @@ def test_a_database_without_marks_opens_and_gets_them(clients: Clients) -> None:
     with clients.serving():
         assert_stored(clients.read([it.key for it in early]), early)
         clients.ask(late)
-    over = [Request(PUT, B, it.number, it.key) for it in late]
+    over = [Request(Op.PUT, B, it.number, it.key) for it in late]
     with clients.serving():
         clients.ask(over)
         clients.ask(late)

@@ -1,7 +1,7 @@
 """Packet tests for the P4 programs, as STF files that netkv's engine and bmv2 both run.
 
-The expected frames follow from docs/wire-format.md: they are written with the Python codec, and no
-switch is asked. The tables are filled by the control planes' own writes.
+The expected frames follow from docs/wire-format.md: they are written with the engine's codec, and
+no switch is asked. The tables are filled by the control planes' own writes.
 """
 
 from collections.abc import Iterable

@@ -1,12 +1,12 @@
-"""The numbers of the wire format are the same in P4, Rust and Python."""
+"""The numbers of the wire format are the same in P4 and in the engine."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from netkv.control import messages, topology
-from netkv.control.messages import Bit, Op, Status
+from netkv import _engine
+from netkv._engine import Bit, Op, Status
 from netkv.schemes.netmc import control_plane as netmc
 from tests.p4programs.netmc import multiget
 
@@ -23,46 +23,46 @@ def p4_numbers(files: tuple[str, ...] = KV_FILES) -> dict[str, int]:
     return {name: int(number, 0) for name, number in found}
 
 
-def rust_numbers(enum: str) -> dict[str, int]:
-    """Variants of an enum of engine/wire, in Python's spelling."""
-    text = (ROOT / "engine/wire/src/op.rs").read_text()
-    body = re.search(rf"^    {enum} {{\n(.*?)^    }}", text, re.MULTILINE | re.DOTALL)
-    assert body, f"engine/wire/src/op.rs has no enum {enum}"
-    found = re.findall(r"^        (\w+) = (\w+),", body[1], re.MULTILINE)
-    return {re.sub(r"(?<!^)(?=[A-Z])", "_", name).upper(): int(n, 0) for name, n in found}
+def typed_names(enum: str) -> list[str]:
+    """Members of an enum as `_engine.pyi` types them."""
+    text = (ROOT / "netkv/_engine.pyi").read_text()
+    body = re.search(rf"^class {enum}\(.*?^$\n(.*?)^$", text, re.MULTILINE | re.DOTALL)
+    assert body, f"_engine.pyi has no enum {enum}"
+    return re.findall(r"^    (\w+) = \.\.\.", body[1], re.MULTILINE)
 
 
 @pytest.mark.parametrize(("prefix", "enum"), [("OP_", Op), ("STATUS_", Status)])
-def test_p4_has_the_codes_of_python(prefix: str, enum: type[Op] | type[Status]) -> None:
+def test_p4_has_the_codes_of_the_engine(prefix: str, enum: type[Op] | type[Status]) -> None:
     codes = {n.removeprefix(prefix): c for n, c in p4_numbers().items() if n.startswith(prefix)}
     assert len(codes) >= 3
     for name, code in codes.items():
         assert enum[name] == code
 
 
-@pytest.mark.parametrize(("enum", "name"), [(Op, "Op"), (Status, "Status")])
-def test_rust_has_the_codes_of_python(enum: type[Op] | type[Status], name: str) -> None:
-    assert rust_numbers(name) == {member.name: int(member) for member in enum}
+@pytest.mark.parametrize("enum", [Op, Status, Bit])
+def test_every_member_of_an_enum_is_typed(enum: type[Op] | type[Status] | type[Bit]) -> None:
+    assert typed_names(enum.__name__) == [member.name for member in enum]
 
 
-def test_the_bits_of_a_stamp_are_the_same_everywhere() -> None:
-    text = (ROOT / "engine/wire/src/stamp.rs").read_text()
-    rust = {n: int(c, 0) for n, c in re.findall(r"pub const (\w+): u8 = (\w+);", text)}
+def test_p4_has_the_bits_of_a_stamp() -> None:
     p4 = {n.removeprefix("BIT_"): c for n, c in p4_numbers().items() if n.startswith("BIT_")}
-    assert rust == p4 == {bit.name: int(bit) for bit in Bit}
+    rust = (ROOT / "engine/wire/src/stamp.rs").read_text()
+    named = re.findall(r"pub const (\w+): u8 = \w+;", rust)
+    assert p4 == {bit.name: int(bit) for bit in Bit}
+    assert set(p4) == set(named)
 
 
-def test_p4_has_the_addresses_and_sizes_of_python() -> None:
+def test_p4_has_the_addresses_and_sizes_of_the_engine() -> None:
     numbers = p4_numbers()
-    assert numbers["NETKV_PORT"] == messages.NETKV_PORT
-    assert numbers["FORMAT"] == messages.FORMAT
-    assert numbers["FLAG_MARKED"] == messages.FLAG_MARKED
-    assert numbers["FLAG_CACHE_HIT"] == messages.FLAG_CACHE_HIT
-    assert numbers["FLAG_STAMPED"] == messages.FLAG_STAMPED
+    assert numbers["NETKV_PORT"] == _engine.NETKV_PORT
+    assert numbers["FORMAT"] == _engine.FORMAT
+    assert numbers["FLAG_MARKED"] == _engine.FLAG_MARKED
+    assert numbers["FLAG_CACHE_HIT"] == _engine.FLAG_CACHE_HIT
+    assert numbers["FLAG_STAMPED"] == _engine.FLAG_STAMPED
     assert (numbers["VERSION_STAMP_BYTES"], numbers["SLOT_BYTES"]) == (13, 6)
-    assert numbers["CHUNK_BYTES"] == messages.CHUNK_BYTES
-    assert numbers["SERVICE_ADDRESS"] == topology.SERVICE_IP
-    assert numbers["CPU_PORT"] == topology.CPU_PORT
+    assert numbers["CHUNK_BYTES"] == _engine.CHUNK_BYTES
+    assert numbers["SERVICE_ADDRESS"] == _engine.SERVICE_IP
+    assert numbers["CPU_PORT"] == _engine.CPU_PORT
 
 
 def test_p4_has_the_numbers_of_multiget_frames() -> None:

@@ -11,6 +11,7 @@ import finsy
 import pytest
 
 from netkv import _engine
+from netkv.control.topology import CPU_PORT
 from netkv.p4rt import p4info
 from netkv.p4rt.client import P4RuntimeClient
 from netkv.p4rt.entities import Names
@@ -21,7 +22,6 @@ from tests.waiting import PATIENCE_S
 __all__ = ["shell_python"]
 
 PROGRAM = Path(__file__).parent / "everything.p4"
-CPU_PORT = 510
 PROBE_TYPE = 0x88B5
 
 

@@ -8,7 +8,6 @@ use crate::dependencies::{Around, Graph};
 use crate::effects::Kind;
 use crate::place::Schedule;
 use crate::report::Phv;
-use crate::touched::standard_places;
 use crate::units::Units;
 
 /// Bits of a stack's count of elements, and of an array's word of which nothing better is known.
@@ -26,7 +25,7 @@ pub(crate) fn phv(
 ) -> Phv {
     let headers = headers(program);
     let standard: BTreeMap<Word, u32> =
-        standard_places(program).into_iter().flat_map(parts).collect();
+        program.standard_metadata.places().flat_map(parts).collect();
     let mut touched: BTreeSet<Word> = BTreeSet::new();
     // From after which stage until before which one a word is kept: 0 is what comes in, stage s
     // (from 0) is s + 1, and the last number is what comes after.

@@ -1,6 +1,6 @@
 //! Which words the graphs before and after a pipeline read and write.
 
-use netkv_ir::{Cfg, Place, Program, Terminator, Word};
+use netkv_ir::{Cfg, Program, Terminator, Word};
 
 use crate::effects::{self, Change};
 use crate::flow::Bits;
@@ -69,7 +69,7 @@ impl<'a> Touched<'a> {
 
     /// What the switch itself puts there before the program begins.
     pub(crate) fn arrives(&mut self) {
-        for place in standard_places(self.program) {
+        for place in self.program.standard_metadata.places() {
             self.change(&Change::New { to: place.word, words: place.words() });
         }
     }
@@ -89,27 +89,4 @@ impl<'a> Touched<'a> {
             }
         }
     }
-}
-
-/// The fields of the standard metadata.
-pub(crate) fn standard_places(program: &Program) -> [Place; 16] {
-    let standard = &program.standard_metadata;
-    [
-        standard.ingress_port,
-        standard.egress_spec,
-        standard.egress_port,
-        standard.instance_type,
-        standard.packet_length,
-        standard.enq_timestamp,
-        standard.enq_qdepth,
-        standard.deq_timedelta,
-        standard.deq_qdepth,
-        standard.ingress_global_timestamp,
-        standard.egress_global_timestamp,
-        standard.mcast_grp,
-        standard.egress_rid,
-        standard.checksum_error,
-        standard.parser_error,
-        standard.priority,
-    ]
 }

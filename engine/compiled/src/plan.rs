@@ -188,22 +188,8 @@ fn indexed(expr: &Expr, stacks: &mut Vec<u32>) {
 fn outside(program: &Program) -> Words {
     let mut words = Words::none(program);
     let standard = &program.standard_metadata;
-    for place in [
-        standard.ingress_port,
-        standard.egress_spec,
-        standard.egress_port,
-        standard.instance_type,
-        standard.packet_length,
-        standard.enq_timestamp,
-        standard.enq_qdepth,
-        standard.deq_timedelta,
-        standard.deq_qdepth,
-        standard.ingress_global_timestamp,
-        standard.egress_global_timestamp,
-        standard.mcast_grp,
-        standard.egress_rid,
-        standard.parser_error,
-    ] {
+    let own = [standard.checksum_error, standard.priority]; // only programs write and read them
+    for place in standard.places().filter(|place| !own.contains(place)) {
         words.place(place);
     }
     for list in &program.field_lists {

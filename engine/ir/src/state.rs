@@ -69,26 +69,44 @@ pub struct Stack {
     pub next_index: Word,
 }
 
-/// Places of v1model's `standard_metadata_t` fields.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[allow(missing_docs)]
-pub struct StandardMetadata {
-    pub ingress_port: Place,
-    pub egress_spec: Place,
-    pub egress_port: Place,
-    pub instance_type: Place,
-    pub packet_length: Place,
-    pub enq_timestamp: Place,
-    pub enq_qdepth: Place,
-    pub deq_timedelta: Place,
-    pub deq_qdepth: Place,
-    pub ingress_global_timestamp: Place,
-    pub egress_global_timestamp: Place,
-    pub mcast_grp: Place,
-    pub egress_rid: Place,
-    pub checksum_error: Place,
-    pub parser_error: Place,
-    pub priority: Place,
+macro_rules! standard_metadata {
+    ($($field:ident: $width:literal,)*) => {
+        /// Places of v1model's `standard_metadata_t` fields, in the order of `v1model.p4`.
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[allow(missing_docs)]
+        pub struct StandardMetadata { $(pub $field: Place,)* }
+
+        impl StandardMetadata {
+            /// Asks for the place of each field, by its name and width in bits, in order.
+            pub fn new(mut place: impl FnMut(&'static str, u32) -> Place) -> Self {
+                Self { $($field: place(stringify!($field), $width),)* }
+            }
+
+            /// The places of all fields, in order.
+            pub fn places(&self) -> impl Iterator<Item = Place> + use<> {
+                [$(self.$field,)*].into_iter()
+            }
+        }
+    };
+}
+
+standard_metadata! {
+    ingress_port: 9,
+    egress_spec: 9,
+    egress_port: 9,
+    instance_type: 32,
+    packet_length: 32,
+    enq_timestamp: 32,
+    enq_qdepth: 19,
+    deq_timedelta: 32,
+    deq_qdepth: 19,
+    ingress_global_timestamp: 48,
+    egress_global_timestamp: 48,
+    mcast_grp: 16,
+    egress_rid: 16,
+    checksum_error: 1,
+    parser_error: 16,
+    priority: 3,
 }
 
 /// The metadata that one `@field_list` index preserves.

@@ -18,6 +18,12 @@ pyo3::create_exception!(
     PyException,
     "A control plane call was refused; str() is a sentence, code the name of the gRPC status."
 );
+pyo3::create_exception!(
+    netkv._engine,
+    MalformedFrameError,
+    PyValueError,
+    "A frame is none of netkv's; str() says what is wrong with it."
+);
 
 /// A [`CompileError`] with its findings.
 pub fn compile_error(py: Python<'_>, report: String, diagnostics: &Value) -> PyErr {

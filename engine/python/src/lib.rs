@@ -18,6 +18,7 @@ mod store;
 mod switch;
 mod tables;
 mod values;
+mod wire;
 
 use pyo3::prelude::*;
 
@@ -31,7 +32,7 @@ mod _engine {
     #[pymodule_export]
     use crate::bundle::{compile_p4, compile_source, run_stf};
     #[pymodule_export]
-    use crate::errors::{CompileError, ControlError};
+    use crate::errors::{CompileError, ControlError, MalformedFrameError};
     #[pymodule_export]
     use crate::fuzz::{Fuzzer, generate_p4, record_stf, sample_packets, stf_frames};
     #[pymodule_export]
@@ -44,4 +45,17 @@ mod _engine {
     use crate::sim::Simulation;
     #[pymodule_export]
     use crate::switch::Switch;
+    #[pymodule_export]
+    use crate::wire::{client_ip, mac_of, server_ip, splitter_ip};
+    #[pymodule_export]
+    use crate::wire::{frame_op, is_report, read_frame, udp_frame, write_frame};
+    #[pymodule_export]
+    use crate::wire::{key_hash, owner_index, partition_range};
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::wire::add_to(module)
+    }
 }

@@ -1,4 +1,4 @@
-//! Who has which address.
+//! Who has which address, and the switch port of the controller.
 //!
 //! Service 10.0.0.100, controller 10.0.0.1, client `i` (from 1) 10.1.(i>>8).(i&255), server `i`
 //! (from 0) 10.2.(i>>8).(i&255). A MAC is 02:00 and the four bytes of the IP address.
@@ -8,6 +8,8 @@ pub type Ip = [u8; 4];
 /// A MAC address.
 pub type Mac = [u8; 6];
 
+/// The switch port of packet-in and packet-out.
+pub const CPU_PORT: u16 = 510;
 /// Where clients and servers send requests about a key; the switch finds the owner.
 pub const SERVICE_IP: Ip = [10, 0, 0, 100];
 /// The controller.

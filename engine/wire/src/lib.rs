@@ -21,14 +21,16 @@ mod stamp;
 mod view;
 mod write;
 
-pub use address::{CONTROLLER_IP, CONTROLLER_SENDER, FIRST_SERVER_SENDER, MAX_CLIENTS, SERVICE_IP};
+pub use address::{
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, FIRST_SERVER_SENDER, MAX_CLIENTS, SERVICE_IP,
+};
 pub use address::{Ip, Mac, client_ip, client_of_ip, mac_of, sender_of_server, server_ip};
 pub use chunks::{capacity, chunks_for, padded};
 pub use op::{Op, Status, flags};
 pub use partition::{crc32, partition, partition_range};
 pub use stamp::{PLACE_LEN, Place, STAMP_LEN, Sequence, Stamp, bits};
 pub use view::{FrameView, Malformed};
-pub use write::{Message, write_frame};
+pub use write::{Message, write_frame, write_outer};
 
 /// A key: always 16 bytes.
 pub type Key = [u8; 16];

@@ -146,7 +146,7 @@ pub fn write_frame(out: &mut Vec<u8>, message: &Message<'_>) -> usize {
 }
 
 /// Writes Ethernet, IPv4 and UDP of a whole frame whose first 42 bytes are 0.
-pub(crate) fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
+pub fn write_outer(frame: &mut [u8], source: Ip, destination: Ip, port: u16) {
     let ip_len = frame.len() - ETHERNET_LEN;
     frame[0..6].copy_from_slice(&mac_of(destination));
     frame[6..12].copy_from_slice(&mac_of(source));

@@ -12,7 +12,7 @@ from netkv.schemes.scheme import Scheme
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
     from netkv.control.topology import Topology
-    from netkv.lab.spec import LabSpec, RackSpec
+    from netkv.lab.spec import RackSpec
     from netkv.sim.models import Profile
 
 
@@ -24,13 +24,6 @@ def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
     from netkv.schemes.farreach.parameters import of_rack
 
     return FarReach(topology, of_rack(spec))
-
-
-def _needs(lab: LabSpec) -> None:
-    from netkv.schemes.checks import check_entries
-    from netkv.schemes.farreach.parameters import FarReachParameters
-
-    check_entries(SCHEME.name, FarReachOptions.of(lab), FarReachParameters.MAX_ENTRIES)
 
 
 def _profiles() -> Mapping[str, Profile]:
@@ -58,6 +51,5 @@ SCHEME = Scheme(
     # p4/farreach remembers the last requests of so many.
     max_clients=64,
     one_switch=True,
-    needs=_needs,
     metrics=METRICS,
 )

@@ -5,9 +5,9 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Stamp
+from netkv.control.pending_requests import PendingRequest, PendingRequests
 from netkv.control.topology import KEY_BYTES
 from netkv.schemes.farreach.context import to_client
-from netkv.schemes.farreach.pending_requests import PendingRequest, PendingRequests
 from netkv.schemes.farreach.record import MalformedRecordsError, Record, unpack
 
 WINDOW = 16

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
+from netkv.control.pending_requests import PendingRequests
 from netkv.schemes.farreach.client_collection import ClientCollection
 from netkv.schemes.farreach.heartbeat import Heartbeat
-from netkv.schemes.farreach.pending_requests import PendingRequests
 from netkv.schemes.farreach.record import Record
 
 BEATS = 8

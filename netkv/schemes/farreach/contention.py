@@ -1,18 +1,15 @@
 """Who gives way to a hot key when the cache is full (the paper's III-C, first paragraph)."""
 
-# What follows from an answer takes what there is to know, needed or not.
-# ruff: noqa: ARG001
-
 from collections.abc import Iterator
+from functools import partial
 from random import Random
 
 from netkv.control.base import Action, Nanoseconds
-from netkv.control.eviction_policy import Contests
+from netkv.control.eviction_policy import Contest, Contests
 from netkv.control.messages import Message, Op, Place, Stamp, Status
 from netkv.schemes.farreach.context import Context
-from netkv.schemes.farreach.entries import Candidate, Entry
+from netkv.schemes.farreach.entries import Candidate
 from netkv.schemes.farreach.eviction import Eviction
-from netkv.schemes.farreach.pending_requests import PendingRequest
 
 COUNT_TRIES = 3  # of a counter; an entry whose counter stays unknown is not evicted
 DRAWS = 4  # for each entry that is wanted, when some must not be evicted
@@ -57,32 +54,26 @@ class Contention:
         )
         if not drawn:
             return False
-        self._contests.open(
-            candidate, {self._ask(entry).request: entry.generation for entry in drawn}
-        )
+        contest = self._contests.open(candidate, (entry.generation for entry in drawn))
+        for entry in drawn:
+            context.pending.ask(
+                Op.COUNT,
+                entry.key,
+                partial(self._counted, contest, entry.generation),
+                stamp=Stamp(generation=entry.generation),
+                place=Place(entry.entry),
+                tries=COUNT_TRIES,
+            )
         return True
 
-    def _ask(self, entry: Entry) -> PendingRequest:
-        def counted(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
-            return self._counted(pending_request.request, reply)
-
-        pending_request = self._context.pending.ask(
-            Op.COUNT,
-            entry.key,
-            counted,
-            stamp=Stamp(generation=entry.generation),
-            place=Place(entry.entry),
-            tries=COUNT_TRIES,
-        )
-        return pending_request
-
-    def _counted(self, request: int, reply: Message | None) -> Iterator[Action]:
+    def _counted(
+        self, contest: Contest[Candidate], generation: int, _now: Nanoseconds, reply: Message | None
+    ) -> Iterator[Action]:
         """A counter; with the last one the coldest entry goes, or the candidate."""
         count = None
         if reply is not None and reply.status is Status.OK and reply.place is not None:
             count = reply.place.number
-        contest = self._contests.answer(request, count)
-        if contest is None:
+        if not self._contests.counted(contest, generation, count):
             return iter(())
         index = self._context.index
         loser = contest.loser(index.is_cached)

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from netkv.control.cache_index import CacheIndex
 from netkv.control.message_numbers import MessageNumbers, wire
+from netkv.control.pending_requests import PendingRequests, To
+from netkv.control.table_writes import TableWrites
 from netkv.control.topology import Host, Topology
 from netkv.schemes.farreach.entries import Entry
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.pending_requests import PendingRequests, To
-from netkv.schemes.farreach.table_writes import TableWrites
 
 
 @dataclass(frozen=True, slots=True)

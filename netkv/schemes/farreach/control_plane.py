@@ -40,6 +40,8 @@ from netkv.control.messages import (
     encode,
 )
 from netkv.control.outstanding import Outstanding
+from netkv.control.pending_requests import PendingRequests
+from netkv.control.table_writes import TableWrites
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach import loading
 from netkv.schemes.farreach.admission import Admission
@@ -54,13 +56,11 @@ from netkv.schemes.farreach.eviction import Eviction
 from netkv.schemes.farreach.gc_watermark import GcWatermark
 from netkv.schemes.farreach.incarnation import Incarnations
 from netkv.schemes.farreach.parameters import FarReachParameters
-from netkv.schemes.farreach.pending_requests import PendingRequests
 from netkv.schemes.farreach.record import record_of
 from netkv.schemes.farreach.recovery import Recovery, Step
 from netkv.schemes.farreach.release import Releases
 from netkv.schemes.farreach.snapshot import Snapshots, Taken
 from netkv.schemes.farreach.switch_settings import SwitchSettings
-from netkv.schemes.farreach.table_writes import TableWrites
 from netkv.schemes.farreach.validity import Validity
 
 PORTS = "NetkvIngress.ingress_pipeline.ports"

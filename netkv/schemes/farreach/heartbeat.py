@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Place, Stamp
+from netkv.control.pending_requests import PendingRequest, PendingRequests
 from netkv.control.topology import KEY_BYTES
-from netkv.schemes.farreach.pending_requests import PendingRequest, PendingRequests
 
 Beaten: TypeAlias = Callable[[Nanoseconds], Iterable[Action]]
 
@@ -33,9 +33,8 @@ class Heartbeat:
     def stop(self) -> None:
         """End."""
         self._due = None
-        if self._pending_request is not None:
-            self._pending.cancel(self._pending_request)
-            self._pending_request = None
+        self._pending.cancel(self._pending_request)
+        self._pending_request = None
 
     def deadline(self) -> Nanoseconds | None:
         """When to send the next request."""

@@ -6,34 +6,16 @@ snapshot), and a copy of the request does no harm. So they need no unique messag
 number is the place in the list.
 """
 
-import struct
 from collections.abc import Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple
 
+from netkv._engine import frame_op, read_frame, write_frame
 from netkv.control.base import Nanoseconds, SendFrame
-from netkv.control.messages import (
-    CONTROLLER_SENDER,
-    FLAG_MARKED,
-    FLAG_STAMPED,
-    FORMAT,
-    KV_AT,
-    MalformedFrameError,
-    Op,
-    Status,
-    envelope,
-    headers,
-)
+from netkv.control.messages import CONTROLLER_SENDER, Op, Status
 from netkv.control.roundtrip import RoundTrip, Timeouts
-from netkv.control.topology import CONTROLLER_IP, SERVICE_IP
 from netkv.schemes.farreach.entries import Entry
 from netkv.schemes.farreach.record import KEPT, Record
-
-_PLACED = struct.Struct("!BBBBHHI16sIIIBHI")
-"""kv, stamp and place."""
-
-_HEADERS = headers(CONTROLLER_IP, SERVICE_IP, _PLACED.size)
-_REPLY = int(Op.LOAD_REPLY)
 
 
 class Loaded(NamedTuple):
@@ -49,27 +31,15 @@ class Loaded(NamedTuple):
 
 def read(frame: bytes) -> Loaded | None:
     """The reply to LOAD in a frame; None if it is anything else."""
-    if len(frame) < KV_AT + _PLACED.size or frame[KV_AT + 1] != _REPLY:
+    if frame_op(frame) is not Op.LOAD_REPLY:
         return None
-    try:
-        end = envelope(frame[:KV_AT])[2]
-    except MalformedFrameError:
+    _, _, fields = read_frame(frame)
+    _, key, request, sender, status, mark, _, value, _, stamp, place = fields
+    if sender != CONTROLLER_SENDER or mark is not None or stamp is None or place is None:
         return None
-    layout, _, flags, status, length, sender, request, key, *rest = _PLACED.unpack_from(
-        frame, KV_AT
-    )
-    incarnation, write, generation, bits, _, number = rest
-    value_at = KV_AT + _PLACED.size
-    if (
-        layout != FORMAT
-        or flags & (FLAG_MARKED | FLAG_STAMPED) != FLAG_STAMPED
-        or sender != CONTROLLER_SENDER
-        or end > len(frame)
-        or value_at + length > end
-    ):
-        return None
-    record = Record(key, incarnation, write, bits & KEPT, frame[value_at : value_at + length])
-    return Loaded(request - 1, status == Status.OK, bits, number, generation, record)
+    incarnation, write, generation, bits = stamp
+    record = Record(key, incarnation, write, bits & KEPT, value)
+    return Loaded(request - 1, status is Status.OK, bits, place[1], generation, record)
 
 
 class Loads:
@@ -159,6 +129,11 @@ class Loads:
     ) -> SendFrame:
         self._sent[index] = (now + wait, wait, times)
         heappush(self._queue, (now + wait, index))
-        kv = (FORMAT, Op.LOAD, FLAG_STAMPED, 0, 0, CONTROLLER_SENDER, index + 1, entry.key)
-        place = (entry.entry, self._number)
-        return SendFrame(_HEADERS + _PLACED.pack(*kv, 0, 0, entry.generation, 0, *place))
+        frame = write_frame(
+            Op.LOAD,
+            entry.key,
+            index + 1,
+            stamp=(0, 0, entry.generation, 0),
+            place=(entry.entry, self._number),
+        )
+        return SendFrame(frame)

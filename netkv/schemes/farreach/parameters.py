@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from netkv.control.base import MILLISECOND, SECOND, Nanoseconds
 from netkv.control.cache_parameters import CacheParameters
-from netkv.control.roundtrip import Timeouts
 from netkv.schemes.farreach.options import FarReachOptions
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class FarReachParameters(CacheParameters):
     recoveries.
     """
 
-    MAX_ENTRIES: ClassVar[int] = 32_768
+    options: ClassVar[type[FarReachOptions]] = FarReachOptions
 
     sample_rate: float = 0.5
     hot_threshold: int = 20
@@ -56,17 +55,10 @@ class FarReachParameters(CacheParameters):
 
 
 def of_rack(spec: RackSpec) -> FarReachParameters:
-    """The parameters for a rack. What waits for hosts follows what hosts and links take."""
-    options = FarReachOptions.of(spec.lab)
-    assert options.sample_rate is not None, "the scheme has a value of its own"
-    return FarReachParameters(
-        capacity=options.cache_entries,
-        sample_rate=options.sample_rate,
-        hot_threshold=options.hot_threshold,
-        epoch=max(round(options.epoch * SECOND), 1),
-        snapshot_period=round(options.snapshot_period * SECOND),
+    """The parameters for a rack."""
+    return FarReachParameters.of_cache(
+        spec,
+        snapshot_period=round(FarReachOptions.of(spec.lab).snapshot_period * SECOND),
         pipelines=spec.lab.pipelines,
-        seed=spec.seed,
-        timeouts=Timeouts().scaled(spec.lab.scale),
         collect_patience=round(COLLECT_PATIENCE * spec.lab.scale),
     )

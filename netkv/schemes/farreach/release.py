@@ -7,9 +7,9 @@ from functools import partial
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Stamp
+from netkv.control.pending_requests import PendingRequest, PendingRequests
 from netkv.control.topology import KEY_BYTES
 from netkv.schemes.farreach.context import to_client
-from netkv.schemes.farreach.pending_requests import PendingRequest, PendingRequests
 from netkv.schemes.farreach.record import Record
 from netkv.schemes.farreach.snapshot import Taken
 

@@ -5,7 +5,7 @@ from functools import partial
 from typing import TypeAlias
 
 from netkv.control.base import Action, DeleteEntry, InsertEntry, ModifyEntry, Nanoseconds
-from netkv.schemes.farreach.table_writes import TableWrites
+from netkv.control.table_writes import TableWrites
 
 SNAPSHOT = "NetkvIngress.snapshot.snapshot"
 

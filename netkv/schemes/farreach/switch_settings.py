@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, SetDefault
-from netkv.schemes.farreach.table_writes import TableWrites
+from netkv.control.table_writes import TableWrites
 
 SETTINGS = "NetkvIngress.settings.settings"
 INCARNATION_TABLE = "NetkvEgress.incarnation.current"

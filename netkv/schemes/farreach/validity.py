@@ -5,8 +5,8 @@ from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.messages import Message, Op, Place, Stamp
+from netkv.control.pending_requests import PendingRequests
 from netkv.schemes.farreach.entries import Entry
-from netkv.schemes.farreach.pending_requests import PendingRequests
 
 Changed: TypeAlias = Callable[[Nanoseconds, Entry, Message], Iterable[Action]]
 """Called when the switch has answered VALIDATE, EVICT or RETIRE."""

@@ -23,13 +23,6 @@ def _control_plane(spec: RackSpec, topology: Topology) -> ControlPlane:
     return NetCache(topology, of_rack(spec))
 
 
-def _needs(lab: LabSpec) -> None:
-    from netkv.schemes.checks import check_entries
-    from netkv.schemes.netcache.parameters import NetCacheParameters
-
-    check_entries(SCHEME.name, NetCacheOptions.of(lab), NetCacheParameters.MAX_ENTRIES)
-
-
 def _defines(lab: LabSpec) -> Mapping[str, str]:
     return {} if NetCacheOptions.of(lab).compare_versions else {"COMPARE_VERSIONS": "false"}
 
@@ -63,6 +56,5 @@ SCHEME = Scheme(
     # p4/netcache keeps values and statistics in ingress: requests and the servers' updates
     # would meet different ones.
     max_pipelines=1,
-    needs=_needs,
     defines=_defines,
 )

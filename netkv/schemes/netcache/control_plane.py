@@ -32,12 +32,13 @@ from netkv.control.message_numbers import MessageNumbers
 from netkv.control.messages import (
     CONTROLLER_SENDER,
     MalformedFrameError,
-    Message,
     Op,
     decode,
     encode,
 )
 from netkv.control.outstanding import Outstanding
+from netkv.control.pending_requests import PendingRequests
+from netkv.control.table_writes import TableWrites
 from netkv.control.topology import KEY_BYTES, Topology
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.digests import HOT_KEY, decode_hot_key
@@ -77,17 +78,19 @@ class NetCache(ControlPlane):
         self._waiting: OrderedDict[bytes, Candidate] = OrderedDict()
         self._wanted: set[bytes] = set()  # preloaded or to be restored, not settled yet
         self._counts: Counter[str] = Counter()
+        self._pending = PendingRequests(self._outstanding, TRIES, self._counts)
+        self._writes = TableWrites(self.forwarding.next_write)
         self._lifecycle = Lifecycle(
             self._records,
-            self._outstanding,
+            self._pending,
+            self._writes,
             self._numbers,
-            next_write=self.forwarding.next_write,
             server_of=lambda key: topology.owner(key).index,
             decisions=self,
             counts=self._counts,
         )
         self._popularity = Popularity(
-            self.parameters, self._records, self._outstanding, self._lifecycle, self._counts
+            self.parameters, self._records, self._pending, self._lifecycle, self._counts
         )
 
     # ------------------------------------------------------------------ what users see
@@ -113,7 +116,7 @@ class NetCache(ControlPlane):
 
     def deadline(self) -> Nanoseconds | None:
         """When a message is to be sent or repeated, or the epoch ends."""
-        times = (self._outstanding.deadline(), self._popularity.epochs.ends)
+        times = (self._pending.deadline(), self._popularity.epochs.ends)
         return min((time for time in times if time is not None), default=None)
 
     def statistics(self) -> dict[str, int]:
@@ -140,8 +143,7 @@ class NetCache(ControlPlane):
         """Take one event; then start on what waits, and send what may leave."""
         actions = super().handle(now, event)
         self._pump()
-        outstanding = self._outstanding
-        actions.extend(SendFrame(outstanding.frame(message)) for message in outstanding.ready(now))
+        actions.extend(self._pending.ready(now))
         return actions
 
     def on_started(self, now: Nanoseconds, saved: bytes | None) -> Iterator[Action]:
@@ -152,7 +154,13 @@ class NetCache(ControlPlane):
     def on_switch_restarted(self, now: Nanoseconds) -> Iterator[Action]:
         """Fill the tables again, then install what was cached and what was on its way (rule 2)."""
         lost = [Candidate(record.key) for record in self._records]
-        for forgotten in (self._outstanding, self._records, self._lifecycle, self._popularity):
+        for forgotten in (
+            self._pending,
+            self._writes,
+            self._records,
+            self._lifecycle,
+            self._popularity,
+        ):
             forgotten.clear()
         asked_for = [candidate for candidate in self._waiting.values() if candidate.count is None]
         self._waiting.clear()
@@ -166,7 +174,7 @@ class NetCache(ControlPlane):
         """An initial entry or one of the lookup table has been written."""
         was_installed = self.forwarding.installed
         yield from self.forwarding.on_written(written)
-        yield from self._lifecycle.on_table_written(written)
+        yield from self._writes.on_written(now, written)
         if self.forwarding.installed and not was_installed and self.topology.has_servers:
             self._popularity.begin_epoch(now)
 
@@ -208,33 +216,17 @@ class NetCache(ControlPlane):
         if message.op is Op.OUTGROWN:
             yield SendFrame(encode(message.reply(mark=message.mark), destination=datagram.source))
             yield from self._lifecycle.on_outgrown(message)
-            return
-        request = None
-        if message.sender == CONTROLLER_SENDER:
-            request = self._outstanding.answered(now, message)
-        if request is None:
+        elif message.sender == CONTROLLER_SENDER:
+            yield from self._pending.on_reply(now, message)
+        else:
             self._counts["stray_replies"] += 1
-            return
-        yield from self._on_answer(request, message)
 
     def on_timer(self, now: Nanoseconds) -> Iterator[Action]:
         """Repeat or give up messages; begin the next epoch."""
-        for message, again in self._outstanding.expired(now):
-            if again:
-                yield SendFrame(self._outstanding.frame(message))
-            else:
-                self._counts["messages_given_up"] += 1
-                yield from self._on_answer(message, None)
+        yield from self._pending.on_timer(now)
         ends = self._popularity.epochs.ends
         if ends is not None and now >= ends:
             self._popularity.begin_epoch(now)
-
-    def _on_answer(self, request: Message, reply: Message | None) -> Iterator[Action]:
-        """`request` has been answered, or given up (None)."""
-        if request.op is Op.STATS:
-            yield from self._popularity.on_stats(request.request, reply)
-        elif request.op is not Op.EPOCH:
-            yield from self._lifecycle.on_answer(request, reply)
 
     # ----------------------------------------------------------------- what comes next
 

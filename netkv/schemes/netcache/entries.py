@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from enum import Enum, auto
 
+from netkv.control.pending_requests import PendingRequest
 from netkv.control.slots import Slot
 
 
@@ -41,7 +42,7 @@ class Record:
     entry: int
     candidate: Candidate
     state: State = State.ADMITTING
-    request: int = 0  # of the message that it waits for
+    request: PendingRequest | None = None  # that it waits for
     slot: Slot | None = None
     successor: Candidate | None = None  # comes in when this is out
     moves_to: int = 0  # generation under which this key comes in again elsewhere

@@ -1,14 +1,16 @@
 """How an entry of NetCache comes in, moves and goes out."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
-from netkv.control.base import Action, DeleteEntry, InsertEntry, Note, TableWritten
+from netkv.control.base import Action, DeleteEntry, InsertEntry, Nanoseconds
 from netkv.control.message_numbers import MessageNumbers, is_newer, wire
 from netkv.control.messages import CHUNK_BYTES, MAX_CACHED_BYTES, Mark, Message, Op, Status
-from netkv.control.outstanding import Outstanding
+from netkv.control.pending_requests import PendingRequests, Then, To, no_action
+from netkv.control.table_writes import TableWrites
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate, Record, State
 
@@ -46,24 +48,23 @@ class Lifecycle:
     def __init__(
         self,
         records: Records,
-        outstanding: Outstanding,
+        pending: PendingRequests,
+        writes: TableWrites,
         numbers: MessageNumbers,
         *,
-        next_write: Callable[[], int],
         server_of: Callable[[bytes], int],
         decisions: Decisions,
         counts: Counter[str],
     ) -> None:
         """`server_of` returns the number of the server that owns a key."""
         self._records = records
-        self._outstanding = outstanding
+        self._pending = pending
+        self._writes = writes
         self._numbers = numbers
-        self._next_write = next_write
         self._server_of = server_of
         self._decisions = decisions
         self._counts = counts
         self._moving: set[int] = set()  # generations under which moved keys come in again
-        self._by_write: dict[int, Record] = {}
 
     @property
     def moving(self) -> bool:
@@ -73,40 +74,19 @@ class Lifecycle:
     def clear(self) -> None:
         """The switch has restarted: nothing is under way."""
         self._moving.clear()
-        self._by_write.clear()
-
-    def on_table_written(self, written: TableWritten) -> Iterator[Action]:
-        """A table write; nothing happens if it is none of the lookup table."""
-        record = self._by_write.pop(written.write, None)
-        if record is None:
-            return
-        if not written.ok:
-            self._counts["lookup_writes_refused"] += 1
-            yield Note("table write refused", {"table": LOOKUP, "error": written.error})
-        if record.state is State.INSERTING:
-            self._inserted(record, written.ok)
-        else:
-            self._deleted(record, written.ok)
-
-    def on_answer(self, request: Message, reply: Message | None) -> Iterator[Action]:
-        """A message to a server has been answered, or given up (None)."""
-        if request.op is Op.EVICTED or request.mark is None:
-            return  # nothing waits for it
-        record = self._records.get(request.mark.generation)
-        if record is None or record.request != request.request:
-            return
-        if request.op is Op.ADMIT:
-            yield from self._admitted(record, reply)
-        else:
-            yield from self._installed(record, reply)
 
     # ------------------------------------------------------------------------------ in
 
     def admit(self, candidate: Candidate) -> None:
         """Send ADMIT: the owner blocks writes to the key and returns its length."""
-        self._ask(self._records.add(candidate, self._next_generation()), Op.ADMIT)
+        self._admit(self._records.add(candidate, self._next_generation()))
 
-    def _admitted(self, record: Record, reply: Message | None) -> Iterator[Action]:
+    def _admit(self, record: Record) -> None:
+        self._ask(record, Op.ADMIT, partial(self._admitted, record))
+
+    def _admitted(
+        self, record: Record, _now: Nanoseconds, reply: Message | None
+    ) -> Iterator[Action]:
         """The owner blocks writes: find a slot and write the lookup entry."""
         candidate = record.candidate
         if reply is None or reply.status is not Status.OK or reply.length > MAX_CACHED_BYTES:
@@ -132,7 +112,7 @@ class Lifecycle:
             return
         self._records.set_state(record, State.INSERTING)
         write = InsertEntry(
-            write=self._next_write(),
+            write=self._writes.next(),
             table=LOOKUP,
             match={"key": int.from_bytes(record.key)},
             action="NetkvIngress.lookup.cached",
@@ -143,19 +123,22 @@ class Lifecycle:
                 "generation": record.generation,
             },
         )
-        self._by_write[write.write] = record
-        yield write
+        yield self._writes.give(write, partial(self._inserted, record))
 
-    def _inserted(self, record: Record, ok: bool) -> None:
+    def _inserted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
         """The lookup entry is in: the server may fill it."""
-        if not ok:
+        if ok:
+            self._records.set_state(record, State.INSTALLING)
+            self._ask(record, Op.INSTALL, partial(self._installed, record))
+        else:
+            self._counts["lookup_writes_refused"] += 1
             self._decisions.settled(record.candidate, "not_inserted")
             self._forget(record)
-            return
-        self._records.set_state(record, State.INSTALLING)
-        self._ask(record, Op.INSTALL)
+        return ()
 
-    def _installed(self, record: Record, reply: Message | None) -> Iterator[Action]:
+    def _installed(
+        self, record: Record, _now: Nanoseconds, reply: Message | None
+    ) -> Iterator[Action]:
         """The entry is valid, or the server cannot fill it."""
         if reply is None or reply.status is not Status.OK:
             self._decisions.settled(record.candidate, "not_installed")
@@ -169,14 +152,13 @@ class Lifecycle:
 
     def evict(self, record: Record, successor: Candidate | None = None) -> Iterator[Action]:
         """Delete the lookup entry; the rest follows when that is confirmed."""
-        self._outstanding.cancel(record.request)
+        self._pending.cancel(record.request)
         self._records.set_state(record, State.DELETING)
         record.successor = successor
         write = DeleteEntry(
-            write=self._next_write(), table=LOOKUP, match={"key": int.from_bytes(record.key)}
+            write=self._writes.next(), table=LOOKUP, match={"key": int.from_bytes(record.key)}
         )
-        self._by_write[write.write] = record
-        yield write
+        yield self._writes.give(write, partial(self._deleted, record))
 
     def move(self, record: Record) -> Iterator[Action]:
         """Take the key out of its row and bring it in again in another, under a new generation."""
@@ -199,13 +181,14 @@ class Lifecycle:
             self._decisions.settled(record.candidate, "outgrown")
             yield from self.evict(record)
 
-    def _deleted(self, record: Record, ok: bool) -> None:
+    def _deleted(self, record: Record, _now: Nanoseconds, ok: bool) -> Iterable[Action]:
         """No packet finds the entry any more: its number and slot are free (rule 2)."""
         if record.moves_to and ok:
             self._records.remove(record, entry=False, cells=True)
-            again = self._records.add(Candidate(record.key), record.moves_to, record.entry)
-            self._ask(again, Op.ADMIT)
-            return
+            self._admit(self._records.add(Candidate(record.key), record.moves_to, record.entry))
+            return ()
+        if not ok:
+            self._counts["lookup_writes_refused"] += 1
         self._counts["evictions"] += 1
         if ok:
             self._forget(record)
@@ -217,21 +200,29 @@ class Lifecycle:
         successor = record.successor
         if successor and successor.key not in self._records and self._records.free_entries:
             self.admit(successor)
+        return ()
 
     def _forget(self, record: Record) -> None:
         """The record is out of the switch: free its entry and cells, and notify the server."""
         self._records.remove(record, entry=True, cells=True)
         self._moving.discard(record.generation)
-        self._send(Op.EVICTED, record.key, Mark(record.generation))
+        self._pending.ask(
+            Op.EVICTED,
+            record.key,
+            no_action,
+            to=self._owner(record.key),
+            mark=Mark(record.generation),
+        )
 
     # -------------------------------------------------------------------------- inside
 
-    def _ask(self, record: Record, op: Op) -> None:
+    def _ask(self, record: Record, op: Op, then: Then) -> None:
         mark = Mark(record.generation, 0, record.slot.bitmap if record.slot else 0)
-        record.request = self._send(op, record.key, mark)
+        to = self._owner(record.key)
+        record.request = self._pending.ask(op, record.key, then, to=to, mark=mark)
 
-    def _send(self, op: Op, key: bytes, mark: Mark) -> int:
-        return self._outstanding.add(op, key, mark, TRIES, self._server_of(key))
+    def _owner(self, key: bytes) -> To:
+        return To(lane=self._server_of(key))
 
     def _next_generation(self) -> int:
         # A message number: the ADMIT that carries it has a later one, so the clock has reached the

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from netkv.control.base import SECOND
 from netkv.control.cache_parameters import CacheParameters
-from netkv.control.roundtrip import Timeouts
 from netkv.control.slots import MAX_ROWS
 from netkv.schemes.netcache.options import NetCacheOptions
 
@@ -19,21 +17,12 @@ if TYPE_CHECKING:
 class NetCacheParameters(CacheParameters):
     """What a rack, and tests, may choose. `rows`: rows of the value arrays to use."""
 
-    MAX_ENTRIES: ClassVar[int] = 65_536
+    options: ClassVar[type[NetCacheOptions]] = NetCacheOptions
 
     rows: int = MAX_ROWS
 
 
 def of_rack(spec: RackSpec) -> NetCacheParameters:
-    """The parameters for a rack. What waits for hosts follows what hosts and links take."""
-    options = NetCacheOptions.of(spec.lab)
-    assert options.sample_rate is not None, "the scheme has a value of its own"
-    return NetCacheParameters(
-        capacity=options.cache_entries,
-        rows=options.cache_rows or MAX_ROWS,
-        sample_rate=options.sample_rate,
-        hot_threshold=options.hot_threshold,
-        epoch=max(round(options.epoch * SECOND), 1),
-        seed=spec.seed,
-        timeouts=Timeouts().scaled(spec.lab.scale),
-    )
+    """The parameters for a rack."""
+    rows = NetCacheOptions.of(spec.lab).cache_rows or MAX_ROWS
+    return NetCacheParameters.of_cache(spec, rows=rows)

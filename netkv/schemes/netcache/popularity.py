@@ -3,17 +3,18 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from random import Random
 
 from netkv.control.base import Action, Nanoseconds
 from netkv.control.epochs import Epochs
-from netkv.control.eviction_policy import Contests
+from netkv.control.eviction_policy import Contest, Contests
 from netkv.control.messages import Mark, Message, Op, Status
-from netkv.control.outstanding import Outstanding
+from netkv.control.pending_requests import PendingRequest, PendingRequests, To, no_action
 from netkv.control.topology import KEY_BYTES
 from netkv.schemes.netcache.cache_records import Records
 from netkv.schemes.netcache.entries import Candidate
-from netkv.schemes.netcache.lifecycle import TRIES, Lifecycle
+from netkv.schemes.netcache.lifecycle import Lifecycle
 from netkv.schemes.netcache.parameters import NetCacheParameters
 
 STATS_TRIES = 3  # of a counter; an entry whose counter stays unknown is not evicted
@@ -32,18 +33,18 @@ class Popularity:
         self,
         parameters: NetCacheParameters,
         records: Records,
-        outstanding: Outstanding,
+        pending: PendingRequests,
         lifecycle: Lifecycle,
         counts: Counter[str],
     ) -> None:
         self._records = records
-        self._outstanding = outstanding
+        self._pending = pending
         self._lifecycle = lifecycle
         self._counts = counts
         self._random = Random(parameters.seed)
         self._drawn = parameters.drawn
         self._contests: Contests[Candidate] = Contests(parameters.max_contests)
-        self._epoch_request = 0
+        self._epoch_request: PendingRequest | None = None
         self.epochs = Epochs(parameters.epoch)
 
     def __contains__(self, key: bytes) -> bool:
@@ -57,9 +58,11 @@ class Popularity:
 
     def begin_epoch(self, now: Nanoseconds) -> None:
         """A new epoch: all counts of the switch are 0 again."""
-        self._outstanding.cancel(self._epoch_request)
+        self._pending.cancel(self._epoch_request)
         mark = Mark(0, self.epochs.begin(now))
-        self._epoch_request = self._outstanding.add(Op.EPOCH, bytes(KEY_BYTES), mark, TRIES, None)
+        self._epoch_request = self._pending.ask(
+            Op.EPOCH, bytes(KEY_BYTES), no_action, to=To(), mark=mark
+        )
 
     def contend(self, candidate: Candidate) -> bool:
         """Draw entries and ask the switch how often they were read (rule 1).
@@ -72,22 +75,20 @@ class Popularity:
         drawn = self._records.draw(self._random, self._drawn, candidate.chunks)
         if not drawn:
             return False
-        self._contests.open(
-            candidate,
-            {
-                self._outstanding.add(Op.STATS, each.key, None, STATS_TRIES, None): each.generation
-                for each in drawn
-            },
-        )
+        contest = self._contests.open(candidate, (each.generation for each in drawn))
+        for each in drawn:
+            counted = partial(self._counted, contest, each.generation)
+            self._pending.ask(Op.STATS, each.key, counted, to=To(), tries=STATS_TRIES)
         return True
 
-    def on_stats(self, request: int, reply: Message | None) -> Iterator[Action]:
+    def _counted(
+        self, contest: Contest[Candidate], generation: int, _now: Nanoseconds, reply: Message | None
+    ) -> Iterator[Action]:
         """A counter of a contest; with the last one the coldest entry goes, or the candidate."""
-        counted = reply.mark if reply is not None and reply.status is Status.OK else None
+        mark = reply.mark if reply is not None and reply.status is Status.OK else None
         # The key may have been brought in again since: that entry was not drawn.
-        ours = counted is not None and counted.generation == self._contests.asked(request)
-        contest = self._contests.answer(request, counted.version if counted and ours else None)
-        if contest is None:
+        count = mark.version if mark is not None and mark.generation == generation else None
+        if not self._contests.counted(contest, generation, count):
             return
         candidate = contest.candidate
         loser = contest.loser(self._records.is_cached)

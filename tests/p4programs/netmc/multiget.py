@@ -6,7 +6,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from netkv.control.messages import headers
+from netkv._engine import udp_frame
 
 PORT = 5009
 MGET, GET, PUT, DELETE = 1, 2, 3, 4
@@ -45,10 +45,7 @@ class Multiget:
 
     def frame(self, fields: int, source: int, destination: int) -> bytes:
         """The whole Ethernet frame."""
-        payload = self.pack(fields)
-        head = bytearray(headers(source, destination, len(payload)))
-        head[34:38] = PORT.to_bytes(2) * 2
-        return bytes(head) + payload
+        return udp_frame(source, destination, PORT, self.pack(fields))
 
 
 def keys(number: int, size: int = 4) -> bytes:

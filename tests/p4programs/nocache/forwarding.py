@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
-from netkv.control.messages import Message, Op, encode, ipv4_checksum
+from netkv.control.messages import Message, Op, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP
+from tests.checksums import with_ipv4_checksum
 from tests.p4programs.stf import (
     CLIENT_1,
     CLIENT_2,
@@ -113,7 +114,4 @@ def changed(frame: bytes, offset: int, value: int, fix_checksum: bool) -> bytes:
     """`frame` with one byte changed, and the IPv4 checksum made right again if asked."""
     new = bytearray(frame)
     new[offset] = value
-    if fix_checksum:
-        new[24:26] = bytes(2)
-        new[24:26] = ipv4_checksum(bytes(new[14:34])).to_bytes(2)
-    return bytes(new)
+    return with_ipv4_checksum(bytes(new)) if fix_checksum else bytes(new)

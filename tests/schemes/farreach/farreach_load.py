@@ -1,5 +1,7 @@
 """Clients that ask for random things, and faults that come at random times."""
 
+from functools import partial
+
 from netkv.control.base import MILLISECOND, SECOND
 from netkv.control.messages import Op
 from netkv.schemes.farreach.parameters import FarReachParameters
@@ -31,9 +33,7 @@ class Load:
         self._value = 0
         for client in rack.processes:
             for _ in range(3):
-                rack.after(
-                    rack.random.randrange(5 * MILLISECOND), lambda client=client: self._next(client)
-                )
+                rack.after(rack.random.randrange(5 * MILLISECOND), partial(self._next, client))
 
     def _next(self, client: int) -> None:
         rack = self.rack

@@ -13,7 +13,6 @@ from typing import Any
 
 from netkv.control.base import (
     Action,
-    DeleteEntry,
     Event,
     InsertEntry,
     Nanoseconds,
@@ -22,49 +21,22 @@ from netkv.control.base import (
     Saved,
     SendFrame,
     SetDefault,
-    SwitchRestarted,
-    TableWritten,
 )
 from netkv.control.messages import Bit, Message, Op, Stamp, decode, encode
-from netkv.control.topology import CONTROLLER_IP, Topology
+from netkv.control.topology import CONTROLLER_IP
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes, to_bytes
 from netkv.schemes.farreach.control_plane import FarReach
-from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.release import Releases
 from netkv.schemes.farreach.snapshot import Taken
+from tests.schemes import mutants
+from tests.schemes.mutants import LOOKUP, Mutant, message_of
 
-LOOKUP = "NetkvIngress.lookup.cache"
 LIFE = "NetkvEgress.incarnation.current"
 SETTINGS = "NetkvIngress.settings.settings"
 
 
-def message_of(action: Action) -> Message | None:
-    return decode(action.frame).message if isinstance(action, SendFrame) else None
-
-
-class _Mutant(FarReach):
-    """Sees every action, and may put others in its place or hear further events."""
-
-    def __init__(self, topology: Topology, options: FarReachParameters | None = None) -> None:
-        super().__init__(topology, options)
-        self.now: Nanoseconds = 0
-
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        self.now = now
-        heard = self.hears(event)
-        actions = super().handle(now, heard) if heard is not None else []
-        return [each for action in actions for each in self.says(action)]
-
-    def hears(self, event: Event) -> Event | None:
-        return event
-
-    def says(self, action: Action) -> Iterator[Action]:
-        yield action
-
-    def hear(self, event: Event) -> Iterator[Action]:
-        """The control plane hears something that did not happen."""
-        for action in super().handle(self.now, event):
-            yield from self.says(action)
+class _Mutant(Mutant, FarReach):
+    """FarReach's control plane with other events and actions."""
 
     def answer(self, message: Message) -> Iterator[Action]:
         """As if this had been answered: ok."""
@@ -72,43 +44,24 @@ class _Mutant(FarReach):
         yield from self.hear(PacketIn(1, encode(reply, CONTROLLER_IP, CONTROLLER_IP)))
 
 
-class _Assuming(_Mutant):
-    """Takes lookup writes of one kind for done when they are given out, not when they are."""
-
-    kind: type[Action]
-
-    def __init__(self, topology: Topology, options: FarReachParameters | None = None) -> None:
-        super().__init__(topology, options)
-        self._assumed: set[int] = set()
-
-    def hears(self, event: Event) -> Event | None:
-        assumed = isinstance(event, TableWritten) and event.write in self._assumed
-        return None if assumed else event
-
-    def says(self, action: Action) -> Iterator[Action]:
-        yield action
-        if isinstance(action, self.kind) and action.table == LOOKUP:
-            self._assumed.add(action.write)
-            yield from self.hear(TableWritten(action.write, ok=True))
-
-
-class AssumesInserted(_Assuming):
+class AssumesInserted(mutants.AssumesInserted, FarReach):
     """VALIDATE leaves before all pipelines lead to the entry."""
 
-    kind = InsertEntry
 
-
-class AssumesDeleted(_Assuming):
+class AssumesDeleted(mutants.AssumesDeleted, FarReach):
     """An entry's number is free before the switch says that the key is forgotten."""
 
-    kind = DeleteEntry
 
-
-class IgnoresRefusals(_Mutant):
+class IgnoresRefusals(mutants.IgnoresRefusals, FarReach):
     """A deletion that the switch has refused counts as done."""
 
-    def hears(self, event: Event) -> Event | None:
-        return replace(event, ok=True) if isinstance(event, TableWritten) else event
+
+class RepeatsNothing(mutants.RepeatsNothing, FarReach):
+    """Every message is sent once."""
+
+
+class IgnoresRestarts(mutants.IgnoresRestarts, FarReach):
+    """A switch that has lost everything is left as it is."""
 
 
 class _Skipping(_Mutant):
@@ -176,8 +129,8 @@ class RedirectsNothing(_Mutant):
 class AssumesSaved(_Mutant):
     """What is to be saved counts at once."""
 
-    def __init__(self, topology: Topology, options: FarReachParameters | None = None) -> None:
-        super().__init__(topology, options)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._assumed: set[int] = set()
 
     def hears(self, event: Event) -> Event | None:
@@ -255,22 +208,6 @@ class OpensEarly(_Mutant):
             yield SetDefault(1 << 30, SETTINGS, "NetkvIngress.settings.configure", params)
 
 
-class RepeatsNothing(_Mutant):
-    """Every message is sent once."""
-
-    def __init__(self, topology: Topology, options: FarReachParameters | None = None) -> None:
-        super().__init__(topology, options)
-        self._sent: set[tuple[Op, int]] = set()
-
-    def says(self, action: Action) -> Iterator[Action]:
-        message = message_of(action)
-        known = message is not None and (message.op, message.request) in self._sent
-        if message is not None:
-            self._sent.add((message.op, message.request))
-        if not known:
-            yield action
-
-
 class KeepsGeneration(_Mutant):
     """Every filling has the same generation."""
 
@@ -283,13 +220,6 @@ class KeepsGeneration(_Mutant):
             again = replace(message, stamp=replace(message.stamp, generation=1))
             action = SendFrame(encode(again))
         yield action
-
-
-class IgnoresRestarts(_Mutant):
-    """A switch that has lost everything is left as it is."""
-
-    def hears(self, event: Event) -> Event | None:
-        return None if isinstance(event, SwitchRestarted) else event
 
 
 class DelaysNoRelease(Releases):

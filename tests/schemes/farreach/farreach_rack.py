@@ -6,8 +6,10 @@ one seed, in virtual time.
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from heapq import heappop, heappush
 from random import Random
+from typing import TypeVar
 
 from netkv.control.base import (
     MILLISECOND,
@@ -43,6 +45,8 @@ from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
 from tests.schemes.farreach.farreach_switch import ModelSwitch
 
 MICROSECOND = 1000
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -119,6 +123,12 @@ class Rack:
         return Process(
             index, self._from(index), self.after, self.judge, first_request, now=lambda: self.now
         )
+
+    @property
+    def model(self) -> ModelSwitch:
+        """The switch, for tests that look into the model of it."""
+        assert isinstance(self.switch, ModelSwitch)
+        return self.switch
 
     # ------------------------------------------------------------------------- driving
 
@@ -336,7 +346,7 @@ class Rack:
         for pipeline in range(self.parameters.pipelines):
             any_time = self.random.randrange(1, 100 * MICROSECOND)
             self._table_time += self.pipeline_time or any_time
-            self.after(self._table_time - self.now, lambda pipeline=pipeline: reach(pipeline))
+            self.after(self._table_time - self.now, partial(reach, pipeline))
         self.writes += 1
         self.after(self._table_time - self.now + 50 * MICROSECOND, answered)
 
@@ -344,3 +354,13 @@ class Rack:
 def key_of(number: int) -> bytes:
     """A key of 16 bytes."""
     return zlib.crc32(number.to_bytes(4)).to_bytes(4) + number.to_bytes(12)
+
+
+def watching(watch: Callable[[T], None]) -> Callable[[T], bool]:
+    """For `Rack.refuse` and `Rack.lost`: nothing is refused or lost, but `watch` is called."""
+
+    def passes(seen: T) -> bool:
+        watch(seen)
+        return False
+
+    return passes

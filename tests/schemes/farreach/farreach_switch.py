@@ -7,8 +7,16 @@ generation given twice.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from netkv.control.base import CloneSession, InsertEntry, ModifyEntry, SetDefault, TableWrite
+from netkv.control.base import (
+    CloneSession,
+    InsertEntry,
+    ModifyEntry,
+    MulticastGroup,
+    SetDefault,
+    TableWrite,
+)
 from netkv.control.message_numbers import is_newer
 from netkv.control.messages import NO_BITS, Bit, Datagram, Message, Op, Place, Stamp, Status
 from netkv.control.topology import CPU_PORT, SERVICE_IP, Topology, key_hash
@@ -135,9 +143,12 @@ class ModelSwitch:
                 assert write.table == "NetkvIngress.settings.settings"
                 into.settings = dict(write.params)
             return
+        assert not isinstance(write, MulticastGroup)
         name = write.table.rsplit(".", 1)[1]
         key = next(iter(write.match.values()))
-        table = {"cache": into.lookup, "snapshot": into.rows, "ports": into.ports}.get(name)
+        tables: dict[str, dict[int, Any]]
+        tables = {"cache": into.lookup, "snapshot": into.rows, "ports": into.ports}
+        table = tables.get(name)
         if table is None:
             if name == "ipv4" and isinstance(write, InsertEntry) and isinstance(key, int):
                 into.routes[key] = write.params["port"]
@@ -156,7 +167,7 @@ class ModelSwitch:
             else:
                 into.ports[key] = write.params["pipeline"]
         else:
-            del table[key]  # type: ignore[attr-defined]
+            del table[key]
 
     # ------------------------------------------------------------------------- packets
 

@@ -16,7 +16,7 @@ from netkv.control.base import (
 from netkv.control.messages import Datagram, Message, Op, Status
 from netkv.control.topology import CPU_PORT
 from netkv.schemes.farreach.parameters import FarReachParameters
-from tests.schemes.farreach.farreach_rack import CALM, ROUGH, Rack, key_of
+from tests.schemes.farreach.farreach_rack import CALM, ROUGH, Rack, key_of, watching
 
 KEYS = [key_of(number) for number in range(40)]
 OPTIONS = FarReachParameters(capacity=8, hot_threshold=3, snapshot_period=0, drawn=8)
@@ -44,14 +44,14 @@ def inserted(write: TableWrite) -> bool:
 def test_switch_gets_partition_routes_pipelines_and_sessions_and_then_serves() -> None:
     it = Rack(replace(OPTIONS, pipelines=4, sample_rate=0.25), clients=3, servers=2)
     writes: list[TableWrite] = []
-    it.refuse = lambda write: bool(writes.append(write))
+    it.refuse = watching(writes.append)
     it.start()
     sessions = [write.session for write in writes if isinstance(write, CloneSession)]
     assert sessions == [1, 2, 3, 101, 102, CPU_PORT]
-    assert it.switch.ingress[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
-    settings = it.switch.ingress[2].settings
+    assert it.model.ingress[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
+    settings = it.model.ingress[2].settings
     assert settings == {"sample_below": 16_384, "hot_threshold": 3, "epoch": 1, "open": 1}
-    assert it.control.statistics()["life"] == it.switch.egress[0].incarnation == 2
+    assert it.control.statistics()["life"] == it.model.egress[0].incarnation == 2
 
 
 def test_first_start_serves_without_a_recovery() -> None:
@@ -73,13 +73,13 @@ def test_hot_key_is_served_by_the_switch_once_it_was_written() -> None:
 def test_entry_turns_valid_when_all_pipelines_lead_to_it(pipelines: int) -> None:
     it = rack(pipelines=pipelines).start()
     trace: list[str] = []
-    it.lost = lambda datagram: bool(note(datagram.message))
+    it.lost = watching(lambda datagram: note(datagram.message))
 
     def note(message: Message) -> None:
         if message.op in ABOUT_ENTRIES and message.key == KEYS[0]:
             trace.append(message.op.name)
             number = int.from_bytes(KEYS[0])
-            known = [number in each.lookup for each in it.switch.ingress]
+            known = [number in each.lookup for each in it.model.ingress]
             assert all(known) if message.op is Op.VALIDATE else not any(known)
 
     make_hot(it, KEYS[0])
@@ -174,7 +174,7 @@ def test_place_of_an_entry_that_cannot_be_deleted_is_given_to_nobody() -> None:
 
 def test_place_with_a_later_generation_is_set_aside() -> None:
     it = rack(capacity=2).start()
-    it.switch.egress[it.topology.owner(KEYS[0]).port % 1].cell(0).generation = 1 << 30
+    it.model.egress[it.topology.owner(KEYS[0]).port % 1].cell(0).generation = 1 << 30
     assert offer(it, KEYS[0]) is Status.OK
     it.run(10 * MILLISECOND)
     assert it.control.statistics()["entries_set_aside"] == 1

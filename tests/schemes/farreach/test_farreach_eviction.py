@@ -97,7 +97,7 @@ def test_lookup_entries_go_when_the_entry_is_retired(pipelines: int) -> None:
     def refuse(write: object) -> bool:
         if isinstance(write, DeleteEntry) and write.table.endswith("cache"):
             assert [message.op for message in it.sent].count(Op.RETIRE) >= 1
-            cells = [cell for egress in it.switch.egress for cell in egress.cells.values()]
+            cells = [cell for egress in it.model.egress for cell in egress.cells.values()]
             assert any(cell.retired for cell in cells)
             checked.append(1)
         return False

@@ -179,7 +179,7 @@ def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
     for incarnation in (4, 6):
         it.crash_switch()
         recovered(it)
-        assert it.control.statistics()["life"] == it.switch.egress[0].incarnation == incarnation
+        assert it.control.statistics()["life"] == it.model.egress[0].incarnation == incarnation
     it.kill_controller()
     it.replace_controller()
     recovered(it)
@@ -270,7 +270,13 @@ def test_client_that_left_is_asked_no_more() -> None:
 def test_late_copy_of_bye_does_not_send_off_the_next_process() -> None:
     it = rack()
     late: list[Datagram] = []
-    it.lost = lambda datagram: datagram.message.op is Op.BYE and bool(late.append(datagram) or 1)
+
+    def lost(datagram: Datagram) -> bool:
+        is_bye = datagram.message.op is Op.BYE
+        late.extend([datagram] * is_bye)
+        return is_bye
+
+    it.lost = lost
     it.processes[2].bye()
     it.run(10 * MILLISECOND)
     it.processes[2].up = False
@@ -378,7 +384,7 @@ def test_clients_hear_the_life_before_the_switch_opens() -> None:
 
 def test_client_that_does_not_hear_it_does_not_keep_the_switch_closed() -> None:
     it = rack()
-    it.lost = lambda datagram: datagram.message.op is Op.RECOVERED and datagram.destination & 1
+    it.lost = lambda datagram: datagram.message.op is Op.RECOVERED and datagram.destination % 2 == 1
     it.crash_switch()
     recovered(it)
     assert it.get(2, KEY) == b"first " + KEY[:4]
@@ -529,9 +535,9 @@ def test_record_that_an_eviction_has_taken_out_survives_with_the_controller_alon
     it.put(1, KEY, b"on its way to a dead server")
     shim = it.shims[it.topology.owner(KEY).index]
     shim.up = False
-    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)
     assert entry is not None
-    it.control._eviction.begin(entry)  # type: ignore[attr-defined]
+    it.control._eviction.begin(entry)
     it.run(20 * MILLISECOND)
     it.processes[1].preserved.clear()  # as if its process had died, and another come
     shim.up = True
@@ -546,7 +552,7 @@ def test_users_notice_no_loss_whoever_crashes(seed: int) -> None:
     it = Rack(options, seed, clients=3, servers=3)
     if seed % 2:
         it.net, it.channel = replace(ROUGH), replace(ROUGH)
-    it.switch.first_number = (1 << 32) - 20
+    it.model.first_number = (1 << 32) - 20
     it.start(preload=tuple(KEYS[:4]))
     load = Load(it)
     for _ in range(12):

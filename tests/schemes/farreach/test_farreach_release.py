@@ -10,7 +10,7 @@ from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
 from netkv.schemes.farreach.release import PAIRS, parts_of
 from tests.schemes.farreach.farreach_load import KEYS
-from tests.schemes.farreach.farreach_rack import ROUGH, Rack, key_of
+from tests.schemes.farreach.farreach_rack import ROUGH, Rack, key_of, watching
 
 OPTIONS = FarReachParameters(
     capacity=8, hot_threshold=3, epoch=100 * MILLISECOND, snapshot_period=SECOND, drawn=8, tries=4
@@ -55,7 +55,7 @@ def test_reader_keeps_what_only_the_switch_has() -> None:
 def test_what_is_written_after_the_point_is_kept() -> None:
     it = rack()
     it.put(1, KEY, b"before")
-    it.lost = lambda datagram: bool(late(datagram.message))
+    it.lost = watching(lambda datagram: late(datagram.message))
 
     def late(message: Message) -> None:
         if message.op is Op.LOAD and not wrote:
@@ -71,9 +71,9 @@ def test_what_is_written_after_the_point_is_kept() -> None:
 def test_record_of_a_key_that_is_not_cached_any_more_goes_in_the_end() -> None:
     it = rack()
     it.put(1, KEY, b"v")
-    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)
     assert entry is not None
-    it.control._eviction.begin(entry)  # type: ignore[attr-defined]
+    it.control._eviction.begin(entry)
     it.run(500 * MILLISECOND)
     assert kept(it, 1) == {KEY}
     it.run(4 * SECOND)
@@ -191,7 +191,7 @@ def test_tombstone_stays_as_long_as_an_older_record_is_in_the_switch() -> None:
     # a write that the entry has applied, reaches the server when the first was lost.
     it = rack()
     it.put(1, KEY, b"older")
-    cells = [cell for egress in it.switch.egress for cell in egress.cells.values()]
+    cells = [cell for egress in it.model.egress for cell in egress.cells.values()]
     cell = next(cell for cell in cells if cell.key == KEY)
     older = replace(cell.held)
     shim = it.shims[it.topology.owner(KEY).index]
@@ -215,9 +215,9 @@ def test_record_that_is_being_evicted_keeps_tombstones_in_place() -> None:
     it.put(1, KEY, b"older")
     it.run(SECOND)
     it.lost = lambda datagram: datagram.message.op is Op.RESTORE
-    entry = it.control._index.of_key(KEY)  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEY)
     assert entry is not None
-    it.control._eviction.begin(entry)  # type: ignore[attr-defined]
+    it.control._eviction.begin(entry)
     it.delete(2, KEY)
     it.run(SECOND)
     between = horizons(it)

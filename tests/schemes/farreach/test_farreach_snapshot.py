@@ -1,10 +1,11 @@
 """Snapshots: what the switch has at one moment, or nothing."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
-from netkv.control.base import MILLISECOND, SECOND, InsertEntry, ModifyEntry
+from netkv.control.base import MILLISECOND, SECOND, InsertEntry, ModifyEntry, TableWrite
 from netkv.control.messages import Datagram, Op
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.parameters import FarReachParameters
@@ -48,19 +49,20 @@ def next_snapshot(it: Rack) -> None:
     it.run_until(lambda: it.control.statistics().get("snapshots", 0) > before, 5 * SECOND)
 
 
-def at_the_point(it: Rack, what: object) -> None:
+def at_the_point(it: Rack, what: Callable[[], None]) -> None:
     """Do something as soon as pipeline 0 has passed the next snapshot point."""
     apply = it.switch.apply
     done: list[int] = []
 
-    def applied(write: object, pipeline: int) -> None:
-        apply(write, pipeline)  # type: ignore[arg-type]
-        taking = getattr(write, "action", "").endswith("taking")
-        if taking and write.match["pipeline"] == 0 and pipeline == 0 and not done:  # type: ignore[attr-defined]
+    def applied(write: TableWrite, pipeline: int) -> None:
+        apply(write, pipeline)
+        if not isinstance(write, InsertEntry | ModifyEntry) or done:
+            return
+        if write.action.endswith("taking") and write.match["pipeline"] == pipeline == 0:
             done.append(1)
-            what()  # type: ignore[operator]
+            what()
 
-    it.switch.apply = applied  # type: ignore[assignment,method-assign]
+    it.switch.apply = applied  # type: ignore[method-assign]
 
 
 def test_snapshot_has_what_was_written_before_and_is_taken_every_period() -> None:
@@ -89,8 +91,13 @@ def test_no_snapshot_is_taken_if_the_period_is_0() -> None:
 def test_first_write_after_the_point_does_not_change_the_snapshot() -> None:
     it = rack()
     it.put(1, KEYS[0], b"before")
+
     # two writes to one slot within a snapshot: the record before the first of them counts
-    at_the_point(it, lambda: [write(it, 1, KEYS[0], b"after"), write(it, 2, KEYS[0], b"again")])
+    def twice() -> None:
+        write(it, 1, KEYS[0], b"after")
+        write(it, 2, KEYS[0], b"again")
+
+    at_the_point(it, twice)
     next_snapshot(it)
     assert values(it)[KEYS[0]] == b"before"
     assert it.get(1, KEYS[0]) in (b"after", b"again")
@@ -155,10 +162,10 @@ def test_key_evicted_after_the_point_is_in_the_snapshot_as_it_was_at_the_point()
     it.lost = lambda datagram: datagram.message.op is Op.LOAD and datagram.message.key == lost
 
     def evicted() -> None:
-        entry = it.control._index.of_key(lost)  # type: ignore[attr-defined]
+        entry = it.control._index.of_key(lost)
         assert entry is not None
         write(it, 2, lost, b"after")
-        it.after(3 * MILLISECOND, lambda: it.control._eviction.begin(entry))  # type: ignore[attr-defined]
+        it.after(3 * MILLISECOND, lambda: it.control._eviction.begin(entry))
 
     at_the_point(it, evicted)
     next_snapshot(it)
@@ -173,9 +180,9 @@ def test_key_frozen_before_the_point_is_in_the_snapshot() -> None:
     it.put(1, KEYS[0], b"frozen")
     shim = it.shims[it.topology.owner(KEYS[0]).index]
     shim.up = False  # so it stays in the switch, to be evicted
-    entry = it.control._index.of_key(KEYS[0])  # type: ignore[attr-defined]
+    entry = it.control._index.of_key(KEYS[0])
     assert entry is not None
-    it.control._eviction.begin(entry)  # type: ignore[attr-defined]
+    it.control._eviction.begin(entry)
     next_snapshot(it)
     assert values(it)[KEYS[0]] == b"frozen"
     shim.up = True
@@ -206,8 +213,8 @@ def test_validity_changes_wait_until_all_pipelines_have_passed_the_point() -> No
     during: list[Op] = []
 
     def busy(datagram: Datagram) -> bool:
-        rows = it.switch.ingress[0].rows
-        mixed = rows and len({row for each in it.switch.ingress for row in each.rows.values()}) > 1
+        rows = it.model.ingress[0].rows
+        mixed = rows and len({row for each in it.model.ingress for row in each.rows.values()}) > 1
         if mixed and datagram.message.op in (Op.VALIDATE, Op.EVICT, Op.RETIRE):
             during.append(datagram.message.op)
         return False
@@ -314,7 +321,7 @@ def test_rows_are_modified_where_they_are_and_gone_in_the_end() -> None:
         *((ModifyEntry.__name__, (each, "taking")) for each in others),
         *(("DeleteEntry", (each, "")) for each in range(4)),
     ]
-    assert all(not each.rows for each in it.switch.ingress)
+    assert all(not each.rows for each in it.model.ingress)
 
 
 def test_no_snapshot_begins_before_the_one_before_is_saved() -> None:

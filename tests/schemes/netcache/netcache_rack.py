@@ -16,7 +16,6 @@ from netkv.control.base import (
     MILLISECOND,
     SECOND,
     Action,
-    ControlPlane,
     DeleteEntry,
     Digest,
     Event,
@@ -31,10 +30,12 @@ from netkv.control.base import (
     TableWritten,
     Timer,
 )
+from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
 from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
+from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HOT_KEY, HotKey
 
 LOOKUP = "NetkvIngress.lookup.cache"
@@ -90,7 +91,7 @@ class FakeRack:
     `steps_left`: events heard and actions carried out before the controller dies, None for ever.
     """
 
-    control: ControlPlane
+    control: NetCache | ForwardingOnly
     values: dict[bytes, int]
     seed: int = 0
     network: Network = field(default_factory=Network)
@@ -139,7 +140,7 @@ class FakeRack:
         self._power_on()
         self.tell(SwitchRestarted())
 
-    def replace_controller(self, control: ControlPlane) -> None:
+    def replace_controller(self, control: NetCache | ForwardingOnly) -> None:
         """Another controller, which knows nothing, loads the program and so empties the switch.
 
         What servers have sent to the one before it arrives nevertheless.

@@ -1,5 +1,7 @@
 """NetCache's control plane against the rack in miniature."""
 
+from typing import Any
+
 import pytest
 
 from netkv.control.base import (
@@ -409,6 +411,6 @@ def test_more_hot_keys_than_may_wait_are_dropped_and_counted() -> None:
         ({"hot_threshold": 0}, "hot_threshold"),
     ],
 )
-def test_wrong_option_is_named(options: dict[str, int], named: str) -> None:
+def test_wrong_option_is_named(options: dict[str, Any], named: str) -> None:
     with pytest.raises(ValueError, match=named):
         NetCacheParameters(**options)

@@ -7,10 +7,8 @@ comes of is shown over the real switch and roles in `engine/roles/tests/netcache
 of both is in `docs/testing.md`.
 """
 
-import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,19 +20,18 @@ from netkv.control.base import (
     DeleteEntry,
     Event,
     InsertEntry,
-    Nanoseconds,
     PacketIn,
     Preload,
     SendFrame,
-    SwitchRestarted,
-    TableWritten,
 )
 from netkv.control.messages import Mark, Message, Op, decode, encode
-from netkv.control.outstanding import Outstanding
 from netkv.control.topology import CONTROLLER_IP, Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
+from tests.schemes import mutants, traps
+from tests.schemes.mutants import Mutant, message_of
 from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+from tests.schemes.traps import count_every_copy, suffered
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(4)]
@@ -47,95 +44,51 @@ Script = Callable[[type[NetCache]], str]
 # ------------------------------------------------------------------------------- mutants
 
 
-class _Assuming(NetCache):
-    """Takes lookup writes of one kind for done when they are given out, not when they are."""
-
-    kind: type[Action]
-
-    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
-        super().__init__(topology, options)
-        self._assumed: set[int] = set()
-
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        if isinstance(event, TableWritten) and event.write in self._assumed:
-            return []
-        actions: list[Action] = []
-        for action in super().handle(now, event):
-            actions.append(action)
-            if isinstance(action, self.kind) and action.table == LOOKUP:
-                self._assumed.add(action.write)
-                actions += self.handle_assumed(now, action.write)
-        return actions
-
-    def handle_assumed(self, now: Nanoseconds, write: int) -> list[Action]:
-        return super().handle(now, TableWritten(write, ok=True))
-
-
-class AssumesInserted(_Assuming):
+class AssumesInserted(mutants.AssumesInserted, NetCache):
     """INSTALL leaves before the lookup entry is in."""
 
-    kind = InsertEntry
 
-
-class AssumesDeleted(_Assuming):
+class AssumesDeleted(mutants.AssumesDeleted, NetCache):
     """An entry's number and cells are free before the switch has deleted it."""
 
-    kind = DeleteEntry
 
-
-class IgnoresRefusals(NetCache):
+class IgnoresRefusals(mutants.IgnoresRefusals, NetCache):
     """A deletion that the switch has refused counts as done."""
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        if isinstance(event, TableWritten):
-            event = replace(event, ok=True)
-        return super().handle(now, event)
 
-
-class RepeatsNothing(NetCache):
+class RepeatsNothing(mutants.RepeatsNothing, NetCache):
     """Every message is sent once."""
 
-    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
-        super().__init__(topology, options)
-        self._sent: set[int] = set()
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        return [action for action in super().handle(now, event) if self._is_first(action)]
-
-    def _is_first(self, action: Action) -> bool:
-        if not isinstance(action, SendFrame):
-            return True
-        request = decode(action.frame).message.request
-        known = request in self._sent
-        self._sent.add(request)
-        return not known
+class IgnoresRestarts(mutants.IgnoresRestarts, NetCache):
+    """A switch that has lost everything is left as it is."""
 
 
-class KeepsGeneration(NetCache):
+class _Mutant(Mutant, NetCache):
+    """NetCache's control plane with other events and actions."""
+
+
+class KeepsGeneration(_Mutant):
     """Every insertion has the same generation."""
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        return [self._with_one_generation(action) for action in super().handle(now, event)]
-
-    def _with_one_generation(self, action: Action) -> Action:
+    def says(self, action: Action) -> Iterator[Action]:
+        message = message_of(action)
         if isinstance(action, InsertEntry) and action.table == LOOKUP:
-            return replace(action, params={**action.params, "generation": 1})
-        if isinstance(action, SendFrame):
-            message = decode(action.frame).message
-            if message.mark is not None and message.op is not Op.EPOCH:
-                mark = replace(message.mark, generation=1)
-                return SendFrame(encode(replace(message, mark=mark)))
-        return action
+            action = replace(action, params={**action.params, "generation": 1})
+        elif message is not None and message.mark is not None and message.op is not Op.EPOCH:
+            mark = replace(message.mark, generation=1)
+            action = SendFrame(encode(replace(message, mark=mark)))
+        yield action
 
 
-class TakesAnyOutgrown(NetCache):
+class TakesAnyOutgrown(_Mutant):
     """OUTGROWN of a former entry counts for the present one."""
 
-    def __init__(self, topology: Topology, options: NetCacheParameters | None = None) -> None:
-        super().__init__(topology, options)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._latest: dict[bytes, int] = {}
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+    def hears(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn):
             datagram = decode(event.frame)
             message = datagram.message
@@ -143,47 +96,39 @@ class TakesAnyOutgrown(NetCache):
                 message = replace(message, mark=Mark(self._latest.get(message.key, 0)))
                 frame = encode(message, datagram.source, datagram.destination)
                 event = replace(event, frame=frame)
-        actions = super().handle(now, event)
-        for action in actions:
-            if isinstance(action, InsertEntry) and action.table == LOOKUP:
-                key = action.match["key"]
-                assert isinstance(key, int)
-                self._latest[key.to_bytes(16)] = action.params["generation"]
-        return actions
+        return event
+
+    def says(self, action: Action) -> Iterator[Action]:
+        if isinstance(action, InsertEntry) and action.table == LOOKUP:
+            key = action.match["key"]
+            assert isinstance(key, int)
+            self._latest[key.to_bytes(16)] = action.params["generation"]
+        yield action
 
 
-class IgnoresOutgrown(NetCache):
+class IgnoresOutgrown(_Mutant):
     """OUTGROWN is not heard."""
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
+    def hears(self, event: Event) -> Event | None:
         if isinstance(event, PacketIn) and decode(event.frame).message.op is Op.OUTGROWN:
-            return []
-        return super().handle(now, event)
+            return None
+        return event
 
 
-class IgnoresRestarts(NetCache):
-    """A switch that has lost everything is left as it is."""
-
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        return [] if isinstance(event, SwitchRestarted) else super().handle(now, event)
-
-
-class TellsNobody(NetCache):
+class TellsNobody(_Mutant):
     """EVICTED is not sent."""
 
-    def handle(self, now: Nanoseconds, event: Event) -> list[Action]:
-        return [
-            action
-            for action in super().handle(now, event)
-            if not isinstance(action, SendFrame) or decode(action.frame).message.op != Op.EVICTED
-        ]
+    def says(self, action: Action) -> Iterator[Action]:
+        message = message_of(action)
+        if message is None or message.op is not Op.EVICTED:
+            yield action
 
 
 # ------------------------------------------------------------------------------- scripts
 
 
 def rack(
-    control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: int
+    control: type[NetCache], network: Network = QUICK, seed: int = 0, **options: Any
 ) -> FakeRack:
     """A rack that is up, without cached keys."""
     it = FakeRack(control(TOPOLOGY, NetCacheParameters(**options)), dict.fromkeys(KEYS, 128), seed)
@@ -286,19 +231,9 @@ def eviction_over_a_bad_network(control: type[NetCache]) -> str:
 BELIEVED = "a former life is believed|asserted"  # the rack asserts that too
 
 
-def suffered(script: Script, control: type[NetCache]) -> str:
-    """What a script says, or what the switch of the rack asserts."""
-    try:
-        return script(control)
-    except AssertionError as error:
-        return str(error) or "asserted"
-
-
-def check(script: Script, *mutants: tuple[type[NetCache], str]) -> None:
+def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
     """All is well with the control plane as it is; each mutant does the harm named with it."""
-    assert script(NetCache) == ""
-    for mutant, harm in mutants:
-        assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
+    traps.check(script, NetCache, *harms)
 
 
 def test_entry_is_filled_only_when_reads_can_find_it() -> None:
@@ -317,17 +252,7 @@ def test_copies_of_answers_bring_no_entry_in_twice(monkeypatch: pytest.MonkeyPat
     Mutant: every copy counts.
     """
     check(messages_are_doubled)
-    answered = Outstanding.answered
-    known: dict[int, Message] = {}
-
-    def answered_again(*arguments: Any) -> Message | None:
-        reply: Message = arguments[-1]
-        request = answered(*arguments) or known.get(reply.request)
-        if request is not None:
-            known[reply.request] = request
-        return request
-
-    monkeypatch.setattr(Outstanding, "answered", answered_again)  # counts every copy
+    count_every_copy(monkeypatch)
     assert suffered(messages_are_doubled, NetCache) == "inserted twice"
 
 
@@ -361,9 +286,3 @@ def test_server_is_told_of_an_eviction_although_messages_are_lost() -> None:
     """EVICTED is repeated until answered."""
     slow = "all writes of the key stay slow"
     check(eviction_over_a_bad_network, (RepeatsNothing, slow), (TellsNobody, slow))
-
-
-def test_every_trap_is_in_the_documentation() -> None:
-    text = (Path(__file__).parents[3] / "docs/testing.md").read_text()
-    own = [name for name in globals() if name.startswith("test_") and "documentation" not in name]
-    assert [name for name in own if f"`{name}`" not in text] == []

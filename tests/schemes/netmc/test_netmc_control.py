@@ -173,22 +173,22 @@ class Driver:
 
     def hear(self, event: Started | SwitchRestarted, steps: int | None = None) -> int:
         """Tell the control plane; carry out so many of the writes it says (all). How many."""
-        writes = [action for action in self.control.handle(self.now, event) if self._is_one(action)]
+        writes = self._writes(self.control.handle(self.now, event))
         for write in writes[:steps]:
             self.switch.write([write])
             self.answer(TableWritten(write.write, True))
         return len(writes)
 
     def answer(self, written: TableWritten) -> None:
-        for action in self.control.handle(self.now, written):
-            assert not self._is_one(action)
+        assert not self._writes(self.control.handle(self.now, written))
 
-    def _is_one(self, action: Action) -> bool:
-        if isinstance(action, Note):
-            self.notes.append(action)
-            return False
-        assert isinstance(action, TableWrite)
-        return True
+    def _writes(self, actions: list[Action]) -> list[TableWrite]:
+        """The table writes of what is decided; besides them there are notes."""
+        notes = [action for action in actions if isinstance(action, Note)]
+        writes = [action for action in actions if isinstance(action, TableWrite)]
+        assert len(notes) + len(writes) == len(actions)
+        self.notes += notes
+        return writes
 
     def ask(self, groups: tuple[tuple[int, int], ...]) -> set[int]:
         """The ports by which sub-requests leave."""

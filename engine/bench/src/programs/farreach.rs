@@ -3,8 +3,8 @@
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, MAX_CACHED_VALUE, Op, Place, STAMP_LEN, Sequence, Stamp,
-    client_ip, padded, partition, server_ip,
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, MAX_CACHED_VALUE, Op, Place, STAMP_LEN, Sequence,
+    Stamp, client_ip, padded, partition, server_ip,
 };
 
 use super::{Subject, no_path, rack};
@@ -124,7 +124,7 @@ impl Subject for FarReach {
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         rack::fill(control)?;
-        for port in [rack::CLIENT_PORT, rack::SERVER_PORT, rack::CPU_PORT] {
+        for port in [rack::CLIENT_PORT, rack::SERVER_PORT, CPU_PORT] {
             control.clone_session(u32::from(port), port)?;
         }
         let below = if path_of(case)?.sampled { ALL } else { 0 };
@@ -140,8 +140,8 @@ impl Subject for FarReach {
             let (table, action) = ("NetkvIngress.lookup.cache", "NetkvIngress.lookup.cached");
             control.insert(table, key, 0, action, &params)?;
             let frames = [
-                (rack::CPU_PORT, control_message(Op::Fill, entry, &value)),
-                (rack::CPU_PORT, control_message(Op::Validate, entry, &[])),
+                (CPU_PORT, control_message(Op::Fill, entry, &value)),
+                (CPU_PORT, control_message(Op::Validate, entry, &[])),
                 (rack::SERVER_PORT, reply(0, entry, case.value_size)),
             ];
             for (port, frame) in frames {

@@ -1,7 +1,7 @@
 //! `netcache.p4`: reads that hit and miss, writes, and reads that are counted.
 
 use netkv_ir::{Match, Value};
-use netkv_wire::{MARK_LEN, MAX_CACHED_VALUE, Mark, chunks_for, padded};
+use netkv_wire::{CPU_PORT, MARK_LEN, MAX_CACHED_VALUE, Mark, chunks_for, padded};
 
 use super::{Subject, no_path, rack};
 use crate::case::Case;
@@ -70,7 +70,7 @@ impl Subject for NetCache {
         let below = if path_of(case)?.sampled { ALL } else { 0 };
         let (table, action) = ("NetkvIngress.sampling.settings", "NetkvIngress.sampling.configure");
         control.set_default(table, action, &[below, NEVER_HOT])?;
-        control.send(rack::CPU_PORT, &rack::epoch(1));
+        control.send(CPU_PORT, &rack::epoch(1));
         let bitmap = bitmap(case);
         for entry in 0..case.entries {
             let mark = Mark { generation: entry + 1, version: 0, bitmap };
@@ -117,7 +117,7 @@ impl Subject for NetCache {
         let bytes = rack::BARE + mark + value;
         let mut traffic = Traffic::new(rack::CLIENT_PORT, frames, port..=port, bytes);
         if path.sampled {
-            traffic.renew = Some(|turn| (rack::CPU_PORT, rack::epoch(turn + 1)));
+            traffic.renew = Some(|turn| (CPU_PORT, rack::epoch(turn + 1)));
         }
         Ok(traffic)
     }

@@ -3,9 +3,9 @@
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
-    CONTROLLER_IP, CONTROLLER_SENDER, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN, Key, Mark, Message, Op,
-    SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range, sender_of_server,
-    server_ip, write_frame,
+    CONTROLLER_IP, CONTROLLER_SENDER, CPU_PORT, ETHERNET_LEN, IPV4_LEN, Ip, KV_LEN, Key, Mark,
+    Message, Op, SERVICE_IP, UDP_LEN, client_ip, mac_of, partition, partition_range,
+    sender_of_server, server_ip, write_frame,
 };
 
 use netkv_dataplane::Random;
@@ -19,8 +19,6 @@ use crate::traffic::value_of;
 pub(super) const CLIENT_PORT: u16 = 1;
 /// Where all servers are: they are one process.
 pub(super) const SERVER_PORT: u16 = 100;
-/// Where the controller is.
-pub(super) const CPU_PORT: u16 = 510;
 /// Bytes of a frame without mark and value.
 pub(super) const BARE: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
 

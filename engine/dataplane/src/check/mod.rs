@@ -64,25 +64,7 @@ impl Check<'_> {
 
     fn objects(&self) -> Checked {
         let program = self.program;
-        let standard = &program.standard_metadata;
-        for place in [
-            standard.ingress_port,
-            standard.egress_spec,
-            standard.egress_port,
-            standard.instance_type,
-            standard.packet_length,
-            standard.enq_timestamp,
-            standard.enq_qdepth,
-            standard.deq_timedelta,
-            standard.deq_qdepth,
-            standard.ingress_global_timestamp,
-            standard.egress_global_timestamp,
-            standard.mcast_grp,
-            standard.egress_rid,
-            standard.checksum_error,
-            standard.parser_error,
-            standard.priority,
-        ] {
+        for place in program.standard_metadata.places() {
             self.place(place)?;
         }
         for name in ["PacketTooShort", "StackOutOfBounds", "HeaderTooShort"] {

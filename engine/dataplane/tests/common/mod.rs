@@ -78,24 +78,7 @@ impl Build {
                 ]
                 .map(String::from)
                 .to_vec(),
-                standard_metadata: StandardMetadata {
-                    ingress_port: none,
-                    egress_spec: none,
-                    egress_port: none,
-                    instance_type: none,
-                    packet_length: none,
-                    enq_timestamp: none,
-                    enq_qdepth: none,
-                    deq_timedelta: none,
-                    deq_qdepth: none,
-                    ingress_global_timestamp: none,
-                    egress_global_timestamp: none,
-                    mcast_grp: none,
-                    egress_rid: none,
-                    checksum_error: none,
-                    parser_error: none,
-                    priority: none,
-                },
+                standard_metadata: StandardMetadata::new(|_, _| none),
                 field_lists: Vec::new(),
                 tables: Vec::new(),
                 actions: Vec::new(),
@@ -114,24 +97,9 @@ impl Build {
                 deparser: straight(Vec::new()),
             },
         };
-        let standard = StandardMetadata {
-            ingress_port: build.place("standard_metadata.ingress_port", 9),
-            egress_spec: build.place("standard_metadata.egress_spec", 9),
-            egress_port: build.place("standard_metadata.egress_port", 9),
-            instance_type: build.place("standard_metadata.instance_type", 32),
-            packet_length: build.place("standard_metadata.packet_length", 32),
-            enq_timestamp: build.place("standard_metadata.enq_timestamp", 32),
-            enq_qdepth: build.place("standard_metadata.enq_qdepth", 19),
-            deq_timedelta: build.place("standard_metadata.deq_timedelta", 32),
-            deq_qdepth: build.place("standard_metadata.deq_qdepth", 19),
-            ingress_global_timestamp: build.place("standard_metadata.ingress_global_timestamp", 48),
-            egress_global_timestamp: build.place("standard_metadata.egress_global_timestamp", 48),
-            mcast_grp: build.place("standard_metadata.mcast_grp", 16),
-            egress_rid: build.place("standard_metadata.egress_rid", 16),
-            checksum_error: build.place("standard_metadata.checksum_error", 1),
-            parser_error: build.place("standard_metadata.parser_error", 16),
-            priority: build.place("standard_metadata.priority", 3),
-        };
+        let standard = StandardMetadata::new(|name, width| {
+            build.place(&format!("standard_metadata.{name}"), width)
+        });
         build.program.standard_metadata = standard;
         build
     }

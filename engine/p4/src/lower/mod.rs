@@ -133,24 +133,7 @@ fn empty(name: &str, files: Vec<String>) -> Program {
         headers: Vec::new(),
         stacks: Vec::new(),
         errors: Vec::new(),
-        standard_metadata: StandardMetadata {
-            ingress_port: place,
-            egress_spec: place,
-            egress_port: place,
-            instance_type: place,
-            packet_length: place,
-            enq_timestamp: place,
-            enq_qdepth: place,
-            deq_timedelta: place,
-            deq_qdepth: place,
-            ingress_global_timestamp: place,
-            egress_global_timestamp: place,
-            mcast_grp: place,
-            egress_rid: place,
-            checksum_error: place,
-            parser_error: place,
-            priority: place,
-        },
+        standard_metadata: StandardMetadata::new(|_, _| place),
         field_lists: Vec::new(),
         tables: Vec::new(),
         actions: Vec::new(),
@@ -260,29 +243,16 @@ impl Lowerer<'_> {
     }
 
     fn standard_metadata(&mut self, store: &Store) {
-        let place = |index: usize| match self.field(store, index) {
-            Some(Store::Scalar(place)) => place,
-            _ => Place { word: 0, width: 1 },
-        };
-        // In the order of v1model.p4.
-        self.program.standard_metadata = StandardMetadata {
-            ingress_port: place(0),
-            egress_spec: place(1),
-            egress_port: place(2),
-            instance_type: place(3),
-            packet_length: place(4),
-            enq_timestamp: place(5),
-            enq_qdepth: place(6),
-            deq_timedelta: place(7),
-            deq_qdepth: place(8),
-            ingress_global_timestamp: place(9),
-            egress_global_timestamp: place(10),
-            mcast_grp: place(11),
-            egress_rid: place(12),
-            checksum_error: place(13),
-            parser_error: place(14),
-            priority: place(15),
-        };
+        let mut index = 0;
+        let standard = StandardMetadata::new(|_, _| {
+            let field = self.field(store, index);
+            index += 1;
+            match field {
+                Some(Store::Scalar(place)) => place,
+                _ => Place { word: 0, width: 1 },
+            }
+        });
+        self.program.standard_metadata = standard;
     }
 
     /// Collects `@field_list` of metadata fields; `outer` are the lists of the struct around them.

@@ -2,6 +2,7 @@
 
 use netkv_dataplane::Switch;
 use netkv_roles::Nanos;
+use netkv_wire::CPU_PORT;
 
 use super::config::{RackConfig, SwitchConfig};
 use super::fabric::{NOWHERE, is_port};
@@ -11,8 +12,6 @@ use super::{Engines, Event, Simulation};
 
 /// v1model's ports have 9 bits; the last one drops.
 pub(super) const PORTS: usize = 511;
-/// The port of packet-in and packet-out.
-const CPU_PORT: u16 = 510;
 
 struct Node {
     config: SwitchConfig,

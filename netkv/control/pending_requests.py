@@ -6,29 +6,36 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from netkv.control.base import Action, Nanoseconds, Note, SendFrame
-from netkv.control.messages import Message, Op, Place, Stamp, Status
+from netkv.control.messages import Mark, Message, Op, Place, Stamp, Status
 from netkv.control.outstanding import Outstanding
 from netkv.control.topology import SERVICE_IP
 
 Then: TypeAlias = Callable[[Nanoseconds, Message | None], Iterable[Action]]
 """Called with the reply; with None if the request is given up."""
 
+
+def no_action(_now: Nanoseconds, _reply: Message | None) -> Iterable[Action]:
+    """Nothing follows from the reply."""
+    return ()
+
+
 ANSWERS = frozenset((Status.OK, Status.NOT_FOUND, Status.STALE, Status.TOO_LARGE))
 """Any other status means "not now"."""
-
-SWITCH = "switch"
 
 
 @dataclass(frozen=True, slots=True)
 class To:
-    """A receiver. `lane`: of one with a deduplication window (`Outstanding`)."""
+    """A receiver: without a name, one whose silence is not noted.
 
-    name: str
+    `lane`: of one with a deduplication window (`Outstanding`).
+    """
+
+    name: str = ""
     address: int = SERVICE_IP
     lane: int | None = None
 
 
-TO_SWITCH = To(SWITCH)
+TO_SWITCH = To("switch")
 
 
 @dataclass(slots=True, eq=False)
@@ -39,6 +46,7 @@ class PendingRequest:
     key: bytes
     to: To
     then: Then
+    mark: Mark | None
     stamp: Stamp | None
     place: Place | None
     value: bytes
@@ -78,6 +86,7 @@ class PendingRequests:
         then: Then,
         *,
         to: To = TO_SWITCH,
+        mark: Mark | None = None,
         stamp: Stamp | None = None,
         place: Place | None = None,
         value: bytes = b"",
@@ -86,14 +95,16 @@ class PendingRequests:
     ) -> PendingRequest:
         """Send a request; `tries` 0 means the usual number."""
         tries = tries or self._tries
-        pending_request = PendingRequest(op, key, to, then, stamp, place, value, tries, insist)
+        pending_request = PendingRequest(
+            op, key, to, then, mark, stamp, place, value, tries, insist
+        )
         self._send(pending_request)
         return pending_request
 
-    def cancel(self, pending_request: PendingRequest) -> None:
-        """Drop a request; its callback is not called."""
-        if self._waiting.pop(pending_request.request, None) is not None:
-            self._outstanding.cancel(pending_request.request)
+    def cancel(self, request: PendingRequest | None) -> None:
+        """Drop a request, if it is pending; its callback is not called."""
+        if request is not None and self._waiting.pop(request.request, None) is not None:
+            self._outstanding.cancel(request.request)
 
     def clear(self) -> None:
         """Drop all requests."""
@@ -132,7 +143,7 @@ class PendingRequests:
             self._counts["messages_given_up"] += 1
             pending_request = self._waiting.pop(message.request)
             name = pending_request.to.name
-            if pending_request.tries >= self._tries and name not in self.silent:
+            if name and pending_request.tries >= self._tries and name not in self.silent:
                 self.silent.add(name)
                 yield Note("no answer", {"from": name, "to": pending_request.op.name})
             if pending_request.insist:
@@ -144,7 +155,7 @@ class PendingRequests:
         pending_request.request = self._outstanding.add(
             pending_request.op,
             pending_request.key,
-            None,
+            pending_request.mark,
             pending_request.tries,
             pending_request.to.lane,
             stamp=pending_request.stamp,

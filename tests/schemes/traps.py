@@ -1,0 +1,53 @@
+"""How traps of control planes are played: with the control plane as it is, and with mutants of it.
+
+A script gets a type of control plane. It returns the harm that a user would suffer, or nothing.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import TypeVar
+
+import pytest
+
+from netkv.control.base import Action, Nanoseconds
+from netkv.control.messages import Message
+from netkv.control.outstanding import Outstanding
+from netkv.control.pending_requests import PendingRequest, PendingRequests
+
+C = TypeVar("C")
+
+
+def suffered(script: Callable[[type[C]], str], control: type[C]) -> str:
+    """The harm that a script finds, or what the model of its rack asserts."""
+    try:
+        return script(control)
+    except AssertionError as error:
+        return str(error).split(":")[0] or "asserted"
+
+
+def check(script: Callable[[type[C]], str], right: type[C], *mutants: tuple[type[C], str]) -> None:
+    """All is well with the `right` control plane; each mutant does the harm (regex) beside it."""
+    assert script(right) == ""
+    for mutant, harm in mutants:
+        assert re.fullmatch(harm, suffered(script, mutant)), mutant.__name__
+
+
+def count_every_copy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutant: every copy of a reply is taken for a reply."""
+    answered = Outstanding.answered
+    requests: dict[int, Message] = {}
+    pending: dict[int, PendingRequest | None] = {}
+
+    def answered_again(self: Outstanding, now: Nanoseconds, reply: Message) -> Message | None:
+        request = answered(self, now, reply) or requests.get(reply.request)
+        if request is not None:
+            requests[reply.request] = request
+        return request
+
+    def reply_again(self: PendingRequests, now: Nanoseconds, reply: Message) -> Iterator[Action]:
+        request = pending.setdefault(reply.request, self._waiting.pop(reply.request, None))
+        if self._outstanding.answered(now, reply) is not None and request is not None:
+            yield from request.then(now, reply)
+
+    monkeypatch.setattr(Outstanding, "answered", answered_again)
+    monkeypatch.setattr(PendingRequests, "on_reply", reply_again)

@@ -1,13 +1,12 @@
-//! A rack in virtual time for protocol tests: roles, the real switch program, a bad network.
+//! What tests of protocols share: switch programs, racks whose frames a script hands over, traps.
 #![allow(dead_code)] // Each test binary uses its own part.
 
-pub mod bench;
-pub mod controller;
 pub mod frame;
 pub mod program;
+pub mod rack;
 pub mod register;
 pub mod switch;
-pub mod world;
+pub mod traps;
 
 use netkv_roles::{CallId, Origin, StoreCall, StoreOp, StoreResult};
 use netkv_wire::{Key, Message, Sequence, write_frame};

@@ -1,14 +1,14 @@
 //! The whole protocol under a bad network, thousands of seeds: nothing acknowledged is lost and
 //! no read is stale. Set `NETKV_SEEDS` for more seeds, `NETKV_SEED` to replay one.
 
-use crate::common::world::{MICROSECOND, Network, World};
+use crate::world::{MICROSECOND, Network, World};
 use netkv_roles::netcache::NetCache;
 use netkv_roles::plain::Plain;
 use netkv_roles::{
     Client as _, ClientConfig, ClientCounts, MILLISECOND, Nanos, SECOND, Server as _,
 };
 
-use crate::common::world::Behind;
+use crate::world::Behind;
 use netkv_workload::{Arrivals, Mix, Popularity, ValueSize, WorkloadConfig};
 
 const WRITES: Mix =

@@ -1,13 +1,13 @@
 //! A server that dies and starts again over its store: what it must still know, and what of its
 //! former life may still be under way.
 
-use crate::common::bench::{Bench, GENERATION};
+use crate::bench::{Bench, GENERATION};
 use netkv_roles::netcache::{self, NetCache};
 use netkv_roles::plain::Plain;
 use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{FORGET, SECOND, Server as _, WINDOW, first_request};
 
-use crate::common::world::Behind;
+use crate::world::Behind;
 use netkv_wire::{FrameView, Op, Status, is_newer};
 
 const INITIAL: (u16, u32) = (0, 0);

@@ -1,12 +1,12 @@
 //! The server with its controller, its limits, its store and broken frames.
 
-use crate::common::bench::{Bench, GENERATION};
+use crate::bench::{Bench, GENERATION};
 use netkv_roles::netcache::{self, NetCache};
 use netkv_roles::plain::{self, Plain};
 use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{Actions, SECOND, Server as _, StoreResult};
 
-use crate::common::world::{Behind, server_config};
+use crate::world::{Behind, server_config};
 use netkv_wire::{FrameView, Op, Sequence, Status, is_newer, partition};
 use netkv_workload::{Random, key_of};
 

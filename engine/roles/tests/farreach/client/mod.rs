@@ -14,56 +14,37 @@ mod rules;
 mod users;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation;
+use netkv_roles::farreach::mutation::{self, *};
 
+use crate::common::traps::{self, Trap, traps};
 use play::Play;
 
-/// A trap: what happens, the protections against it, and those that its script takes for granted.
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Play),
-    mutations: &'static [Mutation],
-    also: &'static [Mutation],
-}
+impl traps::Rack for Play {
+    type Mutant = Mutation;
+    type Harm = String;
+    type Setup = ();
+    type Kind = ();
 
-/// What goes wrong.
-fn complaints(script: fn(&mut Play), mutation: Option<Mutation>) -> Vec<String> {
-    let mut play = Play::new(mutation);
-    script(&mut play);
-    play.complaints
-}
+    const USUAL: () = ();
 
-impl Trap {
-    fn check(&self) {
-        let wrong = complaints(self.script, None);
-        assert!(wrong.is_empty(), "with all protections: {wrong:?}");
-        for mutation in self.mutations {
-            let wrong = complaints(self.script, Some(*mutation));
-            assert!(!wrong.is_empty(), "{mutation:?} harms nobody");
-        }
+    fn kinds((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn kinds_of_mutants((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
+        let mut play = Self::new(mutation);
+        (trap.script)(&mut play);
+        play.complaints
     }
 }
 
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutation:ident),*] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutations: &[$(mutation::$mutation),*],
-            also: &[$($(mutation::$also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                trap.expect("every trap is in the table").check();
-            }
-        )+
-    };
-}
-
 traps! {
+    of Play;
+
     value_that_was_seen_is_told_when_the_switch_has_died:
         keeping::read, [ClientKeepsNoReads];
     value_that_a_server_passed_on_from_the_switch_is_told_when_it_has_died:
@@ -135,31 +116,16 @@ traps! {
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut wrong = String::new();
-    let stamps = [mutation::ClientStampsRetriesAnew, mutation::ClientTakesUnknownAsDone];
-    for mutation in mutation::CLIENT.iter().chain(&stamps) {
-        let own = TRAPS.iter().any(|trap| trap.mutations.contains(mutation));
-        assert!(own, "{mutation:?} has no trap");
-        for trap in TRAPS {
-            let expected = trap.mutations.contains(mutation) || trap.also.contains(mutation);
-            let found = complaints(trap.script, Some(*mutation));
-            if expected == found.is_empty() {
-                wrong += &format!("{mutation:?}: {}: {found:?}\n", trap.name);
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    traps::only_the_table_fails(TRAPS, &[]);
 }
 
 #[test]
-fn the_documentation_has_every_trap_with_its_mutants() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for trap in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", trap.name));
-        for mutation in trap.mutations {
-            assert!(row.contains(&format!("`{mutation:?}`")), "no {mutation:?} in: {row}");
-        }
-    }
+fn every_protection_of_the_client_has_a_trap() {
+    let of_stamps = [ClientStampsRetriesAnew, ClientTakesUnknownAsDone];
+    traps::every_one_has_a_trap(TRAPS, &[mutation::CLIENT, &of_stamps]);
+}
+
+#[test]
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }

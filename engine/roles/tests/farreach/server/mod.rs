@@ -16,61 +16,47 @@ mod rig;
 mod tombstones;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation;
+use netkv_roles::farreach::mutation::{self, *};
 
+use crate::common::traps::{self, Trap, traps};
 use rig::Rig;
 
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Rig),
-    /// Without one of these protections it goes wrong.
-    mutants: &'static [Mutation],
-    /// Without these, too: they protect what its script takes for granted.
-    also: &'static [Mutation],
-}
+impl traps::Rack for Rig {
+    type Mutant = Mutation;
+    type Harm = String;
+    type Setup = ();
+    type Kind = ();
 
-/// What goes wrong.
-fn play(script: fn(&mut Rig), mutation: Option<Mutation>) -> Vec<String> {
-    let mut rig = Rig::new(mutation);
-    script(&mut rig);
-    rig.wrong
+    const USUAL: () = ();
+
+    fn kinds((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn kinds_of_mutants((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
+        let mut rig = Self::new(mutation);
+        (trap.script)(&mut rig);
+        rig.wrong
+    }
 }
 
 /// Protections that FarReach shares with other schemes.
 const SHARED: &[Mutation] = &[
-    mutation::RepeatWrites,
-    mutation::RepeatLateWrites,
-    mutation::LeaveCopiesUnanswered,
-    mutation::AnswerBeforeStored,
-    mutation::OvertakeWrites,
-    mutation::MatchAnswersByKey,
+    RepeatWrites,
+    RepeatLateWrites,
+    LeaveCopiesUnanswered,
+    AnswerBeforeStored,
+    OvertakeWrites,
+    MatchAnswersByKey,
 ];
 
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutant:ident),+] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutants: &[$(mutation::$mutant),+],
-            also: &[$($(mutation::$also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                let Trap { script, mutants, .. } = trap.expect("every trap is in the table");
-                assert_eq!(play(*script, None), [""; 0], "with all protections");
-                for mutant in *mutants {
-                    let wrong = play(*script, Some(*mutant));
-                    assert!(!wrong.is_empty(), "nothing goes wrong: {mutant:?}");
-                }
-            }
-        )+
-    };
-}
-
 traps! {
+    of Rig;
+
     write_that_was_delayed_does_not_overwrite_a_later_one:
         guard::delayed_write, [StoreUnguarded];
     delete_is_not_undone_by_an_older_eviction:
@@ -160,35 +146,15 @@ traps! {
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut different = String::new();
-    for mutant in mutation::SERVER.iter().chain(SHARED) {
-        for Trap { name, script, mutants, also } in TRAPS {
-            let wrong = play(*script, Some(*mutant));
-            if (mutants.contains(mutant) || also.contains(mutant)) == wrong.is_empty() {
-                different += &format!("{mutant:?}: {name}: {wrong:?}\n");
-            }
-        }
-    }
-    assert!(different.is_empty(), "other than the table says:\n{different}");
+    traps::only_the_table_fails(TRAPS, &[]);
 }
 
 #[test]
-fn every_protection_that_can_be_taken_out_has_a_trap() {
-    for mutation in mutation::SERVER {
-        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
-        assert!(mutants.any(|mutant| mutant == mutation), "{mutation:?} has no trap");
-    }
+fn every_protection_of_the_server_has_a_trap() {
+    traps::every_one_has_a_trap(TRAPS, &[mutation::SERVER, SHARED]);
 }
 
 #[test]
-fn the_documentation_has_every_trap() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for Trap { name, mutants, .. } in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {name}"));
-        for mutant in *mutants {
-            assert!(row.contains(&format!("`{mutant:?}`")), "no {mutant:?} in: {row}");
-        }
-    }
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }

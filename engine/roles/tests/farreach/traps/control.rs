@@ -8,7 +8,7 @@ use netkv_wire::{
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 use crate::traps::switch::Row;
 
@@ -354,7 +354,7 @@ impl Rack {
         for record in &newest {
             self.restore(record);
         }
-        self.switch.live(self.control.life);
+        self.switch.set_incarnation(self.control.life);
         let sequence = Sequence { life: self.control.life, number: 0 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         for client in [1, 2] {

@@ -5,8 +5,8 @@ use netkv_wire::{FrameView, Mark, Message, Op, Status};
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
+use crate::common::rack::Harm;
 use crate::traps::control::Slip;
-use crate::traps::judge::Harm;
 use crate::traps::rack::{BITMAP, Rack};
 
 /// An UPDATE arrives when its key has a new entry at the same version.

@@ -7,7 +7,6 @@
 
 mod admission;
 mod control;
-mod judge;
 mod mutants;
 mod rack;
 mod requests;
@@ -15,98 +14,17 @@ mod restarts;
 mod updates;
 mod values;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use netkv_compiled::ExecutorKind;
-use netkv_ir::Program;
 use netkv_roles::netcache::mutation;
 
-use crate::common::program;
-use crate::common::switch::Switch;
-use judge::Harm;
+use crate::common::program::{self, Edit};
+use crate::common::rack::Harm;
+use crate::common::traps::{self, traps};
 use mutants::*;
 use rack::Rack;
 
-/// A trap: what happens, and the mutants that fall into it.
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Rack),
-    /// Without one of its own protections, and what users suffer from then.
-    mutants: &'static [(Mutant, Harm)],
-    /// Without these it fails too: they protect what its script takes for granted.
-    also: &'static [Mutant],
-}
-
-struct Outcome {
-    harm: BTreeSet<Harm>,
-    missing: Vec<String>,
-}
-
-/// Plays a script. It plays to its end also without what it waits for.
-fn play(script: fn(&mut Rack), switch: Switch, fault: Option<Fault>) -> Outcome {
-    let mut rack = match fault {
-        Some(Fault::Role(mutation)) => Rack::new(switch, Some(mutation), None),
-        Some(Fault::Script(slip)) => Rack::new(switch, None, Some(slip)),
-        Some(Fault::Program(_)) | None => Rack::new(switch, None, None),
-    };
-    script(&mut rack);
-    rack.finish();
-    Outcome { harm: rack.harm, missing: rack.missing }
-}
-
-fn switch_of(program: &Arc<Program>) -> Switch {
-    Switch::with_program(1, Arc::clone(program), ExecutorKind::Interpreter)
-}
-
-fn program_of(fault: Fault) -> Arc<Program> {
-    match fault {
-        Fault::Program(edit) => program::edited(&edit),
-        Fault::Role(_) | Fault::Script(_) => program::shipped(),
-    }
-}
-
-impl Trap {
-    /// Whether this trap fails where `mutant` is.
-    fn may_fail(&self, mutant: &Mutant) -> bool {
-        self.mutants.iter().any(|(own, _)| own == mutant) || self.also.contains(mutant)
-    }
-
-    fn check(&self) {
-        for executor in [ExecutorKind::Interpreter, ExecutorKind::Compiled] {
-            let switch = Switch::with_program(1, program::shipped(), executor);
-            let Outcome { harm, missing } = play(self.script, switch, None);
-            assert!(missing.is_empty(), "the script is out of date, no {missing:?}");
-            assert!(harm.is_empty(), "with all protections, {executor:?}: {harm:?}");
-        }
-        for (Mutant { name, fault }, harm) in self.mutants {
-            let switch = switch_of(&program_of(*fault));
-            let found = play(self.script, switch, Some(*fault)).harm;
-            assert!(found.contains(harm), "{name}: expected {harm:?}, found {found:?}");
-        }
-    }
-}
-
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutant:ident => $harm:ident),+] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutants: &[$(($mutant, Harm::$harm)),+],
-            also: &[$($($also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                trap.expect("every trap is in the table").check();
-            }
-        )+
-    };
-}
-
 traps! {
+    of Rack;
+
     delayed_update_does_not_bring_back_an_overwritten_value:
         updates::delayed_update, [ANY_VERSION => StaleRead];
     write_that_passed_before_the_entry_existed_leaves_no_old_value_in_it:
@@ -249,59 +167,29 @@ traps! {
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut mutants: Vec<Mutant> = Vec::new();
-    for mutant in TRAPS.iter().flat_map(|trap| trap.mutants.iter().map(|(mutant, _)| *mutant)) {
-        if !mutants.contains(&mutant) {
-            mutants.push(mutant);
-        }
-    }
-    let mut wrong = String::new();
-    for mutant in &mutants {
-        let program = program_of(mutant.fault);
-        for trap in TRAPS {
-            let harm = play(trap.script, switch_of(&program), Some(mutant.fault)).harm;
-            if trap.may_fail(mutant) == harm.is_empty() {
-                wrong += &format!("{}: {}: {harm:?}\n", mutant.name, trap.name);
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    traps::only_the_table_fails(TRAPS, &[]);
+}
+
+#[test]
+fn every_protection_of_a_role_has_a_trap() {
+    let of_keys = [mutation::MatchAnswersByKey, mutation::MatchRepliesByKey];
+    traps::every_one_has_a_trap(TRAPS, &[mutation::REQUESTS, mutation::NETCACHE, &of_keys]);
+}
+
+#[test]
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }
 
 #[test]
 fn what_is_edited_is_the_program_that_ships() {
-    let file = netkv_p4::compile_file(&program::main_file(), &program::options()).unwrap();
-    assert_eq!(program::compile(&program::flat()).source_hash, file.source_hash);
+    program::assert_edits_are_of_what_ships("netcache");
 }
 
 #[test]
-fn an_edit_that_finds_its_place_never_or_twice_is_refused_with_a_sentence() {
-    let edit = |find| program::Edit { find, replace: "" };
+fn edit_that_finds_its_place_never_or_twice_is_refused() {
+    let edit = |find| Edit { find, replace: "" };
     assert!(program::apply("a b a", &edit("c")).unwrap_err().contains("no 'c' any more"));
     assert!(program::apply("a b a", &edit("a")).unwrap_err().contains("'a' 2 times"));
     assert_eq!(program::apply("a b a", &edit(" b")).unwrap(), "a a");
-}
-
-#[test]
-fn every_protection_of_a_role_that_can_be_taken_out_has_a_trap() {
-    let own = [mutation::REQUESTS, mutation::NETCACHE].concat();
-    let of_keys = [mutation::MatchAnswersByKey, mutation::MatchRepliesByKey];
-    for mutation in own.into_iter().chain(of_keys) {
-        let fault = Fault::Role(mutation);
-        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
-        assert!(mutants.any(|(mutant, _)| mutant.fault == fault), "{mutation:?} has no trap");
-    }
-}
-
-#[test]
-fn the_documentation_has_every_trap_with_its_mutants() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for trap in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", trap.name));
-        for (mutant, _) in trap.mutants {
-            assert!(row.contains(mutant.name), "no mutant '{}' in: {row}", mutant.name);
-        }
-    }
 }

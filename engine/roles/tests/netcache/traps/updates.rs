@@ -3,7 +3,7 @@
 use netkv_roles::MILLISECOND;
 use netkv_wire::Op;
 
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
 /// Longer than the server waits before it asks again.

@@ -13,9 +13,10 @@ use netkv_roles::{
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
 
-use super::controller::Controller;
-use super::switch::{Node, Switch};
-use super::{OwnedCall, OwnedResult, frame_of};
+use crate::common::frame::Node;
+use crate::common::{OwnedCall, OwnedResult, frame_of};
+use crate::controller::Controller;
+use crate::switch::Switch;
 
 pub const MICROSECOND: Nanos = 1000;
 
@@ -123,7 +124,7 @@ impl<P: Behind> World<P> {
             stores: (0..servers)
                 .map(|_| MemoryStore::new(workload.keys, workload.value_size))
                 .collect(),
-            switch: Switch::new(servers),
+            switch: Switch::of(servers),
             controller: Controller::new(slots),
             churn: P::CACHES.then_some(300 * MICROSECOND),
             keys: workload.keys,
@@ -180,7 +181,7 @@ impl<P: Behind> World<P> {
         let mut out = Actions::new();
         match event {
             Event::Frame(Node::Switch, bytes) => {
-                if let Some((to, bytes)) = self.switch.process(&bytes) {
+                if let Some((to, bytes)) = self.switch.process_one(&bytes) {
                     self.send(to, bytes);
                 }
             }

@@ -143,7 +143,7 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     config = {
         "bind": here,
         "peer": there,
-        "scheme": "nocache",
+        "role": "plain",
         "partitions": [0],
         "servers": 1,
         "keys": 1,

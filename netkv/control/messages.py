@@ -63,8 +63,8 @@ class Op(IntEnum):
     RESTORE_REPLY = 0x2B
     FETCH = 0x2C
     FETCH_REPLY = 0x2D
-    HORIZON = 0x2E
-    HORIZON_REPLY = 0x2F
+    WATERMARK = 0x2E
+    WATERMARK_REPLY = 0x2F
     STATS = 0x30
     STATS_REPLY = 0x31
     EPOCH = 0x32

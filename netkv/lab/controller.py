@@ -107,8 +107,9 @@ class Controller:
         return self.control_plane.clients_present()
 
     def statistics(self) -> dict[str, int]:
-        """What the control plane counts, `dropped`, and `lives`: how often it set the switch up."""
-        counts = {**self.control_plane.statistics(), "lives": self._session_count}
+        """Counts of the control plane, `dropped`, and `sessions`: how often it set the
+        switch up."""
+        counts = {**self.control_plane.statistics(), "sessions": self._session_count}
         return {**counts, **self.dropped()}
 
     def dropped(self) -> dict[str, int]:

@@ -308,7 +308,7 @@ async def test_broken_stream_loads_the_program_again_and_says_restarted(
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
         assert script.heard.count(base.Started()) == 1
-        assert running.controller.statistics()["lives"] == 2
+        assert running.controller.statistics()["sessions"] == 2
         assert running.failures == []
 
 

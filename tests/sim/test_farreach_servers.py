@@ -88,7 +88,7 @@ def test_sequences_outlive_a_server_with_its_store_and_only_with_it() -> None:
         assert record.stamp.number == number
     assert controller.ask(Op.RESTORE, 8, b"eight").stamp == Stamp(1, 8)
     assert controller.ask(Op.FETCH).value == b"eight"
-    assert controller.ask(Op.HORIZON).status == Status.OK
+    assert controller.ask(Op.WATERMARK).status == Status.OK
 
 
 def test_a_role_that_is_none_is_refused_with_those_that_are() -> None:

@@ -51,7 +51,7 @@ def test_switch_gets_partition_routes_pipelines_and_sessions_and_then_serves() -
     assert it.switch.ingress[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
     settings = it.switch.ingress[2].settings
     assert settings == {"sample_below": 16_384, "hot_threshold": 3, "epoch": 1, "open": 1}
-    assert it.control.statistics()["life"] == it.switch.egress[0].incarnation == 2
+    assert it.control.statistics()["incarnation"] == it.switch.egress[0].incarnation == 2
 
 
 def test_first_start_serves_without_a_recovery() -> None:

@@ -56,6 +56,9 @@ pub enum Harm {
     TornSnapshot,
 }
 
+/// The settings of the server of a scheme.
+pub type Settings<S> = ServerConfig<<<S as Scheme>::Protocol as Protocol>::Config>;
+
 /// The racks of a scheme.
 pub trait Scheme: Sized + 'static {
     /// The name of its program.
@@ -73,7 +76,8 @@ pub trait Scheme: Sized + 'static {
     /// The client processes, without a protection if one is named.
     fn clients(mutation: Option<Mutation>) -> Vec<Self::Client>;
 
-    fn server() -> <Self::Protocol as Protocol>::Config;
+    /// What is different from the usual settings of a server.
+    fn settings(usual: Settings<Self>) -> Settings<Self>;
 
     /// Does what comes before a script.
     fn start(_: &mut Rack<Self>) {}
@@ -100,7 +104,7 @@ pub struct Rack<S: Scheme> {
     pub clients: Vec<S::Client>,
     pub switch: S::Switch,
     pub server: Server<S::Protocol>,
-    pub config: ServerConfig<<S::Protocol as Protocol>::Config>,
+    pub config: Settings<S>,
     pub store: MemoryStore,
     /// The store finishes nothing.
     pub store_hangs: bool,
@@ -122,7 +126,7 @@ pub struct Rack<S: Scheme> {
 
 impl<S: Scheme> Rack<S> {
     fn new(switch: S::Switch, mutation: Option<Mutation>, slip: Option<S::Slip>) -> Self {
-        let config = ServerConfig { protocol: S::server(), ..ServerConfig::new(0, 1) };
+        let config = S::settings(ServerConfig::new(0, 1));
         let (key, other) = (key_of(0), key_of(1));
         let mut rack = Self {
             now: SECOND,

@@ -181,7 +181,7 @@ impl<P: Behind> Bench<P> {
     pub fn restart(&mut self, guard: Nanos) {
         let old = *self.server.config();
         let first_request = old.first_request + 1000;
-        let config = ServerConfig { protocol: P::settings(guard), first_request, ..old };
+        let config = ServerConfig { guard, first_request, ..old };
         self.server = Server::restore(config, self.now, self.store.applied());
         self.sent.clear();
     }

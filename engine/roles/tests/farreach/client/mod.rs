@@ -6,7 +6,7 @@
 //! script without every protection and demands that exactly the traps in the table fail.
 
 mod keeping;
-mod play;
+pub mod play;
 mod property;
 mod recovering;
 mod releasing;
@@ -45,9 +45,9 @@ impl traps::Rack for Play {
 traps! {
     of Play;
 
-    value_that_was_seen_is_told_when_the_switch_has_died:
+    value_that_was_read_is_collected_after_the_switch_failed:
         keeping::read, [ClientKeepsNoReads];
-    value_that_a_server_passed_on_from_the_switch_is_told_when_it_has_died:
+    embedded_record_is_collected_after_the_switch_failed:
         keeping::embedded, [ClientKeepsNoEmbedded],
         also [ClientKeepsNoReads];
     preserved_delete_is_told_as_a_delete:
@@ -73,7 +73,7 @@ traps! {
     numbers_of_incomplete_snapshots_release_nothing:
         releasing::numbers_without_lists, [ClientCountsSnapshots],
         also [ClientReleasesUnlisted];
-    record_of_a_key_that_is_no_longer_cached_is_not_kept_for_ever:
+    record_of_an_uncached_key_is_released_in_the_end:
         releasing::no_longer_cached, [ClientKeepsUnlisted];
     record_stays_while_one_of_two_lists_has_its_key:
         releasing::listed_once_more, [ClientLooksAtOneList],
@@ -92,13 +92,13 @@ traps! {
         recovering::pieces, [ClientFreezesAgain];
     records_are_told_to_the_next_controller:
         recovering::controller_dies_after_collect, [ClientDropsAtCollect];
-    answer_of_a_dead_switch_does_not_count_when_its_records_have_been_told:
+    late_answer_of_a_failed_switch_does_not_count:
         recovering::answer_of_the_dead, [ClientTakesPastAnswers],
         also [ClientKeepsNoEmbedded];
-    record_from_before_the_life_of_the_switch_is_read:
+    clean_record_of_an_earlier_incarnation_is_read:
         recovering::clean_record, [ClientIgnoresCleanRecords];
-    record_from_before_the_life_was_raised_is_read:
-        recovering::former_era, [ClientIgnoresEras],
+    record_of_before_the_incarnation_was_raised_is_read:
+        recovering::raised_incarnation, [ClientIgnoresRaises],
         also [ClientKeepsNoReads];
     late_copy_of_collect_is_no_recovery:
         recovering::late_collect, [ClientTellsDeadControllers],
@@ -106,10 +106,10 @@ traps! {
     record_that_is_newer_than_the_recovery_stays:
         recovering::newer_than_recovered, [ClientReleasesWhatIsNewer],
         also [ClientKeepsNoReads];
-    late_copy_of_recovered_does_not_release_what_the_next_recovery_needs:
-        recovering::late_recovered, [ClientThawsForAnyLife],
+    late_copy_of_recovered_releases_nothing:
+        recovering::late_recovered, [ClientReleasesForAnyIncarnation],
         also [ClientDropsAtCollect];
-    record_of_the_living_switch_stays_when_a_recovery_before_it_ends:
+    record_of_the_new_incarnation_survives_a_late_recovery:
         recovering::collect_among_the_living, [ClientFreezesTheLiving],
         also [ClientDropsAtCollect];
 }

@@ -62,13 +62,13 @@ traps! {
     delete_is_not_undone_by_an_older_eviction:
         guard::eviction_after_a_delete, [RestoreAnything, LeaveNoTombstones],
         also [StoreUnguarded];
-    evicted_record_is_not_overwritten_by_a_write_from_before_its_key_was_cached:
+    evicted_record_is_not_overwritten_by_an_older_write:
         guard::write_after_an_eviction, [StoreUnguarded];
     newest_write_stays_when_numbers_wrap:
         guard::numbers_at_the_wrap, [PlainSequences],
         also [StoreUnguarded, RestoreAnything];
-    newest_write_stays_over_lives_of_the_switch_that_wrap:
-        guard::lives_at_the_wrap, [PlainSequences],
+    newest_write_stays_when_incarnations_wrap:
+        guard::incarnations_at_the_wrap, [PlainSequences],
         also [StoreUnguarded];
     writes_of_one_key_that_meet_leave_the_newest:
         guard::writes_that_meet, [OvertakeWrites],
@@ -82,7 +82,7 @@ traps! {
     copy_of_a_write_undoes_nothing_after_a_restart:
         once::copy_after_a_restart, [RepeatWrites],
         also [LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
-    write_that_was_overwritten_before_it_came_is_not_done_after_a_restart:
+    overwritten_write_is_not_applied_after_a_restart:
         once::copy_of_an_overwritten_write, [ForgetGuarded],
         also [StoreUnguarded, RepeatWrites, LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
     copy_older_than_the_servers_memory_undoes_no_later_write:
@@ -90,11 +90,11 @@ traps! {
     write_whose_answer_was_lost_is_answered_with_what_is_stored:
         once::lost_answer, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
         also [RepeatWrites];
-    write_that_the_switch_may_have_done_before_it_lost_its_memory_is_not_done:
-        once::write_of_a_past_life, [DoPastWrites],
+    write_that_a_failed_switch_may_have_applied_is_not_applied:
+        once::write_of_a_past_incarnation, [DoPastWrites],
         also [RepeatWrites, LeaveCopiesUnanswered];
-    write_of_a_past_life_that_is_known_is_answered_ok:
-        once::known_write_of_a_past_life, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
+    known_write_of_a_past_incarnation_is_answered_ok:
+        once::known_past_write, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
         also [RepeatWrites];
 
     acknowledged_write_is_read_before_its_eviction_has_come:
@@ -125,22 +125,22 @@ traps! {
         control::older_record, [RestoreAnything];
     late_copy_of_a_restore_does_not_overwrite_a_later_write:
         control::late_copy_of_a_restore, [RestoreAnything];
-    evicted_record_survives_the_death_of_its_server:
+    evicted_record_survives_the_failure_of_its_server:
         control::death_before_a_record_is_stored, [AnswerRestoreEarly];
 
-    deleted_record_does_not_come_back_from_a_snapshot_or_a_client:
-        tombstones::some_snapshots_later, [DropTombstonesAtAnyHorizon],
+    delete_is_not_undone_by_a_snapshot_or_a_client:
+        tombstones::some_snapshots_later, [DropTombstonesAtAnyWatermark],
         also [RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_by_a_frame_that_was_under_way:
+    delete_is_not_undone_by_a_frame_that_was_under_way:
         tombstones::some_snapshots_within_minutes, [DropYoungTombstones],
         also [RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_for_a_horizon_that_came_twice:
-        tombstones::copies_of_a_horizon, [CountHorizonCopies],
-        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_for_a_horizon_of_before_a_restart:
-        tombstones::copy_of_a_horizon_after_a_restart, [CountHorizonCopies],
-        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
-    record_is_not_dropped_for_a_tombstone_that_it_has_overwritten:
+    delete_is_not_undone_after_copies_of_a_watermark:
+        tombstones::copies_of_a_watermark, [CountWatermarkCopies],
+        also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
+    delete_is_not_undone_after_a_watermark_of_before_a_restart:
+        tombstones::copy_of_a_watermark_after_a_restart, [CountWatermarkCopies],
+        also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
+    record_that_overwrote_a_tombstone_is_not_dropped:
         tombstones::late_news_of_a_tombstone, [DropUnchecked];
 }
 

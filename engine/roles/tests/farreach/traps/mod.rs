@@ -28,18 +28,18 @@ traps! {
 
     read_reply_from_before_a_write_does_not_refresh_the_entry:
         admission::read_in_flight, [OLD_REPLIES => StaleRead];
-    record_that_was_overwritten_before_its_admission_is_not_served:
+    record_overwritten_before_its_admission_is_not_served:
         admission::filled_with_an_old_record, [FILLED_IS_LATEST => StaleRead];
-    write_that_passed_before_its_key_was_cached_outdates_the_entry:
+    write_from_before_the_admission_outdates_the_entry:
         admission::write_before_the_entry,
         [NEWER_KEEPS => StaleRead, REPLIES_PASS_BY => StaleRead];
-    read_reply_behind_that_of_a_later_write_does_not_refresh_the_entry:
+    read_reply_behind_a_later_write_does_not_refresh_the_entry:
         admission::replies_that_change_places,
         [OLD_REPLIES => StaleRead, FLOOR_STAYS => StaleRead],
         also [REPLIES_PASS_BY];
     copy_of_an_admission_does_not_undo_a_write:
         admission::late_copy_of_fill, [FILL_AGAIN => StaleRead];
-    copy_of_a_validity_change_does_nothing_to_the_next_key_of_the_place:
+    copy_of_a_validity_change_does_not_touch_the_next_entry:
         admission::late_copy_of_validate, on TWO,
         [ANY_CONTROL => StaleRead],
         also [FILLED_IS_LATEST, FILL_VALIDATES];
@@ -54,11 +54,11 @@ traps! {
         admission::value_above_the_limit,
         [NEWER_KEEPS => StaleRead, ANSWER_EMBEDDED => StaleRead],
         also [EVICTED_KEEPS, RESTORE_ANYTHING];
-    delete_that_was_done_late_is_not_undone_by_what_the_entry_held:
+    late_delete_is_not_undone_by_the_record_of_the_entry:
         admission::delete_that_was_done_late, [DONE_STAYS_DIRTY => StaleRead],
         also [REFRESH_AFTER_POINT];
 
-    acknowledged_write_is_read_though_a_later_one_was_lost_during_its_eviction:
+    acknowledged_write_is_read_though_a_later_one_was_lost:
         eviction::write_lost_behind_the_switch,
         [EMBED_NOTHING => StaleRead, IGNORE_EMBEDDED => StaleRead],
         also [NEWER_KEEPS, ANSWER_EMBEDDED, EVICTED_KEEPS, RESTORE_ANYTHING, REQUEST_ONCE];
@@ -77,27 +77,27 @@ traps! {
         eviction::pipeline_that_has_forgotten, on TWO,
         [RETIRE_LATE => StaleRead, RETIRED_SERVES => StaleRead];
 
-    write_from_before_its_key_was_cached_does_not_undo_an_eviction:
+    write_from_before_the_admission_does_not_undo_an_eviction:
         eviction::write_from_before_the_entry, [UNGUARDED => StaleRead],
         also [RESTORE_NOTHING];
 
-    copy_of_an_applied_write_undoes_nothing_when_its_entry_is_gone:
+    copy_of_an_applied_write_undoes_nothing_after_an_eviction:
         eviction::copy_of_a_write_whose_entry_is_gone, [FORGET_WITH_ENTRY => StaleRead],
         also [APPLY_COPIES, REQUEST_ONCE];
     copy_of_an_applied_write_does_not_undo_another_clients_write:
         eviction::late_copy_of_a_write, [APPLY_COPIES => StaleRead];
-    copy_of_a_forwarded_write_is_not_applied_when_its_key_is_cached:
+    copy_of_a_forwarded_write_is_not_applied_to_an_entry:
         eviction::copy_of_a_write_that_was_forwarded,
         [APPLY_FORWARDED => StaleRead, REPEAT_WRITES => StaleRead],
         also [APPLY_COPIES, REQUEST_ONCE];
     write_whose_answer_by_the_switch_was_lost_is_answered_again:
         eviction::lost_answer, [REQUEST_ONCE => NoAnswer];
 
-    put_that_comes_by_another_pipeline_after_the_point_is_not_in_the_snapshot:
+    put_after_the_point_is_not_in_the_snapshot:
         snapshots::put_across_the_point, on TWO,
         [NO_REDIRECTION => TornSnapshot, STAY_IN_PIPELINE => TornSnapshot],
         also [REPORT_AGAIN];
-    delete_that_comes_by_another_pipeline_after_the_point_is_not_in_the_snapshot:
+    delete_after_the_point_is_not_in_the_snapshot:
         snapshots::delete_across_the_point, on TWO,
         [NO_REDIRECTION => TornSnapshot, STAY_IN_PIPELINE => TornSnapshot],
         also [REPORT_AGAIN];
@@ -120,17 +120,17 @@ traps! {
     write_at_the_wrap_of_numbers_outdates_the_entry:
         incarnations::reply_at_the_wrap, [PLAIN_NUMBERS => StaleRead],
         also [NEWER_KEEPS, REPLIES_PASS_BY, PLAIN_SEQUENCES];
-    write_at_the_wrap_of_lives_is_stored:
-        incarnations::lives_at_the_wrap, [PLAIN_SEQUENCES => StaleRead];
-    record_of_a_former_life_is_older_than_every_write_of_this_one:
-        incarnations::record_of_a_former_life, [ANY_LIFE => StaleRead],
+    write_at_the_wrap_of_incarnations_is_stored:
+        incarnations::incarnations_at_the_wrap, [PLAIN_SEQUENCES => StaleRead];
+    record_of_a_past_incarnation_is_older_than_every_new_write:
+        incarnations::record_of_a_past_incarnation, [ANY_LIFE => StaleRead],
         also [NEWER_KEEPS, REPLIES_PASS_BY];
-    write_that_a_dead_switch_may_have_done_is_not_done_again:
-        incarnations::write_of_a_past_life,
+    write_of_a_past_incarnation_is_not_applied_twice:
+        incarnations::write_of_a_past_incarnation,
         [DO_PAST => StaleRead, PAST_UNTOLD => StaleRead, STAMP_ANEW => StaleRead],
         also [REQUEST_ONCE];
-    write_of_a_past_life_is_not_applied_by_the_switch:
-        incarnations::write_of_a_past_life_to_a_cached_key, [APPLY_PAST => StaleRead],
+    write_of_a_past_incarnation_is_not_applied_by_the_switch:
+        incarnations::past_write_to_a_cached_key, [APPLY_PAST => StaleRead],
         also [DO_PAST, PAST_UNTOLD];
     answer_of_a_dead_switch_acknowledges_no_write:
         incarnations::answer_of_the_dead, [TAKE_PAST => StaleRead],

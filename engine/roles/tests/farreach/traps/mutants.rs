@@ -98,12 +98,12 @@ pub const FORGET_WITH_ENTRY: Mutant = Mutant::program(
     "meta.repeated = cell[8:8] == 1 && meta.same_generation;",
 );
 pub const APPLY_PAST: Mutant = Mutant::program(
-    "dedup.p4 applies writes of past lives",
+    "dedup.p4 applies writes of past incarnations",
     "&& meta.same_incarnation;\n                cells.write(",
     ";\n                cells.write(",
 );
 pub const PAST_UNTOLD: Mutant = Mutant::program(
-    "forward_to_server.p4 does not tell that a write is of a past life",
+    "forward_to_server.p4 does not tell that a write is of a past incarnation",
     "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
     "if (false) {",
 );
@@ -127,7 +127,7 @@ pub const PLAIN_NUMBERS: Mutant = Mutant::program(
     "a > b",
 );
 pub const ANY_LIFE: Mutant = Mutant::program(
-    "incarnation.p4 takes the numbers of all lives for this one's",
+    "incarnation.p4 takes the numbers of all incarnations for this one's",
     "if (meta.same_incarnation) {
             meta.sequence",
     "if (true) {
@@ -148,14 +148,14 @@ roles! {
     NO_TOMBSTONES = LeaveNoTombstones, "the server leaves no tombstones";
     IGNORE_EMBEDDED = IgnoreEmbedded, "the server ignores embedded records";
     ANSWER_EMBEDDED = AnswerEmbedded, "the server answers with older embedded records";
-    DO_PAST = DoPastWrites, "the server carries out writes of past lives";
+    DO_PAST = DoPastWrites, "the server carries out writes of past incarnations";
     RESTORE_ANYTHING = RestoreAnything, "the server restores what is older than what it has";
     REPEAT_WRITES = RepeatWrites, "the server carries out copies of writes";
     REQUEST_ONCE = RequestOnce, "the client sends requests once";
     KEEP_NO_READS = ClientKeepsNoReads, "the client does not preserve what it reads";
     KEEP_NO_EMBEDDED = ClientKeepsNoEmbedded, "the client does not preserve embedded records";
     KEEP_NO_DELETES = ClientKeepsNoDeletes, "the client does not preserve deletes";
-    TAKE_PAST = ClientTakesPastAnswers, "the client believes a dead switch";
+    TAKE_PAST = ClientTakesPastAnswers, "the client takes answers of a failed switch";
     STAMP_ANEW = ClientStampsRetriesAnew, "the client stamps retries anew";
 }
 

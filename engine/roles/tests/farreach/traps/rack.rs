@@ -1,14 +1,15 @@
 //! A rack of FarReach: two client processes of one client each.
 
 use netkv_roles::farreach::client::{Client, WINDOW};
-use netkv_roles::farreach::server::{self, FarReach};
+use netkv_roles::farreach::server::FarReach;
+use netkv_roles::single_key::ServerConfig;
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Mutation, Nanos, SECOND,
 };
 use netkv_workload::{Arrivals, Popularity, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
-use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, WRITES};
+use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
 use crate::traps::control::{Control, Slip};
 use crate::traps::switch::Switch;
 
@@ -33,13 +34,13 @@ impl Scheme for WriteBack {
         vec![process_of(1, mutation), process_of(2, mutation)]
     }
 
-    fn server() -> server::Config {
-        server::Config { guard: 0, ..server::Config::default() }
+    fn settings(usual: Settings<Self>) -> Settings<Self> {
+        ServerConfig { guard: 0, ..usual }
     }
 
     /// The switch has an incarnation and is open, and the controller knows the clients.
     fn start(rack: &mut Rack) {
-        rack.switch.set_incarnation(rack.control.life);
+        rack.switch.set_incarnation(rack.control.incarnation);
         rack.switch.open();
         rack.wait(0); // HELLO and its answer
     }

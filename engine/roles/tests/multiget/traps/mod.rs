@@ -109,19 +109,20 @@ traps! {
         [ClientAsksOnce => WrongValue in SWITCH];
     keys_above_the_size_of_a_frame_are_several_requests: keys_of_two_frames,
         [ClientAsksOnce => WrongValue in ALL];
-    large_request_survives_losses_copies_and_reordering: large_request,
+    large_request_survives_faults: large_request,
         [RequestOnce => NoAnswer in ALL, ClientCountsKeys => WrongValue in ALL];
-    large_request_survives_losses_copies_and_reordering_at_the_coordinator:
+    large_request_survives_faults_at_the_coordinator:
         large_request_behind_the_coordinator, on (patient, COORDINATOR),
         [CoordinatorCountsKeys => WrongOutcome in COORDINATOR,
             CoordinatorAsksOnce => NoAnswer in COORDINATOR];
-    large_request_ends_as_a_whole_and_names_the_server_that_is_down:
+    large_request_ends_as_a_whole_and_names_a_server_down:
         large_request_with_a_server_down, on (patient, ALL),
         [ClientEndsWithAPart => WrongOutcome in ALL,
             CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
         also [RequestOnce, ClientNumbersRetriesAnew, ClientCountsKeys, CoordinatorIgnoresClient,
             CoordinatorRepeatsRequests];
-    large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators, on (usual, COORDINATOR), [RequestOnce => NoAnswer in COORDINATOR];
+    large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators,
+        on (usual, COORDINATOR), [RequestOnce => NoAnswer in COORDINATOR];
     repeated_key_is_asked_for_once_and_answered_each_time: repeated_key,
         [ClientAnswersRepeatsOnce => WrongValue in ALL];
 
@@ -133,7 +134,7 @@ traps! {
     clients_may_have_the_same_numbers: two_clients_with_one_number,
         [ClientIgnoresReceiver => NoAnswer in ALL,
             CoordinatorIgnoresClient => NoAnswer in COORDINATOR];
-    reply_to_an_older_request_of_the_same_number_is_not_taken: reply_of_another_life,
+    reply_to_an_older_request_of_the_same_number_is_ignored: reply_to_an_older_request,
         [ClientTrustsPlaces => WrongValue in ALL];
 
     one_server_down_ends_the_whole_and_is_named: one_server_down,
@@ -159,14 +160,16 @@ traps! {
         [ClientNumbersRetriesAnew => WrongEffect in ALL, RepeatWrites => WrongEffect in ALL,
             LeaveCopiesUnanswered => NoAnswer in ALL, RequestOnce => NoAnswer in ALL],
         also [ClientIgnoresReceiver, ServerNumbersByCoordinator];
-    write_that_is_repeated_after_its_server_was_restarted_has_one_effect:
+    repeated_write_has_one_effect_after_a_server_restart:
         write_before_its_server_was_restarted,
         [ClientNumbersRetriesAnew => WrongEffect in ALL, RepeatWrites => WrongEffect in ALL],
-        also [RequestOnce, ClientIgnoresReceiver, LeaveCopiesUnanswered, ServerNumbersByCoordinator];
-    write_that_is_repeated_after_the_coordinator_was_restarted_has_one_effect:
+        also [RequestOnce, ClientIgnoresReceiver, LeaveCopiesUnanswered,
+            ServerNumbersByCoordinator];
+    repeated_write_has_one_effect_after_a_coordinator_restart:
         write_before_the_coordinator_was_restarted, on (usual, COORDINATOR),
         [ServerNumbersByCoordinator => WrongEffect in COORDINATOR],
-        also [RequestOnce, ClientIgnoresReceiver, RepeatWrites, ClientNumbersRetriesAnew, LeaveCopiesUnanswered];
+        also [RequestOnce, ClientIgnoresReceiver, RepeatWrites, ClientNumbersRetriesAnew,
+            LeaveCopiesUnanswered];
     write_is_answered_only_when_it_is_stored: store_that_is_slow,
         [AnswerBeforeStored => WrongEffect in ALL],
         also [RequestOnce, CoordinatorAsksOnce];
@@ -177,7 +180,8 @@ traps! {
         [ServerTakesReservedKeys => WrongEffect in ALL],
         also [CoordinatorIgnoresClient];
 
-    coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do, on (four_at_a_time, COORDINATOR), [CoordinatorTakesAll => Unlimited in COORDINATOR],
+    coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do,
+        on (four_at_a_time, COORDINATOR), [CoordinatorTakesAll => Unlimited in COORDINATOR],
         also [RequestOnce, CoordinatorAsksOnce];
     copy_of_a_request_under_way_is_answered_with_it: copy_of_a_request_under_way,
         [CoordinatorRepeatsRequests => Flood in COORDINATOR];

@@ -17,9 +17,9 @@ pub enum Slip {
     ReuseGenerations,
     /// The cells of an entry are given away while its lookup entry is still there.
     ReuseCellsEarly,
-    /// A server that starts again begins with the request numbers of its former life.
+    /// A server that starts again begins with the request numbers of its former incarnation.
     RestartWithOldNumbers,
-    /// A server that starts again does not know what its former life has carried out.
+    /// A server that starts again does not know what its former incarnation has carried out.
     RestartWithoutMemory,
 }
 

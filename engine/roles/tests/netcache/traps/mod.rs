@@ -27,7 +27,7 @@ traps! {
 
     delayed_update_does_not_bring_back_an_overwritten_value:
         updates::delayed_update, [ANY_VERSION => StaleRead];
-    write_that_passed_before_the_entry_existed_leaves_no_old_value_in_it:
+    write_from_before_the_entry_leaves_no_old_value_in_it:
         updates::write_before_the_entry,
         [
             TRUST_UNMARKED => StaleRead,
@@ -38,27 +38,27 @@ traps! {
         also [TRUST_UNMARKED];
     acknowledged_write_is_read_while_its_update_is_lost:
         updates::lost_update, [PUT_KEEPS => StaleRead, UPDATE_ONCE => NoAnswer];
-    writes_go_on_though_the_acknowledgement_of_an_update_was_lost:
+    writes_go_on_though_an_acknowledgement_was_lost:
         updates::lost_acknowledgement, [UPDATE_ONCE => NoAnswer];
-    copies_of_an_update_and_its_acknowledgement_do_not_end_the_next_update:
+    copies_of_update_and_answer_do_not_end_the_next_update:
         updates::doubled_update_and_acknowledgement,
         [
             ANSWERS_BY_KEY => NotServed,
             ANY_VERSION => StaleRead,
             UPDATE_ONCE => NotServed
         ];
-    answer_to_an_earlier_question_does_not_acknowledge_a_write_too_early:
+    late_answer_does_not_acknowledge_a_write_too_early:
         updates::answer_to_an_earlier_question, [ANSWERS_BY_KEY => StaleRead],
         also [TRUST_UNMARKED, REPLIES_BY_KEY];
-    read_on_its_way_when_a_write_passed_does_not_revalidate_the_old_value:
+    read_in_flight_does_not_revalidate_an_old_value:
         updates::read_on_its_way, [ANY_VERSION => StaleRead],
         also [REQUEST_ONCE];
-    write_overtaken_by_a_refill_is_not_acknowledged_while_the_old_value_is_served:
+    write_overtaken_by_a_refill_is_acknowledged_in_time:
         updates::write_overtaken_by_a_refill, [TRUST_OLD_VERSIONS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
-    writes_that_change_places_leave_the_same_one_in_switch_and_store:
+    reordered_writes_leave_the_same_one_in_switch_and_store:
         updates::writes_that_change_places, [TRUST_OLD_VERSIONS => StaleRead];
-    writes_that_change_places_at_the_wrap_leave_the_same_one_in_switch_and_store:
+    reordered_writes_at_the_wrap_leave_one_in_switch_and_store:
         updates::writes_that_change_places_at_the_wrap,
         [
             PLAIN_VERSIONS => StaleRead,
@@ -91,13 +91,13 @@ traps! {
     read_with_a_udp_checksum_is_answered:
         values::read_with_a_checksum, [OLD_UDP_CHECKSUM => NoAnswer];
 
-    update_of_a_former_life_does_not_fill_the_next_one:
-        admission::straggler_of_a_former_life,
+    update_of_an_earlier_entry_does_not_fill_the_next:
+        admission::update_of_an_earlier_entry,
         [
             ANY_GENERATION => StaleRead,
             SAME_GENERATION => StaleRead
         ];
-    reused_place_does_not_serve_the_value_of_its_former_life:
+    reused_entry_does_not_serve_its_earlier_value:
         admission::reused_place, [VALID_IS_A_BIT => StaleRead, SAME_GENERATION => StaleRead];
     cells_of_an_entry_are_not_read_under_another_key:
         admission::cells_of_another_key, [EARLY_REUSE => WrongValue];
@@ -109,17 +109,17 @@ traps! {
         also [REQUEST_ONCE];
     late_copy_of_an_admission_holds_up_no_writes:
         admission::late_copy_of_admit, [REPEAT_CONTROL => NoAnswer];
-    late_notice_of_an_eviction_does_not_make_the_server_forget_the_next_entry:
+    late_eviction_message_does_not_remove_the_next_record:
         admission::late_notice_of_an_eviction, [EVICT_ANY => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS, SAME_GENERATION];
-    write_marked_by_a_former_entry_leaves_no_old_value_in_the_next:
+    write_with_metadata_of_an_earlier_entry_is_not_trusted:
         admission::write_marked_by_a_former_entry, [TRUST_GENERATIONS => StaleRead],
         also [INVALIDATE_KEEPS, SAME_GENERATION];
     mark_that_no_switch_has_written_is_not_believed:
         admission::forged_mark, [FOREIGN_MARKS => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS];
 
-    switch_that_restarts_within_a_write_does_not_serve_it_for_a_later_one:
+    switch_restart_within_a_write_brings_no_old_value_back:
         restarts::switch_restarts_within_a_write,
         [
             SAME_GENERATION => StaleRead,
@@ -131,24 +131,24 @@ traps! {
     restarted_server_does_not_trust_marks:
         restarts::server_forgets_what_it_pushed, [TRUST_MARKS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
-    answer_to_a_dead_server_does_not_acknowledge_a_write_of_its_successor:
+    answer_to_a_failed_server_acknowledges_no_later_write:
         restarts::answer_to_a_dead_server, [OLD_NUMBERS => StaleRead],
         also [ANSWERS_BY_KEY, NO_GUARD, REPLIES_BY_KEY];
-    restarted_server_does_not_repeat_a_write_of_its_former_life:
+    restarted_server_does_not_repeat_an_applied_write:
         restarts::server_forgets_what_it_carried_out,
         [
             NO_MEMORY => StaleRead,
             REPEAT_WRITES => StaleRead
         ],
         also [SILENT_COPIES, REQUEST_ONCE, REPLIES_BY_KEY];
-    acknowledged_write_survives_the_death_of_its_server:
+    acknowledged_write_survives_the_failure_of_its_server:
         restarts::server_dies_before_it_has_stored, [ANSWER_EARLY => StaleRead],
         also [REQUEST_ONCE];
 
     late_copy_of_a_write_does_not_undo_another_clients_write:
         requests::late_copy_of_a_write, [REPEAT_WRITES => StaleRead],
         also [REQUEST_ONCE];
-    copy_older_than_the_servers_memory_does_not_undo_a_later_write:
+    copy_older_than_the_dedup_window_undoes_no_later_write:
         requests::very_late_copy_of_a_write, [REPEAT_LATE_WRITES => StaleRead],
         also [REQUEST_ONCE];
     lost_request_is_sent_again:

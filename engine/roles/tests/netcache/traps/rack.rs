@@ -1,15 +1,15 @@
 //! A rack of NetCache: one client process, whose client judges what it reads, too.
 
-use netkv_roles::netcache::{self, NetCache};
+use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::Client;
-use netkv_roles::single_key::Server;
+use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
     Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Mutation, Nanos, SECOND,
 };
 use netkv_workload::{Arrivals, Workload, WorkloadConfig};
 
 use crate::common::frame::Frame;
-use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, WRITES};
+use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
 use crate::switch::Switch;
 use crate::traps::control::{Control, Slip};
 
@@ -33,12 +33,9 @@ impl Scheme for Cached {
         vec![process_of(2, mutation)]
     }
 
-    fn server() -> netcache::Config {
-        netcache::Config {
-            guard: 0,
-            lease: 50 * MILLISECOND,
-            retry: Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND },
-        }
+    fn settings(usual: Settings<Self>) -> Settings<Self> {
+        let retry = Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND };
+        ServerConfig { retry, guard: 0, protocol: Config { lease: 50 * MILLISECOND }, ..usual }
     }
 
     fn on_controller(rack: &mut Rack, bytes: &[u8]) {
@@ -83,15 +80,15 @@ impl Rack {
     }
 
     /// The server is another from the start. Before anything happens.
-    pub fn configure(&mut self, change: impl FnOnce(&mut netcache::Config)) {
-        change(&mut self.config.protocol);
+    pub fn configure(&mut self, change: impl FnOnce(&mut Settings<Cached>)) {
+        change(&mut self.config);
         self.start_server();
     }
 
     /// The server process fails with what it knew and what its store had not begun, and comes back
     /// with this guard time. The store stays.
     pub fn restart_server(&mut self, guard: Nanos) {
-        self.config.protocol.guard = guard;
+        self.config.guard = guard;
         if !self.slips(Slip::RestartWithOldNumbers) {
             self.config.first_request += 1_000_000;
         }

@@ -1,4 +1,4 @@
-"""A rack in miniature for FarReach's control plane: switch, servers and clients that keep to
+"""A rack in miniature for FarReach's control plane: p4/farreach, servers and clients that keep to
 docs/farreach.md, between them networks that lose, double and reorder frames, and a disk; all from
 one seed, in virtual time.
 """
@@ -38,9 +38,8 @@ from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
-from tests.schemes.farreach.farreach_engine import EngineSwitch
 from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
-from tests.schemes.farreach.farreach_switch import ModelSwitch
+from tests.schemes.farreach.farreach_switch import Switch
 
 MICROSECOND = 1000
 
@@ -72,7 +71,6 @@ class Rack:
     clients: int = 2
     servers: int = 2
     control_type: Controls = FarReach
-    switch_type: type[ModelSwitch] | type[EngineSwitch] = ModelSwitch
     net: Net = field(default_factory=Net)
     channel: Net = field(default_factory=Net)
     save_time: Nanoseconds = MILLISECOND
@@ -84,7 +82,7 @@ class Rack:
         self.now: Nanoseconds = 0
         self.random = Random(self.seed)
         self.judge = Judge()
-        self.switch = self.switch_type(self.topology, self.parameters.pipelines, self.judge.passed)
+        self.switch = Switch(self.topology, self.parameters.pipelines, self.judge.passed)
         self.notes: list[Note] = []
         self.recoveries: list[Recovered] = []
         self.sent: list[Message] = []

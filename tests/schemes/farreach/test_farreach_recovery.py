@@ -15,6 +15,7 @@ from tests.schemes.farreach.farreach_rack import ROUGH, Rack
 
 OPTIONS = FarReachParameters(
     capacity=8,
+    sample_rate=1.0,
     hot_threshold=3,
     epoch=100 * MILLISECOND,
     snapshot_period=SECOND,
@@ -179,7 +180,11 @@ def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
     for incarnation in (4, 6):
         it.crash_switch()
         recovered(it)
-        assert it.control.statistics()["incarnation"] == it.switch.egress[0].incarnation == incarnation
+        assert (
+            it.control.statistics()["incarnation"]
+            == it.switch.pipelines[0].incarnation
+            == incarnation
+        )
     it.kill_controller()
     it.replace_controller()
     recovered(it)
@@ -546,7 +551,7 @@ def test_users_notice_no_loss_whoever_crashes(seed: int) -> None:
     it = Rack(options, seed, clients=3, servers=3)
     if seed % 2:
         it.net, it.channel = replace(ROUGH), replace(ROUGH)
-    it.switch.first_number = (1 << 32) - 20
+    it.switch.count_from((1 << 32) - 20)
     it.start(preload=tuple(KEYS[:4]))
     load = Load(it)
     for _ in range(12):

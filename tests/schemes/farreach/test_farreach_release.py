@@ -13,7 +13,13 @@ from tests.schemes.farreach.farreach_load import KEYS
 from tests.schemes.farreach.farreach_rack import ROUGH, Rack, key_of
 
 OPTIONS = FarReachParameters(
-    capacity=8, hot_threshold=3, epoch=100 * MILLISECOND, snapshot_period=SECOND, drawn=8, tries=4
+    capacity=8,
+    sample_rate=1.0,
+    hot_threshold=3,
+    epoch=100 * MILLISECOND,
+    snapshot_period=SECOND,
+    drawn=8,
+    tries=4,
 )
 KEY = KEYS[0]
 
@@ -191,12 +197,8 @@ def test_tombstone_stays_as_long_as_an_older_record_is_in_the_switch() -> None:
     # a write that the entry has applied, reaches the server when the first was lost.
     it = rack()
     it.put(1, KEY, b"older")
-    cells = [cell for egress in it.switch.egress for cell in egress.cells.values()]
-    cell = next(cell for cell in cells if cell.key == KEY)
-    older = replace(cell.held)
     shim = it.shims[it.topology.owner(KEY).index]
-    shim._keep(Record(KEY, 2, older.number + 1, int(Bit.DELETED), b""))
-    cell.held.latest, cell.floor = False, older.number + 1  # its reply has passed
+    shim._keep(Record(KEY, 2, it.switch.outdate(KEY), int(Bit.DELETED), b""))
     it.run(10 * SECOND)
     assert it.control.statistics()["evicted_doubtful"] == 1, "nobody asked for the key"
     assert KEY not in it.cached()

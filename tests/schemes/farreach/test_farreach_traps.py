@@ -31,6 +31,7 @@ from tests.schemes.farreach.farreach_truth import Witness
 
 OPTIONS = FarReachParameters(
     capacity=4,
+    sample_rate=1.0,
     hot_threshold=3,
     epoch=100 * MILLISECOND,
     snapshot_period=0,
@@ -200,14 +201,16 @@ def life_is_used_before_the_disk_has_it(control: type[FarReach]) -> str:
     it.kill_controller()
     it.replace_controller()
     it.run(500 * MILLISECOND)
-    incarnation = it.switch.egress[0].incarnation
+    incarnation = it.switch.pipelines[0].incarnation
     it.kill_controller()
     it.run(SECOND)
     it.disk = before
     it.save_time = MILLISECOND
     it.replace_controller()
     it.run(SECOND)
-    return "" if it.switch.egress[0].incarnation not in (0, incarnation) else "a life is used twice"
+    return (
+        "" if it.switch.pipelines[0].incarnation not in (0, incarnation) else "a life is used twice"
+    )
 
 
 def controller_dies(control: type[FarReach]) -> str:
@@ -347,11 +350,8 @@ def messages_are_doubled(control: type[FarReach]) -> str:
 def tombstone_and_an_older_record_in_the_switch(control: type[FarReach]) -> str:
     it = rack(control, snapshot_period=SECOND).start(preload=(KEY,))
     it.put(1, KEY, b"older")
-    cells = [cell for egress in it.switch.egress for cell in egress.cells.values()]
-    cell = next(cell for cell in cells if cell.key == KEY)
     shim = it.shims[it.topology.owner(KEY).index]
-    shim._keep(Record(KEY, 2, cell.held.number + 1, int(Bit.DELETED), b""))
-    cell.held.latest, cell.floor = False, cell.floor + 1
+    shim._keep(Record(KEY, 2, it.switch.outdate(KEY), int(Bit.DELETED), b""))
     it.run(12 * SECOND)
     return "" if read(it, 1) is None else "a deleted key is back"
 

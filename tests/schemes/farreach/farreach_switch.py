@@ -10,7 +10,6 @@ from functools import cache
 
 from netkv import _engine, resources
 from netkv.control.base import (
-    CloneSession,
     DeleteEntry,
     InsertEntry,
     ModifyEntry,
@@ -43,7 +42,6 @@ STRANGER = 64
 
 Out = list[tuple[int, Datagram]]
 Passed = Callable[[bytes, bytes, tuple[int, int]], None]
-Entry = InsertEntry | ModifyEntry
 
 
 @cache
@@ -64,56 +62,45 @@ def counters() -> int:
 class Pipeline:
     """What was written into the tables of one pipeline."""
 
-    entries: dict[str, dict[int, Entry]] = field(default_factory=dict)
-    defaults: dict[str, SetDefault] = field(default_factory=dict)
+    lookup: dict[bytes, tuple[int, int]] = field(default_factory=dict)
+    """Entry number and generation of each cached key."""
+    rows: dict[int, tuple[str, int]] = field(default_factory=dict)
+    """What each pipeline does about snapshots: the action, and the number of the snapshot."""
+    ports: dict[int, int] = field(default_factory=dict)
+    """The pipeline of each port."""
+    settings: dict[str, int] = field(default_factory=dict)
+    incarnation: int = 0
 
     def note(self, write: TableWrite) -> None:
         """Takes over a write that the switch has accepted."""
-        if isinstance(write, SetDefault):
-            self.defaults[write.table] = write
-        elif not isinstance(write, CloneSession):
-            assert isinstance(write, InsertEntry | ModifyEntry | DeleteEntry)
-            key = next(iter(write.match.values()), 0)
-            if not isinstance(key, int):
-                return
-            table = self.entries.setdefault(write.table, {})
-            if isinstance(write, DeleteEntry):
-                del table[key]
-            else:
-                table[key] = write
+        match write:
+            case InsertEntry(table=table) | ModifyEntry(table=table):
+                self._note_entry(table, write)
+            case DeleteEntry(table=table, match=match):
+                (key,) = match.values()
+                assert isinstance(key, int)
+                if table == LOOKUP:
+                    del self.lookup[key.to_bytes(16)]
+                elif table == SNAPSHOT:
+                    del self.rows[key]
+            case SetDefault(table=table, params=params):
+                if table == INCARNATION:
+                    self.incarnation = params["incarnation"]
+                elif table == SETTINGS:
+                    self.settings = dict(params)
 
-    @property
-    def lookup(self) -> dict[bytes, tuple[int, int]]:
-        """Entry number and generation of each cached key."""
-        found = self.entries.get(LOOKUP, {}).items()
-        return {
-            key.to_bytes(16): (write.params["entry"], write.params["generation"])
-            for key, write in found
-        }
-
-    @property
-    def rows(self) -> dict[int, tuple[str, int]]:
-        """What each pipeline does about snapshots: the action, and the number of the snapshot."""
-        found = self.entries.get(SNAPSHOT, {}).items()
-        return {
-            pipeline: (write.action.rsplit(".", 1)[1], write.params.get("number", 0))
-            for pipeline, write in found
-        }
-
-    @property
-    def ports(self) -> dict[int, int]:
-        """The pipeline of each port."""
-        found = self.entries.get(PORTS, {}).items()
-        return {port: write.params["pipeline"] for port, write in found}
-
-    @property
-    def settings(self) -> dict[str, int]:
-        return dict(self.defaults[SETTINGS].params)
-
-    @property
-    def incarnation(self) -> int:
-        write = self.defaults.get(INCARNATION)
-        return write.params["incarnation"] if write else 0
+    def _note_entry(self, table: str, write: InsertEntry | ModifyEntry) -> None:
+        params = write.params
+        for key in write.match.values():
+            if table == LOOKUP and isinstance(key, int):
+                entry = params["entry"]
+                others = (other for other, _ in self.lookup.values())
+                assert entry not in others, "an entry number for two keys"
+                self.lookup[key.to_bytes(16)] = (entry, params["generation"])
+            elif table == SNAPSHOT and isinstance(key, int):
+                self.rows[key] = (write.action.rsplit(".", 1)[1], params.get("number", 0))
+            elif table == PORTS and isinstance(key, int):
+                self.ports[key] = params["pipeline"]
 
 
 class Switch:
@@ -123,7 +110,7 @@ class Switch:
         """`passed` receives each write: key, value and the sequence that it got."""
         self._topology = topology
         self._passed = passed
-        self._engine = _engine.Switch(bundle(), 0, "interpreter", pipelines)
+        self._engine = _engine.Switch(bundle(), 0, "compiled", pipelines)
         self._tables = Tables(self._engine, bundle())
         self._first_number = 0
         self._generations: set[int] = set()
@@ -150,9 +137,6 @@ class Switch:
         error = self._tables.carry_out(write, pipeline)
         assert not error, error
         self.pipelines[pipeline].note(write)
-        if isinstance(write, InsertEntry) and write.table == LOOKUP:
-            numbers = [entry for entry, _ in self.pipelines[pipeline].lookup.values()]
-            assert len(set(numbers)) == len(numbers), "an entry number for two keys"
 
     def receive(self, port: int, datagram: Datagram) -> Out:
         """A frame comes in."""

@@ -94,8 +94,8 @@ class Op(IntEnum):
     RESTORE_REPLY = ...
     FETCH = ...
     FETCH_REPLY = ...
-    HORIZON = ...
-    HORIZON_REPLY = ...
+    WATERMARK = ...
+    WATERMARK_REPLY = ...
     STATS = ...
     STATS_REPLY = ...
     EPOCH = ...
@@ -1034,9 +1034,8 @@ class ServerNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache", "netcache",
-        "farreach" or "multiget", whose servers own keys by hash modulo "servers"); "key_size"
-        (bytes of a key, 16 but for "multiget");
+        "bind", "peer" (the switch's port); "role" (a role of servers, by its name in the
+        engine's registry); "key_size" (bytes of a key);
         "partitions" (indices of the servers in this process), "servers" (how many there are in
         all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
         first, which clients know; "seed" (of the run; the data set does not depend on it);
@@ -1078,11 +1077,7 @@ class ServerNode:
         server), "overloaded" (too many writes wait for one key), "duplicates", "late",
         "malformed", "wrong_partition", "unexpected", "retries" (of frames to switch and
         controller), "failures" (of the store); now: "busy_keys" (something is under way for them).
-        A role adds its own. "netcache": "slow_writes", "updates"; now "cached_keys". "farreach":
-        "offers" (hot records, to the controller), "restored" (its records that were newer),
-        "guarded" (writes without effect, because a newer one was there), "unknown" (writes of an
-        earlier incarnation of the switch), "dropped_tombstones"; now "tombstones" (that it may drop
-        some day). "multiget": "keys_read".
+        A role adds counts and gauges of its own (`counts!` in its module in engine/roles).
         """
 
 class ClientNode:
@@ -1091,8 +1086,8 @@ class ClientNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer"; "role" ("plain", the default, or "farreach": clients that preserve what only
-        the switch has); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
+        "bind", "peer"; "role" (of clients, by its name in the engine's registry; the default only
+        sends requests); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
         "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and remember them for the phase
         "verify"). A wrong configuration raises ValueError, a busy port OSError.
@@ -1130,12 +1125,8 @@ class ClientNode:
         (operations answered), "reads", "writes" (deletes too), "hits" (reads that a switch
         answered), "retries", "lost" (no reply before the deadline), "unsent" (open loop: too many
         waited), "not_found", "overloaded", "errors" (refused), "stale_reads", "phantom_reads",
-        "unchecked_reads", "late_replies", "malformed"; of role "farreach" "unknown" (writes given
-        up because the switch that died may or may not have done them) and "ignored" (answers of a
-        switch that were not taken: it has died, or nobody would have come for what it said), and
-        records that only the switch has and that are kept therefore: "preserved" and
-        "preserved_bytes" (keys, sequences, values) now, "preserved_most" since the last sample,
-        "preserved_peak" and "preserved_peak_bytes" since the start. "latency": an HDR histogram of
+        "unchecked_reads", "late_replies", "malformed"; counts and gauges of the
+        role (`counts!` in its module in engine/roles). "latency": an HDR histogram of
         nanoseconds since the intended send time (V2, zlib, base64: what hdrhistogram's
         `HdrHistogram.decode` takes), and "latency_ns": {"mean", "p50", "p95", "p99", "p999",
         "max"}. "socket": counts since start, "received", "sent", "oversized", "send_drops",

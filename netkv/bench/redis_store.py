@@ -145,7 +145,7 @@ def _shim(store: Redis, keys: list[bytes], stack: contextlib.ExitStack) -> Turn:
     config = {
         "bind": here,
         "peer": there,
-        "scheme": plain.server_role,
+        "role": plain.server_role,
         "partitions": [0],
         "servers": 1,
         "keys": 1,

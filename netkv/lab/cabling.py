@@ -126,7 +126,7 @@ def server_config(
         "slow": slow,
         "bind": cabling.servers[index].peer,
         "peer": cabling.servers[index].switch,
-        "scheme": role,
+        "role": role,
         "partitions": list(cabling.partitions[index]),
         "servers": spec.lab.servers,
         "keys": spec.workload.keys,

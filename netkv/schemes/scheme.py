@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from netkv.sim.models import Profile
     from netkv.sim.probes import Probes
 
-PLAIN_CLIENT = "plain"
-"""The role of clients that only send requests."""
+PLAIN = "plain"
+"""The role of servers and clients that only exchange requests and answers."""
 
 
 def _no_defines(lab: LabSpec) -> Mapping[str, str]:  # noqa: ARG001 (all alike)

@@ -78,7 +78,7 @@ def rack_config(
         "client": _host(profile.client, scale),
         "coordinator": _coordinator(spec, profile) if scheme.coordinated else None,
         "servers": {
-            "scheme": scheme.server_role,
+            "role": scheme.server_role,
             "count": lab.servers,
             "keys": spec.workload.keys,
             "value_size": size if isinstance(size, int) else size.model_dump(),

@@ -70,7 +70,7 @@ class LiveNodes:
         config = {
             "bind": server,
             "peer": there,
-            "scheme": scheme.server_role,
+            "role": scheme.server_role,
             "partitions": [0],
             "servers": 1,
             "keys": KEYS,

@@ -8,6 +8,7 @@ bandwidth is a result.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from netkv.control import base
@@ -27,7 +28,7 @@ class Tables:
 
     def __init__(self, switch: _engine.Switch, bundle: bytes) -> None:
         self._switch = switch
-        self._names = entities.Names(p4info.from_bundle(bundle))
+        self._names = _names_of(bundle)
         self._schema = self._names.schema
         self._sizes: dict[tuple[str, ...], int] = {}
         """Of messages of a kind; values of a few bits more or less make no difference."""
@@ -103,6 +104,11 @@ class Tables:
     def digest_message_bytes(self, message: _engine.DigestMessage) -> int:
         """Bytes of a digest and its acknowledgement, as if each came in a list of its own."""
         return sum(len(value) + 4 for value in message[1]) + 40
+
+
+@lru_cache(maxsize=8)
+def _names_of(bundle: bytes) -> entities.Names:
+    return entities.Names(p4info.from_bundle(bundle))
 
 
 def _matches(

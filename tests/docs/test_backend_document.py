@@ -50,7 +50,7 @@ def test_example_serves_a_server_node(tmp_path: Path) -> None:
     config = {
         "bind": f"127.0.0.1:{ports[0]}",
         "peer": f"127.0.0.1:{ports[1]}",
-        "scheme": "nocache",
+        "role": "plain",
         "partitions": [0],
         "servers": 1,
         "keys": 50,

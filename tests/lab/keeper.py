@@ -78,7 +78,7 @@ def keeper_scheme(made: list[Keeper]) -> Scheme:
         name="keeper",
         title="Keeper",
         program="nocache/nocache.p4",
-        server_role="nocache",
+        server_role="plain",
         client_role="plain",
         caches=False,
         paper="",

@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
+from netkv import schemes
 from netkv._engine import ClientNode, ServerNode, Switch, SwitchNode, compile_p4, write_frame
 from netkv.control.messages import Mark, Message, Op, Status, decode, encode
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, Topology
@@ -131,7 +132,7 @@ class LocalRack:
         self.server_config: dict[str, Any] = {
             "bind": server,
             "peer": switch_server,
-            "scheme": scheme,
+            "role": schemes.get(scheme).server_role,
             "partitions": list(range(servers)),
             "servers": servers,
             "keys": keys,

@@ -324,7 +324,7 @@ def test_a_busy_port_is_named_in_the_error() -> None:
     ("change", "message"),
     [
         ({"partitions": [0, 9]}, "names server 9, but there are 4"),
-        ({"scheme": "netcash"}, "'netcash' is not a role of servers"),
+        ({"role": "netcash"}, "'netcash' is not a role of servers"),
         ({"service_rate": 0}, "'service_rate' is 0; it must be above 0"),
         ({"value_size": 8}, "values of 8 to 8 bytes are not possible"),
         ({"threads": 4}, "unknown field `threads`"),
@@ -337,7 +337,7 @@ def test_wrong_server_configuration_is_refused_with_a_reason(
     config = {
         "bind": f"127.0.0.1:{ports[0]}",
         "peer": f"127.0.0.1:{ports[1]}",
-        "scheme": "nocache",
+        "role": "plain",
         "partitions": [0, 1],
         "servers": 4,
         "keys": 100,

@@ -42,7 +42,7 @@ class Server:
         self.config: dict[str, Any] = {
             "bind": f"127.0.0.1:{there}",
             "peer": f"127.0.0.1:{here}",
-            "scheme": "farreach",
+            "role": "farreach",
             "partitions": [0],
             "servers": 1,
             "keys": 10,

@@ -36,7 +36,7 @@ class Node:
         self.config: dict[str, Any] = {
             "bind": f"127.0.0.1:{there}",
             "peer": f"127.0.0.1:{here}",
-            "scheme": "nocache",
+            "role": "plain",
             "partitions": [0, 1],
             "servers": SHARDS,
             "keys": 100,

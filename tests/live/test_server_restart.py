@@ -72,13 +72,13 @@ class Clients:
     """The clients of one server, without a switch in between. Where one would number the writes,
     each copy gets a number of its own."""
 
-    def __init__(self, database: Path, scheme: str) -> None:
+    def __init__(self, database: Path, role: str) -> None:
         server, peer = free_ports(2)
         self.database = database
         self.config: dict[str, Any] = {
             "bind": f"127.0.0.1:{server}",
             "peer": f"127.0.0.1:{peer}",
-            "scheme": scheme,
+            "role": role,
             "partitions": [0],
             "servers": 1,
             "keys": 10,
@@ -112,7 +112,7 @@ class Clients:
     def send(self, requests: Sequence[Request]) -> None:
         for request in requests:
             self._number += 1
-            stamp = (1, self._number, 0, 0) if self.config["scheme"] == "farreach" else None
+            stamp = (1, self._number, 0, 0) if self.config["role"] == "farreach" else None
             self._socket.sendto(request.frame(stamp), self._server)
 
     def receive(self, patience: float) -> Replies:
@@ -156,7 +156,7 @@ class Clients:
         return found
 
 
-@pytest.fixture(params=["nocache", "farreach"])
+@pytest.fixture(params=["plain", "farreach"])
 def clients(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Clients]:
     clients = Clients(tmp_path / "db", request.param)
     yield clients

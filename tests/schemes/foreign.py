@@ -18,7 +18,7 @@ class Options({base}):
     \"\"\"Time between two probes.\"\"\"
 
 SCHEME = Scheme(
-    name="{name}", title="Probing", program="nocache/nocache.p4", server_role="nocache",
+    name="{name}", title="Probing", program="nocache/nocache.p4", server_role="plain",
     client_role="plain", caches=False, paper="None", summary="Probes.", options=Options,
 )
 """

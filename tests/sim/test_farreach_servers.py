@@ -88,7 +88,7 @@ def test_sequences_survive_a_restart_with_the_store_only() -> None:
         assert record.stamp.number == number
     assert controller.ask(Op.RESTORE, 8, b"eight").stamp == Stamp(1, 8)
     assert controller.ask(Op.FETCH).value == b"eight"
-    assert controller.ask(Op.HORIZON).status == Status.OK
+    assert controller.ask(Op.WATERMARK).status == Status.OK
 
 
 def test_a_role_that_is_none_is_refused_with_those_that_are() -> None:

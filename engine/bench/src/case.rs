@@ -31,7 +31,7 @@ impl Executor {
 /// One path through one program, with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// The program without its ending, e.g. `netcache`.
+    /// The program without its ending.
     pub program: String,
     /// Its file; none for a program that the benchmark brings with it.
     pub file: Option<PathBuf>,

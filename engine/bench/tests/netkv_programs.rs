@@ -57,7 +57,7 @@ fn netcache_reads_hit_and_only_sampled_ones_are_counted() {
 }
 
 #[test]
-fn netcache_reads_miss_and_sampled_ones_go_into_the_sketch_without_a_report() {
+fn netcache_reads_miss_and_are_sampled_without_a_report() {
     for (path, sampled) in [("read-miss", false), ("count-min", true)] {
         let (mut contender, forwarded) = run(&case("netcache", path));
         for (port, frame) in &forwarded {
@@ -71,7 +71,7 @@ fn netcache_reads_miss_and_sampled_ones_go_into_the_sketch_without_a_report() {
 }
 
 #[test]
-fn netcache_writes_of_cached_keys_are_marked_and_invalidate_the_entry() {
+fn netcache_writes_of_cached_keys_invalidate_the_entry() {
     let (mut contender, forwarded) = run(&case("netcache", "write-cached"));
     let marked = |frame: &[u8]| frame[44] & flags::MARKED != 0;
     assert!(forwarded.iter().all(|(port, frame)| *port == 100 && marked(frame)));
@@ -146,7 +146,7 @@ fn farreach_lets_the_rest_through() {
 }
 
 #[test]
-fn every_path_is_measured_with_the_same_answers_from_every_executor() {
+fn every_executor_gives_the_same_answers_on_every_path() {
     for program in ["farreach", "netcache", "nocache"] {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);

@@ -41,7 +41,7 @@ fn counts(case: &Case, contender: &mut Contender) -> Vec<u64> {
 }
 
 #[test]
-fn by_hand_is_as_the_engine_on_hits_misses_writes_and_every_other_frame() {
+fn by_hand_is_as_the_engine_on_every_kind_of_frame() {
     let case = Case { entries: 300, ..Case::new("cache_read", "read-hit") };
     let mut all = contenders(&case);
     assert_eq!(all.len(), 3);
@@ -67,7 +67,7 @@ fn by_hand_is_as_the_engine_on_hits_misses_writes_and_every_other_frame() {
 }
 
 #[test]
-fn by_hand_is_as_the_engine_where_an_entry_is_invalid_or_a_route_drops() {
+fn by_hand_is_as_the_engine_on_invalid_entries_and_drops() {
     let case = Case { entries: 8, ..Case::new("cache_read", "read-hit") };
     let subject = subject("cache_read").unwrap();
     let mut switch = contenders(&case).swap_remove(0);
@@ -153,7 +153,7 @@ fn variants_of_every_size_take_the_path_and_answer_alike() {
 }
 
 #[test]
-fn sizes_that_the_yardstick_has_not_are_refused_with_those_that_it_has() {
+fn unknown_sizes_are_refused_with_the_known_ones() {
     let case = Case::new("cache_read", "read-hit");
     let error = |case: Case| measure(&case, &Executor::ALL, 0.0).unwrap_err().to_string();
     assert!(error(Case { value_size: 100, ..case.clone() }).contains("16, 32"));

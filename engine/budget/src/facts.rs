@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::numbers::{Condition, Number, Numbers};
 
 /// Conditions that are taken apart for one branch, at most; the rest is known as a whole only.
-const MOST_PARTS: u32 = 200;
+const MAX_PARTS: u32 = 200;
 
 /// A value as [`crate::numbers::plain`] gives it.
 type Plain = Vec<u64>;
@@ -77,7 +77,7 @@ impl Facts {
 
     /// A condition is true, or false.
     pub(crate) fn assume(&mut self, numbers: &Numbers, cond: Number, truth: bool) {
-        let mut left = MOST_PARTS;
+        let mut left = MAX_PARTS;
         self.take_apart(numbers, cond, truth, &mut left);
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 /// What one pipeline (ingress or egress) of a switch offers. The default is the Tofino of
-/// FarReach's evaluation (sections V-A and VI-F); the overheads are assumptions, in docs/p4.md.
+/// the papers; docs/p4.md has the sources, and the overheads, which are assumptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Stages of a pipeline.

@@ -114,7 +114,7 @@ fn branches_that_exclude_each_other_are_one_access() {
 }
 
 #[test]
-fn conditions_that_exclude_each_other_are_known_in_later_branches() {
+fn exclusive_conditions_are_known_in_later_branches() {
     unwarned(
         "register<bit<32>>(1024) r;
         apply {
@@ -339,7 +339,7 @@ fn a_stateful_alu_does_one_operation_on_at_most_two_cells() {
 }
 
 #[test]
-fn what_reads_the_old_value_first_does_not_tie_an_array_to_itself() {
+fn reading_the_old_value_first_ties_no_array_to_itself() {
     unwarned(
         "register<bit<32>>(1024) r;
         apply {

@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_of_one_nanosecond_keep_their_order_and_all_keep_their_time() {
+    fn events_keep_their_time_and_their_order_within_it() {
         let mut moments = Moments::default();
         let mut before = SETTLED.1;
         for now in [5_000_000_000u64, 5_000_000_000, 5_000_000_000, 5_000_000_001, 9_000_000_000] {

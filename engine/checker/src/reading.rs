@@ -44,7 +44,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_read_is_known_and_one_that_takes_for_ever_holds_no_other() {
+    fn a_read_that_never_ends_delays_no_other() {
         let mut reading = Reading::default();
         assert_eq!(reading.oldest(), u64::MAX);
         reading.begin(5);

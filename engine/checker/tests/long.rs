@@ -166,7 +166,7 @@ fn victim(ops: &[Op], random: &mut Random) -> (usize, Vec<WriteId>) {
 }
 
 #[test]
-fn a_stale_read_among_thousands_is_found_and_shown_in_a_few_lines() {
+fn a_stale_read_among_thousands_is_shown_in_a_few_lines() {
     for seed in 0..40 {
         let mut random = Random::new(seed, 2);
         let mut ops = quiet_history(true, [0.0, 0.2][seed as usize % 2], seed);
@@ -258,7 +258,7 @@ fn two_reads_that_saw_things_in_the_wrong_order_are_found() {
 }
 
 #[test]
-fn an_acknowledged_write_that_never_comes_back_is_lost_and_one_that_does_was_only_stale() {
+fn a_lost_write_is_told_from_a_stale_read() {
     for comes_back in [false, true] {
         let mut checker = Checker::new();
         let mut now = 0;
@@ -389,7 +389,7 @@ fn a_write_that_has_lost_its_times_is_told_without_them() {
 }
 
 #[test]
-fn every_written_key_is_told_once_in_portions_whatever_became_of_it() {
+fn every_written_key_is_listed_once_in_portions() {
     for (awake, resting) in [(0, 0), (50, 500), (100_000, 100_000)] {
         let mut checker = Checker::with_room(awake, resting);
         let mut random = Random::new(3, 1);
@@ -418,7 +418,7 @@ fn every_written_key_is_told_once_in_portions_whatever_became_of_it() {
 }
 
 #[test]
-fn endless_lost_writes_end_in_unchecked_reads_not_in_false_alarms() {
+fn endless_lost_writes_cause_no_false_alarm() {
     for kind in [WriteKind::Put, WriteKind::Delete] {
         let mut checker = Checker::new();
         for request in 1..=1000 {

@@ -85,7 +85,7 @@ fn crc(data: &[u8], polynomial: u32, init: u32) -> u32 {
 /// zeros, or the header of an earlier packet, depending on how fast the packets were sent. Here
 /// it reads zeros. The frames that differ must differ by exactly that and in nothing else.
 #[test]
-fn hashes_and_checksums_agree_with_bmv2_but_for_what_earlier_packets_left_in_its_buffers() {
+fn hashes_and_checksums_agree_with_bmv2() {
     for kind in BOTH {
         hashes_agree(kind);
     }
@@ -127,7 +127,7 @@ fn cache_reads_agree_with_bmv2() {
 }
 
 #[test]
-fn what_keeps_nothing_in_registers_agrees_with_bmv2_in_several_pipelines() {
+fn stateless_programs_agree_with_bmv2_in_several_pipelines() {
     for (name, pipelines) in
         ["parse", "tables", "replicate", "calls"].iter().flat_map(|name| [(name, 2), (name, 4)])
     {

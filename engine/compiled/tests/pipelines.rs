@@ -132,7 +132,7 @@ fn goes(pipelines: usize, port: u16, frame: &[u8], expected: &[(u16, &str)]) {
 }
 
 #[test]
-fn a_frame_passes_ingress_of_its_first_port_and_egress_of_its_last() {
+fn a_frame_passes_ingress_and_egress_of_its_ports() {
     goes(1, 3, &frame(0, 2), &[(2, "19")]);
     goes(2, 3, &frame(0, 2), &[(2, "29")]);
     goes(2, 3, &frame(0, 5), &[(5, "2a")]);
@@ -141,7 +141,7 @@ fn a_frame_passes_ingress_of_its_first_port_and_egress_of_its_last() {
 }
 
 #[test]
-fn what_recirculates_enters_where_it_left_and_what_is_resubmitted_stays() {
+fn recirculated_and_resubmitted_frames_keep_their_pipeline() {
     goes(4, 1, &frame(1, 2), &[(3, "2b3c")]);
     goes(4, 1, &frame(2, 2), &[(2, "2b")]);
     goes(4, 3, &frame(2, 2), &[(2, "4b")]);
@@ -163,7 +163,7 @@ fn clones_and_multicast_copies_pass_egress_of_their_own_ports() {
 }
 
 #[test]
-fn the_parser_of_an_ingress_clone_is_that_of_the_pipeline_that_made_it() {
+fn an_ingress_clone_is_parsed_where_it_was_made() {
     for kind in BOTH {
         let mut switch = numbered(2, kind);
         let blind = id(&switch, "P.blind");

@@ -98,7 +98,7 @@ fn read(key: u64) -> Vec<u8> {
 }
 
 #[test]
-fn tables_that_grow_shrink_and_move_between_batches_are_seen_as_they_are() {
+fn tables_that_change_between_batches_are_seen_as_they_are() {
     let mut pair = Pair::new();
     let mut random = Random::new(3);
     // Past the size where batches are looked at ahead, and through several doublings.
@@ -145,7 +145,7 @@ fn batches_of_any_length_leave_in_order_with_nothing_lost() {
 }
 
 #[test]
-fn an_entry_changed_in_place_runs_its_new_action_from_the_next_packet_on() {
+fn a_modified_entry_runs_its_new_action_at_the_next_packet() {
     let mut pair = Pair::new();
     pair.both(|switch| {
         switch.insert_entry(cached(switch, 5)).unwrap();

@@ -68,7 +68,7 @@ fn passed(switch: &mut Switch, pipeline: usize) -> Vec<u64> {
 }
 
 #[test]
-fn ingress_is_that_of_the_port_of_entry_and_egress_that_of_the_port_of_exit() {
+fn ingress_and_egress_are_those_of_the_ports() {
     let mut switch = several(marking().program, 4);
     send(&mut switch, 5, &[2]);
     send(&mut switch, 1, &[3]);
@@ -81,7 +81,7 @@ fn ingress_is_that_of_the_port_of_entry_and_egress_that_of_the_port_of_exit() {
 }
 
 #[test]
-fn every_port_the_one_of_the_controller_included_belongs_to_the_pipeline_of_its_number() {
+fn every_port_belongs_to_the_pipeline_of_its_number() {
     for pipelines in PIPELINES {
         let mut switch = several(marking().program, pipelines);
         for port in 0..=510 {
@@ -332,7 +332,7 @@ fn counters_read_as_sums_and_as_they_were_set() {
 }
 
 #[test]
-fn registers_and_meters_read_as_the_first_pipelines_unless_one_is_named() {
+fn registers_and_meters_are_read_in_the_first_pipeline() {
     const METER: u32 = 0x1400_0001;
     let mut build = marking();
     build.program.meters.push(Meter {

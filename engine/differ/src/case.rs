@@ -12,9 +12,9 @@ use crate::rng::Rng;
 use crate::state::StateMaker;
 
 /// Frames of one step at most.
-const MOST_FRAMES: usize = 40;
+const MAX_FRAMES: usize = 40;
 /// Packets that a case tries in search of those that do something new.
-const MOST_TRIES: usize = 2_000;
+const MAX_TRIES: usize = 2_000;
 
 /// One thing that happens to both switches.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl Case {
                     let _ = request.apply(&mut switch);
                 }
             }
-            let tries = (packets / 3).clamp(10, MOST_TRIES);
+            let tries = (packets / 3).clamp(10, MAX_TRIES);
             maker.explore(&mut switch, tries, &mut pool, &mut rng);
         }
         let mut now_ns = rng.between(0, 1 << 40);
@@ -91,7 +91,7 @@ impl Case {
                 }
             }
             let together = rng.chance(50);
-            let count = 1 + rng.below(MOST_FRAMES.min(packets - made));
+            let count = 1 + rng.below(MAX_FRAMES.min(packets - made));
             let (port, first) = maker.packet(&mut pool, &mut rng);
             let mut frames = vec![first];
             frames.extend((1..count).map(|_| maker.packet(&mut pool, &mut rng).1));

@@ -15,7 +15,7 @@ use crate::walk::{self, Template};
 /// Packets from walks that the others of a case are variations of.
 const WALKS: usize = 48;
 /// Packets that are kept because they reached something new.
-const MOST_TEMPLATES: usize = 400;
+const MAX_TEMPLATES: usize = 400;
 /// The longest Ethernet frame.
 const LONGEST: usize = 1514;
 
@@ -72,7 +72,7 @@ impl PacketMaker {
             is_new(template, 0);
         }
         for now_ns in 0..tries as u64 {
-            if self.templates.len() >= MOST_TEMPLATES {
+            if self.templates.len() >= MAX_TEMPLATES {
                 return;
             }
             let mut variation = self.variation(pool, rng);

@@ -12,9 +12,9 @@ use crate::rng::Rng;
 use crate::solve::Origin;
 
 /// Blocks that a walk takes at most; a parser may loop.
-const MOST_BLOCKS: usize = 200;
+const MAX_BLOCKS: usize = 200;
 /// Bits that a packet gets at most from the walk.
-const MOST_BITS: usize = 8 * 1400;
+const MAX_BITS: usize = 8 * 1400;
 
 /// A field of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -121,9 +121,9 @@ impl Walk<'_> {
     /// Walks through a graph, to its end or to where it would stop.
     fn graph(&mut self, graph: &Cfg) {
         let mut at = 0;
-        for _ in 0..MOST_BLOCKS {
+        for _ in 0..MAX_BLOCKS {
             let Some(block) = graph.blocks.get(at as usize) else { return };
-            if !self.operations(block) || self.bits.len() > MOST_BITS {
+            if !self.operations(block) || self.bits.len() > MAX_BITS {
                 return;
             }
             match self.next(&block.terminator) {

@@ -126,6 +126,6 @@ fn tables_choose_the_entry_that_bmv2_chooses() {
 }
 
 #[test]
-fn constructs_that_the_recorded_programs_lack_answer_as_specified() {
+fn constructs_without_a_recorded_program_work_as_specified() {
     run(&golden().join("../p4"), "features");
 }

@@ -46,7 +46,7 @@ pub fn program_of(bundle: &[u8]) -> PyResult<Arc<Program>> {
 /// again and again, makes machine code once.
 static READY: Mutex<Vec<Ready>> = Mutex::new(Vec::new());
 /// How many are kept.
-const MOST_READY: usize = 4;
+const MAX_READY: usize = 4;
 
 struct Ready {
     bundle: Box<[u8]>,
@@ -69,7 +69,7 @@ pub fn engine_of(bundle: &[u8], options: SwitchOptions, kind: ExecutorKind) -> P
     let prepared = Prepared::new(program_of(bundle)?, kind, pipelines).map_err(refused)?;
     let switch = prepared.switch(options.seed).map_err(refused)?;
     let mut ready = ready();
-    if ready.len() == MOST_READY {
+    if ready.len() == MAX_READY {
         ready.remove(0);
     }
     ready.push(Ready { bundle: bundle.into(), kind, pipelines, prepared });

@@ -151,7 +151,7 @@ pub fn write_frame<'py>(
         value,
         cache_hit,
         stamp: stamp.map(|(life, number, generation, bits)| Stamp {
-            sequence: Sequence { life, number },
+            sequence: Sequence { incarnation: life, number },
             generation,
             bits,
         }),
@@ -193,7 +193,7 @@ pub fn read_frame<'py>(py: Python<'py>, frame: &[u8]) -> PyResult<(u32, u32, Fie
         PyBytes::new(py, view.value()),
         view.cache_hit(),
         view.stamp().map(|stamp| {
-            (stamp.sequence.life, stamp.sequence.number, stamp.generation, stamp.bits)
+            (stamp.sequence.incarnation, stamp.sequence.number, stamp.generation, stamp.bits)
         }),
         view.place().map(|place| (place.entry, place.number)),
     );

@@ -25,7 +25,7 @@ pub struct AppliedRecords {
 }
 
 impl AppliedRecords {
-    /// What `store` has applied in former lives; nothing if it has no such records.
+    /// What `store` has applied in former starts; nothing if it has no such records.
     ///
     /// # Errors
     ///
@@ -143,8 +143,8 @@ mod tests {
     }
 
     impl Kept {
-        /// A life that begins with the records of the one before.
-        fn next_life(self) -> Result<Self, String> {
+        /// A start that begins with the records of the one before.
+        fn restarted(self) -> Result<Self, String> {
             let mut kept = Self { records: self.records, ..Self::default() };
             kept.known = AppliedRecords::load(&mut kept)?;
             Ok(kept)
@@ -196,16 +196,16 @@ mod tests {
     }
 
     #[test]
-    fn every_life_knows_what_the_ones_before_have_applied_and_nothing_that_was_lost() {
+    fn every_restart_knows_all_writes_applied_before() {
         let mut random = Random::new(3, 3);
         let mut kept = Kept::default();
         let mut all = Applied::default();
         let mut next = u32::MAX - 3 * WINDOW;
-        for life in 0..8 {
+        for restart in 0..8 {
             for batch in 0..40 {
                 let request = |_| {
                     next = next.wrapping_add(1 + random.below(40) as u32);
-                    (1 + random.below(3 + life) as u16 * 777, next)
+                    (1 + random.below(3 + restart) as u16 * 777, next)
                 };
                 let requests: Vec<(u16, u32)> = (0..batch).map(request).collect();
                 kept.dead = batch > 35;
@@ -214,13 +214,13 @@ mod tests {
                     all.mark(Origin { sender, request, second: 1000 });
                 }
             }
-            kept = kept.next_life().unwrap();
+            kept = kept.restarted().unwrap();
             assert_eq!(kept.applied(0), &all);
         }
     }
 
     #[test]
-    fn a_batch_takes_a_record_for_each_block_it_touches_and_one_for_new_clients() {
+    fn a_batch_takes_a_record_for_each_block_it_touches() {
         let mut kept = Kept::default();
         let run: Vec<(u16, u32)> = (0..64).map(|number| (9, 640 + number)).collect();
         assert_eq!(kept.write(&run), 1 + 1);
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn a_store_from_before_there_were_such_records_opens_with_none() {
-        assert_eq!(Kept::default().next_life().unwrap().applied(0), &Applied::default());
+        assert_eq!(Kept::default().restarted().unwrap().applied(0), &Applied::default());
     }
 
     #[test]
@@ -240,7 +240,7 @@ mod tests {
             let mut kept = Kept::default();
             kept.write(&[(5, 640)]);
             kept.records.get_mut(&key).unwrap().pop();
-            let error = kept.next_life().err().unwrap();
+            let error = kept.restarted().err().unwrap();
             assert!(error.contains(what), "{error}");
         }
     }

@@ -24,7 +24,6 @@ pub struct ServerConfig {
     /// The switch's port.
     pub peer: SocketAddrV4,
     /// Role of the servers.
-    #[serde(rename = "scheme")]
     pub role: ServerRole,
     /// Indices of the servers in this process.
     pub partitions: Vec<u16>,

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_decides_the_same_and_another_stream_differently() {
+    fn decisions_depend_on_seed_and_stream_only() {
         let impairment = Impairment {
             loss: 0.3,
             duplicate: 0.3,

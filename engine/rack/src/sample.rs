@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_violation_is_in_the_sample_and_what_was_not_judged_is_not_called_right() {
+    fn a_sample_has_violations_and_tells_unjudged_reads() {
         let mut document = json!({});
         add_history(&mut document, None);
         assert_eq!(document["linearizable"], Value::Null, "nothing is judged");

@@ -1,5 +1,5 @@
-//! A rate that follows the loss: how the papers find what a rack can take (NetCache, section 6.1:
-//! the client adjusts its sending rate to keep the loss between 0.5% and 1%).
+//! A rate that follows the loss, to find what a rack can take: the client adjusts its sending rate to
+//! keep the loss between 0.5% and 1%, as in the papers' evaluations.
 
 use netkv_roles::Nanos;
 
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rate_settles_where_the_loss_is_between_half_the_limit_and_the_limit() {
+    fn the_rate_settles_just_below_the_limit_of_loss() {
         for capacity in [5_000.0, 300_000.0, 4e7] {
             let mut rack = Rack::new();
             let share = rack.settle(capacity, 400);
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rack_that_can_take_ten_times_as_much_again_is_found_out_in_some_intervals() {
+    fn a_rack_of_ten_times_the_rate_is_found_in_few_intervals() {
         let mut rack = Rack::new();
         rack.settle(20_000.0, 200);
         rack.settle(200_000.0, 25);

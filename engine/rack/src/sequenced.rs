@@ -1,7 +1,7 @@
 //! Records of a store of plain keys and values that keeps sequences ([`Format::Sequenced`]).
 //!
-//! A record is the value and, behind it, life and number of the write that has made it (4 bytes
-//! each, big-endian) and 1 if that was a delete, else 0. A deleted key whose tombstone was dropped
+//! A record is the value and, behind it, incarnation and number of the write that has made it (4
+//! bytes each, big-endian) and 1 if that was a delete, else 0. A deleted key whose tombstone was dropped
 //! has no record. Keys of the store's own have plain values.
 
 use netkv_roles::{StoreCall, StoreOp, StoreResult, is_reserved};
@@ -28,8 +28,8 @@ impl Format {
     pub fn plain<'a>(self, call: &StoreCall<'a>) -> PlainCall<'a> {
         let sequenced = self.is_sequenced(&call.key);
         let trailer = |deleted: bool| {
-            let Sequence { life, number } = call.sequence.unwrap_or_default();
-            let ([a, b, c, d], [e, f, g, h]) = (life.to_be_bytes(), number.to_be_bytes());
+            let Sequence { incarnation, number } = call.sequence.unwrap_or_default();
+            let ([a, b, c, d], [e, f, g, h]) = (incarnation.to_be_bytes(), number.to_be_bytes());
             [a, b, c, d, e, f, g, h, u8::from(deleted)]
         };
         match call.op {
@@ -56,7 +56,7 @@ impl Format {
             record.split_last_chunk::<TRAILER>().ok_or_else(|| damaged(key, record.len()))?;
         let [a, b, c, d, e, f, g, h, deleted] = *trailer;
         let sequence = Sequence {
-            life: u32::from_be_bytes([a, b, c, d]),
+            incarnation: u32::from_be_bytes([a, b, c, d]),
             number: u32::from_be_bytes([e, f, g, h]),
         };
         match (deleted, value.is_empty()) {
@@ -85,7 +85,7 @@ mod tests {
 
     const KEY: Key = [7; 16];
     const OWN: Key = *b"netkv:senders:01";
-    const SEQUENCE: Sequence = Sequence { life: 0x0102_0304, number: u32::MAX };
+    const SEQUENCE: Sequence = Sequence { incarnation: 0x0102_0304, number: u32::MAX };
 
     fn written(format: Format, call: StoreCall<'_>) -> Option<Vec<u8>> {
         match format.plain(&call) {

@@ -111,7 +111,7 @@ pub trait Store: Send {
     fn load(&mut self, data: &DataSet) -> Result<(), String>;
 
     /// The requests of a server (its place in the node) whose writes are in the store, also of its
-    /// former lives. Request numbers are one sequence for all servers, so it does no harm if those
+    /// former starts. Request numbers are one sequence for all servers, so it does no harm if those
     /// of its neighbours are among them.
     fn applied(&self, server: usize) -> &Applied;
 }
@@ -296,7 +296,7 @@ mod tests {
     use netkv_wire::partition;
     use std::collections::HashMap;
 
-    const NOBODY: Sequence = Sequence { life: 0, number: 0 };
+    const NOBODY: Sequence = Sequence { incarnation: 0, number: 0 };
 
     #[derive(Default)]
     struct Plain {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn stores_of_multigets_have_records_by_name_and_by_hash_modulo_servers() {
+    fn stores_of_multigets_divide_names_by_hash() {
         let mut store = Plain::default();
         let modulo = |size| DataSet { keying: Keying::Modulo(size), ..data(2000) };
         let mut named = 0;
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_that_goes_away_while_it_is_loaded_has_no_mark_and_is_loaded_again() {
+    fn a_store_lost_while_it_is_loaded_is_loaded_again() {
         for batches in 0..3 {
             let mut store = Plain { patience: Some(batches), ..Plain::default() };
             let error = store.load(&data(20_000)).unwrap_err();

@@ -81,7 +81,7 @@ fn report(number: u32) -> Vec<u8> {
 }
 
 #[test]
-fn reports_of_hot_records_are_limited_and_leave_room_for_answers() {
+fn reports_of_hot_records_leave_room_for_answers() {
     let bench = bench();
     let sent = REPORT_QUEUE as u64 + 200;
     for number in 0..sent {
@@ -99,7 +99,7 @@ fn reports_of_hot_records_are_limited_and_leave_room_for_answers() {
 }
 
 #[test]
-fn frames_of_a_control_plane_for_a_switch_that_does_not_move_are_limited() {
+fn frames_for_a_switch_that_does_not_move_are_limited() {
     let bench = bench();
     bench.node.pause();
     for number in 0..(PACKET_OUT_QUEUE as u32 + 100) {
@@ -111,7 +111,7 @@ fn frames_of_a_control_plane_for_a_switch_that_does_not_move_are_limited() {
 }
 
 #[test]
-fn frames_that_are_none_and_ports_that_are_not_there_are_counted() {
+fn malformed_frames_and_unknown_ports_are_counted() {
     let bench = bench();
     for length in 0..14 {
         bench.peers[0].send(&vec![0; length]).unwrap();
@@ -199,7 +199,7 @@ fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
 }
 
 #[test]
-fn a_program_that_is_swapped_in_loses_no_frame_and_sees_all_that_come_later() {
+fn swapping_the_program_loses_no_frame() {
     const FRAMES: u32 = 30_000;
     /// Frames that wait at most, so that no buffer runs over.
     const WINDOW: u32 = 100;

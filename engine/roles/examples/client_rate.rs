@@ -40,7 +40,7 @@ impl Rack {
             if request.stamp().is_some() {
                 self.number += 1;
                 let bits = if self.hits { bits::DIRTY } else { 0 };
-                let sequence = Sequence { life: 1, number: self.number };
+                let sequence = Sequence { incarnation: 1, number: self.number };
                 reply = reply.with_stamp(Stamp { sequence, generation: 0, bits });
             }
             reply.cache_hit = self.hits;
@@ -72,7 +72,7 @@ fn welcome(client: &mut dyn Client, out: &mut Actions) {
         let hello = FrameView::parse(frame).expect("the client made it");
         let (to, number) = (client_ip(1), hello.request());
         let message = Message::request(CONTROLLER_IP, to, Op::HelloReply, 1, number, [0; 16]);
-        let sequence = Sequence { life: 1, number: 0 };
+        let sequence = Sequence { incarnation: 1, number: 0 };
         write_frame(&mut reply, &message.with_stamp(Stamp { sequence, ..Stamp::default() }));
     }
     out.clear();

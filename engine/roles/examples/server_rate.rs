@@ -21,7 +21,7 @@ const REQUEST: usize = KV_OFFSET + 8;
 const NUMBER: usize = KV_OFFSET + KV_LEN + 4;
 
 fn frames(stamped: bool, op: Op) -> Vec<Vec<u8>> {
-    let sequence = Sequence { life: 1, number: 1 };
+    let sequence = Sequence { incarnation: 1, number: 1 };
     let stamp = stamped.then_some(Stamp { sequence, ..Stamp::default() });
     let mut random = Random::new(1, 1);
     let value = [7; 128];
@@ -85,7 +85,7 @@ fn rate(role: ServerRole, op: Op) -> f64 {
 }
 
 fn main() {
-    for name in ["nocache", "netcache", "farreach"] {
+    for name in ["plain", "netcache", "farreach"] {
         let role = ServerRole::named(name).expect("the registry has it");
         for op in [Op::Get, Op::Put, Op::Delete] {
             println!("{name} {op:?}: {:.0} requests/s", rate(role, op));

@@ -86,15 +86,15 @@ wire_enum! {
         Restore = 0x2a,
         /// Ok, with the stamp of what the owner has now.
         RestoreReply = 0x2b,
-        /// Controller to owner: what is the record of this key?
+        /// Controller to owner: asks for the record of a key.
         Fetch = 0x2c,
         /// The record, or not found or too large; stamped in each case.
         FetchReply = 0x2d,
-        /// Controller to server: nothing older than your tombstones of before the last such
-        /// message can come any more.
-        Horizon = 0x2e,
-        /// The server knows.
-        HorizonReply = 0x2f,
+        /// Controller to server: every copy of a record from before the snapshot in force is gone
+        /// from clients and switch, so older tombstones may be dropped.
+        Watermark = 0x2e,
+        /// The server has counted it.
+        WatermarkReply = 0x2f,
         /// Controller to switch: hit counter of an entry.
         Stats = 0x30,
         /// Marked: version is the count, bitmap 0; or not cached.
@@ -115,7 +115,7 @@ wire_enum! {
         Evict = 0x44,
         /// Ok, with its record; or stale.
         EvictReply = 0x45,
-        /// Controller to switch: what is in the entry?
+        /// Controller to switch: asks for the record of an entry.
         Load = 0x46,
         /// Ok, with its record; or stale.
         LoadReply = 0x47,
@@ -123,32 +123,32 @@ wire_enum! {
         Retire = 0x48,
         /// Ok, or stale.
         RetireReply = 0x49,
-        /// Controller to switch: how often was the entry asked for in this epoch?
+        /// Controller to switch: asks how often the entry was read or written in this epoch.
         Count = 0x4a,
         /// Ok, with the number; or stale.
         CountReply = 0x4b,
         /// Switch to controller: the record that an entry had at the snapshot point. An answer
         /// that nobody asks for.
         Original = 0x4d,
-        /// Client to controller: here is a client that keeps records.
+        /// Client to controller: registers a client process that preserves records.
         Hello = 0x50,
-        /// Stamped with the life of the switch.
+        /// Stamped with the incarnation of the switch.
         HelloReply = 0x51,
-        /// Client to controller: the client ends.
+        /// Client to controller: deregisters the process.
         Bye = 0x52,
-        /// The controller asks it no more.
+        /// The controller does not collect from it any more.
         ByeReply = 0x53,
         /// Controller to client: keys and sequence numbers of a snapshot, a part of the list.
         Release = 0x54,
         /// The client has the part.
         ReleaseReply = 0x55,
-        /// Controller to client: which records have you kept? From the one with this number on.
+        /// Controller to client: asks for preserved records, from the one with this number on.
         Collect = 0x56,
         /// Some of the records.
         CollectReply = 0x57,
-        /// Controller to client: what you told is safe, and the switch lives again.
+        /// Controller to client: the collected records are stored, and the switch serves again.
         Recovered = 0x58,
-        /// The client knows.
+        /// The client has released them.
         RecoveredReply = 0x59,
     }
 }

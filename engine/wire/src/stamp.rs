@@ -25,18 +25,18 @@ pub mod bits {
     pub const OVERWRITTEN: u8 = 0x20;
     /// The entry is valid, or to be evicted.
     pub const VALID: u8 = 0x40;
-    /// The request was sent first in an earlier life of the switch.
+    /// The request was sent first in an earlier incarnation of the switch.
     pub const PAST: u8 = 0x80;
 }
 
-/// Which write of a key: a number given by the switch, in a life of the switch.
+/// Which write of a key: a number given by the switch, in a incarnation of the switch.
 ///
 /// Lives are compared first, then numbers, both as serial numbers. All 0 is older than everything:
 /// a record that no write has made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Sequence {
-    /// The life of the switch: given by the controller, never twice, 0 before the first.
-    pub life: u32,
+    /// The incarnation of the switch: given by the controller, never twice, 0 before the first.
+    pub incarnation: u32,
     /// The number, from 1.
     pub number: u32,
 }
@@ -47,8 +47,8 @@ impl Sequence {
         if other == Self::default() || self == Self::default() {
             return self != other && other == Self::default();
         }
-        is_newer(self.life, other.life)
-            || self.life == other.life && is_newer(self.number, other.number)
+        is_newer(self.incarnation, other.incarnation)
+            || self.incarnation == other.incarnation && is_newer(self.number, other.number)
     }
 
     /// The later of the two.
@@ -69,7 +69,7 @@ impl Sequence {
 /// The `stamp` header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Stamp {
-    /// In requests of clients: the life that the client knew when it first sent the request, with
+    /// In requests of clients: the incarnation known when the request was first sent, with
     /// number 0. Else which write made the record at hand.
     pub sequence: Sequence,
     /// Which filling of an entry, given by the controller; 0 for none.
@@ -85,7 +85,7 @@ impl Stamp {
     }
 
     pub(crate) fn write(self, to: &mut [u8]) {
-        to[0..4].copy_from_slice(&self.sequence.life.to_be_bytes());
+        to[0..4].copy_from_slice(&self.sequence.incarnation.to_be_bytes());
         to[4..8].copy_from_slice(&self.sequence.number.to_be_bytes());
         to[8..12].copy_from_slice(&self.generation.to_be_bytes());
         to[12] = self.bits;
@@ -94,7 +94,7 @@ impl Stamp {
     pub(crate) fn read(from: &[u8]) -> Self {
         let word =
             |at: usize| u32::from_be_bytes([from[at], from[at + 1], from[at + 2], from[at + 3]]);
-        let sequence = Sequence { life: word(0), number: word(4) };
+        let sequence = Sequence { incarnation: word(0), number: word(4) };
         Self { sequence, generation: word(8), bits: from[12] }
     }
 }
@@ -124,26 +124,26 @@ impl Place {
 mod tests {
     use super::*;
 
-    fn sequence(life: u32, number: u32) -> Sequence {
-        Sequence { life, number }
+    fn sequence(incarnation: u32, number: u32) -> Sequence {
+        Sequence { incarnation, number }
     }
 
     #[test]
-    fn a_later_life_is_newer_whatever_the_numbers_and_both_wrap() {
+    fn a_later_incarnation_is_newer_and_both_numbers_wrap() {
         assert!(sequence(3, 1).is_newer(sequence(2, u32::MAX)));
         assert!(sequence(2, 0).is_newer(sequence(2, u32::MAX)), "numbers wrap");
         assert!(!sequence(2, u32::MAX).is_newer(sequence(2, 0)));
-        assert!(sequence(0, 5).is_newer(sequence(u32::MAX, 9)), "lives wrap");
+        assert!(sequence(0, 5).is_newer(sequence(u32::MAX, 9)), "incarnations wrap");
         assert!(!sequence(2, 7).is_newer(sequence(2, 7)));
         assert_eq!(sequence(2, 7).later(sequence(2, 9)), sequence(2, 9));
     }
 
     #[test]
-    fn what_no_write_has_made_is_older_than_all_that_writes_have_made() {
+    fn initial_records_are_older_than_every_write() {
         let none = Sequence::default();
-        for (life, number) in [(1, 1), (2, 0), (u32::MAX, u32::MAX), (1 << 31, 5)] {
-            assert!(sequence(life, number).is_newer(none));
-            assert!(!none.is_newer(sequence(life, number)));
+        for (incarnation, number) in [(1, 1), (2, 0), (u32::MAX, u32::MAX), (1 << 31, 5)] {
+            assert!(sequence(incarnation, number).is_newer(none));
+            assert!(!none.is_newer(sequence(incarnation, number)));
         }
         assert_eq!(none.compare(none), Ordering::Equal);
     }

@@ -102,7 +102,7 @@ fn padding_beyond_the_value_and_beyond_the_packet_is_tolerated() {
 }
 
 const STAMP: Stamp = Stamp {
-    sequence: Sequence { life: 0x0102_0304, number: 0x0506_0708 },
+    sequence: Sequence { incarnation: 0x0102_0304, number: 0x0506_0708 },
     generation: 0x090a_0b0c,
     bits: bits::DIRTY | bits::LATEST,
 };

@@ -26,8 +26,7 @@ pub enum MultigetSize {
 }
 
 impl MultigetSize {
-    /// As in production, by the measurements that the NetMC paper relies on (Rein, EuroSys 2017):
-    /// heavy-tailed with 8.6 keys on average.
+    /// As measured in production (Rein, EuroSys 2017): heavy-tailed with 8.6 keys on average.
     pub const PRODUCTION: MultigetSize = MultigetSize::HeavyTailed { mean: 8.6 };
 
     /// Checks the bounds.

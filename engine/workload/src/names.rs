@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn other_keys_are_never_taken_for_one_of_the_keyspace_nor_for_each_other() {
+    fn other_keys_are_never_taken_for_one_of_the_keyspace() {
         let mut seen = std::collections::HashMap::new();
         let mut check = |bytes: &[u8]| {
             let key = key_of_wire(bytes, 16);

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::{Permutation, Random};
 
-/// A change of which keys are popular (NetCache paper, section on dynamics).
+/// A change of which keys are popular.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shift {
     /// The `keys` coldest keys become the hottest; all others move down.
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_in_puts_the_coldest_keys_on_top_and_moves_the_others_down() {
+    fn hot_in_puts_the_coldest_keys_on_top() {
         let mut ranking = Ranking::new(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotIn { keys: 7 }).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_out_puts_the_hottest_keys_at_the_bottom_and_moves_the_others_up() {
+    fn hot_out_puts_the_hottest_keys_at_the_bottom() {
         let mut ranking = Ranking::new(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotOut { keys: 7 }).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn random_replaces_exactly_so_many_of_the_top_and_leaves_the_other_ranks() {
+    fn random_replaces_exactly_so_many_of_the_top() {
         let mut ranking = Ranking::new(1000, 5);
         let before = order(&ranking);
         ranking.shift(Shift::Random { keys: 20, top: 100 }).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn shifts_compose_in_any_order_and_every_key_keeps_exactly_one_rank() {
+    fn shifts_compose_and_every_key_keeps_exactly_one_rank() {
         let mut ranking = Ranking::new(500, 8);
         let mut model = order(&ranking);
         let mut random = Random::new(1, 1);

@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_operations_and_streams_agree_on_hot_keys() {
+    fn the_same_seed_gives_the_same_operations() {
         let config = WorkloadConfig { streams: 2, ..WorkloadConfig::new(1000, Mix::YCSB_A, 1) };
         let draw = |config| {
             let mut workload = Workload::new(config).unwrap();
@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn read_latest_prefers_what_was_inserted_last_and_never_reads_ahead() {
+    fn read_latest_prefers_recent_keys_and_never_reads_ahead() {
         let mut workload = workload(Popularity::Latest { theta: 0.99 }, Mix::YCSB_D);
         let mut pending = Vec::new();
         let mut newest = 999;
@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multiget_asks_for_keys_of_the_same_popularity_and_other_operations_for_one() {
+    fn a_multiget_asks_for_keys_of_the_same_popularity() {
         let config = WorkloadConfig {
             multiget: Some(MultigetSize::Fixed(7)),
             ..WorkloadConfig::new(1000, Mix::YCSB_A, 42)

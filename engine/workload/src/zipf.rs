@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_hundred_million_keys_gets_what_the_formula_says() {
+    fn the_head_of_a_hundred_million_keys_follows_the_formula() {
         const DRAWS: u32 = 300_000;
         for theta in [0.9, 0.99, 1.0, 1.2] {
             let zipf = Zipf::new(100_000_000, theta);

@@ -182,7 +182,7 @@ class FarReach(ControlPlane):
             "free_entries": self._index.free_entries,
             "messages_repeated": self._outstanding.retries + self._snapshots.loads_repeated,
             "epoch": self._epochs.current,
-            "life": self._settings.incarnation,
+            "incarnation": self._settings.incarnation,
             "clients": len(self._clients.present()),
             "saves": self._checkpoint.saves,
             "snapshot_records": len(self._checkpoint.records),

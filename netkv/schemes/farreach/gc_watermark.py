@@ -1,4 +1,4 @@
-"""The GC watermark: when servers may drop tombstones (message HORIZON)."""
+"""The GC watermark: when servers may drop tombstones (message WATERMARK)."""
 
 # What follows from an answer takes what there is to know, needed or not.
 # ruff: noqa: ARG005
@@ -17,10 +17,10 @@ class GcWatermark:
 
     Rules
     -----
-    1. HORIZON means: clients and switch have no record older than the snapshot in force. A server
-       drops a tombstone some HORIZONs after it was made, and not before it is ten minutes old.
-    2. HORIZON is sent when all present clients have answered the RELEASE of a snapshot that was
-       taken since the last HORIZON.
+    1. WATERMARK means: clients and switch have no record older than the snapshot in force. A server
+       drops a tombstone some WATERMARKs after it was made, and not before it is ten minutes old.
+    2. WATERMARK is sent when all present clients have answered the RELEASE of a snapshot that was
+       taken since the last WATERMARK.
     3. It is also delayed while the snapshot has a *doubtful* record that the previous snapshot had,
        too. Doubtful means: dirty, and either not the latest or being evicted. Such a record may be
        older than a tombstone. No request has replaced it since the previous snapshot, so its entry
@@ -59,14 +59,17 @@ class GcWatermark:
             self._released.add(address)
 
     def look(self, now: Nanoseconds) -> Iterator[Action]:
-        """Send HORIZON to all servers, if rules 2 and 3 allow it."""
+        """Send WATERMARK to all servers, if rules 2 and 3 allow it."""
         if self._clean and self._released.issuperset(self._clients()):
             self._since = now
             self._clean = False
             self._released.clear()
-            self._context.counts["horizons"] += 1
+            self._context.counts["watermarks"] += 1
             for server in self._context.topology.servers:
                 self._context.pending.ask(
-                    Op.HORIZON, bytes(KEY_BYTES), lambda now, reply: iter(()), to=to_server(server)
+                    Op.WATERMARK,
+                    bytes(KEY_BYTES),
+                    lambda now, reply: iter(()),
+                    to=to_server(server),
                 )
         return iter(())

@@ -59,12 +59,12 @@ class Incarnations:
         incarnation = self._checkpoint.incarnation + 1
         if self._above:
             yield Note(
-                "a later life is known",
+                "a later incarnation is known",
                 {"ours": self._checkpoint.incarnation, "known": self._above},
             )
             incarnation = self._above + 2
             self._above = 0
-        # 0 is no life.
+        # 0 is no incarnation.
         self._checkpoint.incarnation = incarnation = incarnation % (1 << 32) or 1
         self._raising = True
 

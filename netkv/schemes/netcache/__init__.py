@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from netkv.schemes.netcache.options import NetCacheOptions
-from netkv.schemes.scheme import PLAIN_CLIENT, Scheme
+from netkv.schemes.scheme import PLAIN, Scheme
 
 if TYPE_CHECKING:
     from netkv.control.base import ControlPlane
@@ -45,7 +45,7 @@ SCHEME = Scheme(
     order=20,
     program="netcache/netcache.p4",
     server_role="netcache",
-    client_role=PLAIN_CLIENT,
+    client_role=PLAIN,
     caches=True,
     paper="Jin et al., NetCache, SOSP 2017",
     summary="Write-through cache of hot records in the switch.",

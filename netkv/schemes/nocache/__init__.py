@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from netkv.schemes.scheme import PLAIN_CLIENT, Scheme
+from netkv.schemes.scheme import PLAIN, Scheme
 
 SCHEME = Scheme(
     name="nocache",
     title="NoCache",
     order=10,
     program="nocache/nocache.p4",
-    server_role="nocache",
-    client_role=PLAIN_CLIENT,
+    server_role=PLAIN,
+    client_role=PLAIN,
     caches=False,
     paper="Baseline of NetCache (SOSP 2017) and FarReach (ATC 2023)",
     summary="The switch only routes requests to the owner of the key.",

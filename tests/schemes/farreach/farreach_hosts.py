@@ -276,8 +276,8 @@ class Shim:
         self.offers: dict[bytes, tuple[int, Nanoseconds]] = {}
         self.offered: dict[bytes, Nanoseconds] = {}
         self.request = 0
-        self.made: dict[bytes, tuple[int, Nanoseconds]] = {}  # tombstones: HORIZONs before, when
-        self.horizons = 0
+        self.made: dict[bytes, tuple[int, Nanoseconds]] = {}  # tombstones: WATERMARKs before, when
+        self.watermarks = 0
         self.seen_by_controller: set[int] = set()
 
     def receive(self, datagram: Datagram) -> None:
@@ -321,10 +321,10 @@ class Shim:
             return self._with(message, self.store[key], 0, NO_BITS)
         if message.op is Op.FETCH:
             return self._with(message, self.store.get(key), 0, NO_BITS)
-        assert message.op is Op.HORIZON
+        assert message.op is Op.WATERMARK
         if message.request not in self.seen_by_controller:
             self.seen_by_controller.add(message.request)
-            self._horizon()
+            self._watermark()
         return message.reply()
 
     def _keep(self, record: Record) -> None:
@@ -332,7 +332,7 @@ class Shim:
             self.store[record.key] = record
             self.made.pop(record.key, None)
             if record.deleted:
-                self.made[record.key] = (self.horizons, self.now())
+                self.made[record.key] = (self.watermarks, self.now())
 
     def _with(self, message: Message, record: Record | None, generation: int, bits: Bit) -> Message:
         known = record or Record(message.key, 0, 0, int(Bit.DELETED), b"")
@@ -346,11 +346,11 @@ class Shim:
             length=len(value),
         )
 
-    def _horizon(self) -> None:
-        for key, (horizons, when) in list(self.made.items()):
-            if horizons <= self.horizons - 4 and self.now() - when >= self.tombstones_last:
+    def _watermark(self) -> None:
+        for key, (watermarks, when) in list(self.made.items()):
+            if watermarks <= self.watermarks - 4 and self.now() - when >= self.tombstones_last:
                 del self.made[key], self.store[key]
-        self.horizons += 1
+        self.watermarks += 1
 
     def _offer(self, key: bytes) -> None:
         record = self.store.get(key)

@@ -10,6 +10,7 @@ from tests.schemes.farreach.farreach_rack import Rack, key_of
 KEYS = [key_of(number) for number in range(24)]
 SMALL = FarReachParameters(
     capacity=6,
+    sample_rate=1.0,
     hot_threshold=2,
     epoch=200 * MILLISECOND,
     drawn=3,

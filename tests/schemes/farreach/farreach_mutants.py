@@ -184,7 +184,7 @@ class GreetsUnsaved(_Mutant):
         if isinstance(event, PacketIn):
             datagram = decode(event.frame)
             if datagram.message.op is Op.HELLO:
-                reply = datagram.message.reply(stamp=Stamp(self.statistics()["life"]))
+                reply = datagram.message.reply(stamp=Stamp(self.statistics()["incarnation"]))
                 actions.append(SendFrame(encode(reply, destination=datagram.source)))
         return actions
 

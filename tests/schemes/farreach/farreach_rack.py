@@ -1,4 +1,4 @@
-"""A rack in miniature for FarReach's control plane: switch, servers and clients that keep to
+"""A rack in miniature for FarReach's control plane: p4/farreach, servers and clients that keep to
 docs/farreach.md, between them networks that lose, double and reorder frames, and a disk; all from
 one seed, in virtual time.
 """
@@ -40,9 +40,8 @@ from netkv.control.topology import CPU_PORT, Topology
 from netkv.schemes.farreach.control_plane import FarReach
 from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
-from tests.schemes.farreach.farreach_engine import EngineSwitch
 from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
-from tests.schemes.farreach.farreach_switch import ModelSwitch
+from tests.schemes.farreach.farreach_switch import Switch
 
 MICROSECOND = 1000
 
@@ -76,7 +75,6 @@ class Rack:
     clients: int = 2
     servers: int = 2
     control_type: Controls = FarReach
-    switch_type: type[ModelSwitch] | type[EngineSwitch] = ModelSwitch
     net: Net = field(default_factory=Net)
     channel: Net = field(default_factory=Net)
     save_time: Nanoseconds = MILLISECOND
@@ -88,7 +86,7 @@ class Rack:
         self.now: Nanoseconds = 0
         self.random = Random(self.seed)
         self.judge = Judge()
-        self.switch = self.switch_type(self.topology, self.parameters.pipelines, self.judge.passed)
+        self.switch = Switch(self.topology, self.parameters.pipelines, self.judge.passed)
         self.notes: list[Note] = []
         self.recoveries: list[Recovered] = []
         self.sent: list[Message] = []
@@ -123,12 +121,6 @@ class Rack:
         return Process(
             index, self._from(index), self.after, self.judge, first_request, now=lambda: self.now
         )
-
-    @property
-    def model(self) -> ModelSwitch:
-        """The switch, for tests that look into the model of it."""
-        assert isinstance(self.switch, ModelSwitch)
-        return self.switch
 
     # ------------------------------------------------------------------------- driving
 

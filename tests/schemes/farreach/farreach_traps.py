@@ -15,6 +15,7 @@ from tests.schemes.farreach.farreach_rack import Rack
 
 OPTIONS = FarReachParameters(
     capacity=4,
+    sample_rate=1.0,
     hot_threshold=3,
     epoch=100 * MILLISECOND,
     snapshot_period=0,

@@ -1,11 +1,10 @@
 """What a snapshot has to be: the records of all valid entries at the moment of its point."""
 
 from netkv.control.base import TableWrite
-from netkv.control.messages import Bit
+from netkv.control.messages import Bit, Stamp
 from netkv.schemes.farreach.checkpoint_format import State, from_bytes
 from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_rack import Rack
-from tests.schemes.farreach.farreach_switch import ModelSwitch
 
 Truth = dict[bytes, tuple[int, int, bool, bytes]]
 
@@ -18,7 +17,6 @@ class Witness:
     """Sees every snapshot point of a rack pass, by number."""
 
     def __init__(self, rack: Rack) -> None:
-        assert isinstance(rack.switch, ModelSwitch)
         self.switch = rack.switch
         self.rack = rack
         self.points: dict[int, Truth] = {}
@@ -26,7 +24,7 @@ class Witness:
 
         def applied(write: TableWrite, pipeline: int) -> None:
             apply(write, pipeline)
-            action, number = self.switch.ingress[0].rows.get(0, ("", 0))
+            action, number = self.switch.pipelines[0].rows.get(0, ("", 0))
             if action == "taking" and number not in self.points:
                 self.points[number] = self._now()
 
@@ -34,11 +32,10 @@ class Witness:
 
     def _now(self) -> Truth:
         truth: Truth = {}
-        for egress in self.switch.egress:
-            for cell in egress.cells.values():
-                if cell.validity:
-                    held = cell.held
-                    truth[cell.key] = (*held.sequence, held.deleted, held.value)
+        for key, record in self.switch.records().items():
+            stamp = record.stamp or Stamp()
+            deleted = bool(stamp.bits & Bit.DELETED)
+            truth[key] = (stamp.life, stamp.number, deleted, record.value)
         return truth
 
     def check(self) -> State:

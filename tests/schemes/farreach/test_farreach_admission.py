@@ -19,7 +19,9 @@ from netkv.schemes.farreach.parameters import FarReachParameters
 from tests.schemes.farreach.farreach_rack import CALM, ROUGH, Rack, key_of, watching
 
 KEYS = [key_of(number) for number in range(40)]
-OPTIONS = FarReachParameters(capacity=8, hot_threshold=3, snapshot_period=0, drawn=8)
+OPTIONS = FarReachParameters(
+    capacity=8, sample_rate=1.0, hot_threshold=3, snapshot_period=0, drawn=8
+)
 LOOKUP = "NetkvIngress.lookup.cache"
 ABOUT_ENTRIES = (Op.FILL, Op.VALIDATE, Op.EVICT, Op.RETIRE)
 
@@ -48,10 +50,10 @@ def test_switch_gets_partition_routes_pipelines_and_sessions_and_then_serves() -
     it.start()
     sessions = [write.session for write in writes if isinstance(write, CloneSession)]
     assert sessions == [1, 2, 3, 101, 102, CPU_PORT]
-    assert it.model.ingress[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
-    settings = it.model.ingress[2].settings
+    assert it.switch.pipelines[3].ports == {1: 1, 2: 2, 3: 3, 101: 1, 102: 2}
+    settings = it.switch.pipelines[2].settings
     assert settings == {"sample_below": 16_384, "hot_threshold": 3, "epoch": 1, "open": 1}
-    assert it.control.statistics()["life"] == it.model.egress[0].incarnation == 2
+    assert it.control.statistics()["incarnation"] == it.switch.pipelines[0].incarnation == 2
 
 
 def test_first_start_serves_without_a_recovery() -> None:
@@ -78,8 +80,7 @@ def test_entry_turns_valid_when_all_pipelines_lead_to_it(pipelines: int) -> None
     def note(message: Message) -> None:
         if message.op in ABOUT_ENTRIES and message.key == KEYS[0]:
             trace.append(message.op.name)
-            number = int.from_bytes(KEYS[0])
-            known = [number in each.lookup for each in it.model.ingress]
+            known = [KEYS[0] in each.lookup for each in it.switch.pipelines]
             assert all(known) if message.op is Op.VALIDATE else not any(known)
 
     make_hot(it, KEYS[0])
@@ -174,7 +175,7 @@ def test_place_of_an_entry_that_cannot_be_deleted_is_given_to_nobody() -> None:
 
 def test_place_with_a_later_generation_is_set_aside() -> None:
     it = rack(capacity=2).start()
-    it.model.egress[it.topology.owner(KEYS[0]).port % 1].cell(0).generation = 1 << 30
+    it.switch.ask(Op.FILL, KEYS[0], 0, 1 << 30)
     assert offer(it, KEYS[0]) is Status.OK
     it.run(10 * MILLISECOND)
     assert it.control.statistics()["entries_set_aside"] == 1

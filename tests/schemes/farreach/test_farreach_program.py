@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from netkv.control.base import MILLISECOND, SECOND
-from tests.schemes.farreach.farreach_engine import EngineSwitch
 from tests.schemes.farreach.farreach_load import KEYS, SMALL, Load
 from tests.schemes.farreach.farreach_rack import ROUGH, Rack
 
@@ -16,7 +15,7 @@ def test_users_notice_nothing_of_crashes_snapshots_and_evictions(
     pipelines: int, rough: bool
 ) -> None:
     options = replace(SMALL, hot_threshold=6, pipelines=pipelines, sample_rate=1.0)
-    it = Rack(options, pipelines, clients=3, servers=3, switch_type=EngineSwitch)
+    it = Rack(options, pipelines, clients=3, servers=3)
     if rough:
         it.net, it.channel = replace(ROUGH), replace(ROUGH)
     for key in KEYS:
@@ -40,7 +39,7 @@ def test_users_notice_nothing_of_crashes_snapshots_and_evictions(
 
 def test_switch_answers_writes_of_what_was_preloaded_and_an_eviction_keeps_them() -> None:
     options = replace(SMALL, capacity=2, hot_threshold=3, sample_rate=1.0, snapshot_period=0)
-    it = Rack(options, switch_type=EngineSwitch)
+    it = Rack(options)
     for key in KEYS:
         it.store(key, b"first " + key[:4])
     it.start(preload=tuple(KEYS[:2]))

@@ -15,6 +15,7 @@ from tests.schemes.farreach.farreach_rack import ROUGH, Rack
 
 OPTIONS = FarReachParameters(
     capacity=8,
+    sample_rate=1.0,
     hot_threshold=3,
     epoch=100 * MILLISECOND,
     snapshot_period=SECOND,
@@ -175,15 +176,19 @@ LOTS = [bytes([number % 256, number // 256, *bytes(14)]) for number in range(400
 
 def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
     it = rack()
-    assert it.control.statistics()["life"] == 2
+    assert it.control.statistics()["incarnation"] == 2
     for incarnation in (4, 6):
         it.crash_switch()
         recovered(it)
-        assert it.control.statistics()["life"] == it.model.egress[0].incarnation == incarnation
+        assert (
+            it.control.statistics()["incarnation"]
+            == it.switch.pipelines[0].incarnation
+            == incarnation
+        )
     it.kill_controller()
     it.replace_controller()
     recovered(it)
-    assert it.control.statistics()["life"] == 8
+    assert it.control.statistics()["incarnation"] == 8
 
 
 def test_life_is_saved_before_the_switch_has_it() -> None:
@@ -208,7 +213,7 @@ def test_life_goes_up_in_every_era_and_clients_hear_of_it() -> None:
     load = Load(it)
     it.run(5500 * MILLISECOND)
     load.on = False
-    assert it.control.statistics()["life"] == 2 + 5
+    assert it.control.statistics()["incarnation"] == 2 + 5
     assert all(process.incarnation >= 6 for process in it.processes.values())
     assert saved(it).incarnation == 7
     assert [process.unknown for process in it.processes.values()] == [0, 0]
@@ -223,8 +228,8 @@ def test_life_goes_above_any_that_a_server_knows() -> None:
         it.judge.written[key, b"old"] = (40, 7)
     it.start(preload=tuple(KEYS[:2]))
     it.run(SECOND)
-    assert it.control.statistics()["life"] == 42
-    assert "a later life is known" in [note.what for note in it.notes]
+    assert it.control.statistics()["incarnation"] == 42
+    assert "a later incarnation is known" in [note.what for note in it.notes]
     it.put(1, KEYS[9], b"not lost")
     assert it.get(2, KEYS[9]) == b"not lost"
 
@@ -401,7 +406,7 @@ def test_controller_that_finds_nothing_saved_begins_anew() -> None:
     it.replace_controller()
     recovered(it)
     assert it.recoveries == []
-    assert it.control.statistics()["life"] == 2
+    assert it.control.statistics()["incarnation"] == 2
 
 
 @pytest.mark.parametrize("data", [b"", b"not ours", bytes(1000), "cut", "flipped"])
@@ -414,7 +419,7 @@ def test_torn_or_foreign_save_is_refused_with_a_sentence(data: bytes | str) -> N
     recovered(it)
     (refusal,) = [note for note in it.notes if note.what == "what was saved is refused"]
     assert str(refusal.fields["because"]).endswith(".")
-    assert it.control.statistics()["life"] == 2
+    assert it.control.statistics()["incarnation"] == 2
 
 
 def test_controller_that_dies_after_saving_and_before_releasing_loses_nothing() -> None:
@@ -552,7 +557,7 @@ def test_users_notice_no_loss_whoever_crashes(seed: int) -> None:
     it = Rack(options, seed, clients=3, servers=3)
     if seed % 2:
         it.net, it.channel = replace(ROUGH), replace(ROUGH)
-    it.model.first_number = (1 << 32) - 20
+    it.switch.count_from((1 << 32) - 20)
     it.start(preload=tuple(KEYS[:4]))
     load = Load(it)
     for _ in range(12):

@@ -28,14 +28,15 @@ def life_is_used_before_the_disk_has_it(control: type[FarReach]) -> str:
     it.kill_controller()
     it.replace_controller()
     it.run(500 * MILLISECOND)
-    incarnation = it.model.egress[0].incarnation
+    incarnation = it.switch.pipelines[0].incarnation
     it.kill_controller()
     it.run(SECOND)
     it.disk = before
     it.save_time = MILLISECOND
     it.replace_controller()
     it.run(SECOND)
-    return "" if it.model.egress[0].incarnation not in (0, incarnation) else "a life is used twice"
+    again = it.switch.pipelines[0].incarnation in (0, incarnation)
+    return "an incarnation is used twice" if again else ""
 
 
 def controller_dies(control: type[FarReach]) -> str:

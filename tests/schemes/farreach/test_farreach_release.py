@@ -13,7 +13,13 @@ from tests.schemes.farreach.farreach_load import KEYS
 from tests.schemes.farreach.farreach_rack import ROUGH, Rack, key_of, watching
 
 OPTIONS = FarReachParameters(
-    capacity=8, hot_threshold=3, epoch=100 * MILLISECOND, snapshot_period=SECOND, drawn=8, tries=4
+    capacity=8,
+    sample_rate=1.0,
+    hot_threshold=3,
+    epoch=100 * MILLISECOND,
+    snapshot_period=SECOND,
+    drawn=8,
+    tries=4,
 )
 KEY = KEYS[0]
 
@@ -157,22 +163,22 @@ def test_release_goes_on_after_a_crash_of_the_switch() -> None:
     assert it.processes[1].whole == 1
 
 
-def horizons(it: Rack) -> int:
-    return it.control.statistics().get("horizons", 0)
+def watermarks(it: Rack) -> int:
+    return it.control.statistics().get("watermarks", 0)
 
 
-def test_servers_hear_of_a_horizon_when_all_clients_have_heard_the_release() -> None:
+def test_servers_hear_of_a_watermark_when_all_clients_have_heard_the_release() -> None:
     it = rack()
     it.run(2500 * MILLISECOND)
-    assert horizons(it) == 1, "the first snapshot has nothing to be compared with"
+    assert watermarks(it) == 1, "the first snapshot has nothing to be compared with"
     deaf = it.processes[1].ip
     it.lost = lambda datagram: datagram.message.op is Op.RELEASE and datagram.destination == deaf
     it.run(5 * SECOND)
-    assert horizons(it) == 1
+    assert watermarks(it) == 1
     it.lost = lambda _: False
     it.run(5 * SECOND)
-    assert horizons(it) >= 4
-    assert all(shim.horizons == horizons(it) for shim in it.shims.values())
+    assert watermarks(it) >= 4
+    assert all(shim.watermarks == watermarks(it) for shim in it.shims.values())
 
 
 def test_tombstone_is_dropped_when_nothing_older_is_left() -> None:
@@ -191,16 +197,12 @@ def test_tombstone_stays_as_long_as_an_older_record_is_in_the_switch() -> None:
     # a write that the entry has applied, reaches the server when the first was lost.
     it = rack()
     it.put(1, KEY, b"older")
-    cells = [cell for egress in it.model.egress for cell in egress.cells.values()]
-    cell = next(cell for cell in cells if cell.key == KEY)
-    older = replace(cell.held)
     shim = it.shims[it.topology.owner(KEY).index]
-    shim._keep(Record(KEY, 2, older.number + 1, int(Bit.DELETED), b""))
-    cell.held.latest, cell.floor = False, older.number + 1  # its reply has passed
+    shim._keep(Record(KEY, 2, it.switch.outdate(KEY), int(Bit.DELETED), b""))
     it.run(10 * SECOND)
     assert it.control.statistics()["evicted_doubtful"] == 1, "nobody asked for the key"
     assert KEY not in it.cached()
-    assert horizons(it) >= 5
+    assert watermarks(it) >= 5
     assert KEY not in shim.store
     assert it.get(1, KEY) is None
     it.crash_switch()
@@ -211,7 +213,7 @@ def test_tombstone_stays_as_long_as_an_older_record_is_in_the_switch() -> None:
 def test_record_that_is_being_evicted_keeps_tombstones_in_place() -> None:
     it = rack()
     it.run(2500 * MILLISECOND)
-    before = horizons(it)
+    before = watermarks(it)
     it.put(1, KEY, b"older")
     it.run(SECOND)
     it.lost = lambda datagram: datagram.message.op is Op.RESTORE
@@ -220,11 +222,11 @@ def test_record_that_is_being_evicted_keeps_tombstones_in_place() -> None:
     it.control._eviction.begin(entry)
     it.delete(2, KEY)
     it.run(SECOND)
-    between = horizons(it)
+    between = watermarks(it)
     it.run(10 * SECOND)
-    assert horizons(it) == between <= before + 2
+    assert watermarks(it) == between <= before + 2
     assert it.get(1, KEY) is None
     it.lost = lambda _: False
     it.run(10 * SECOND)
-    assert horizons(it) > between
+    assert watermarks(it) > between
     assert it.get(1, KEY) is None

@@ -17,6 +17,7 @@ from tests.schemes.farreach.measure_farreach import Script, snapshot
 
 OPTIONS = FarReachParameters(
     capacity=8,
+    sample_rate=1.0,
     hot_threshold=3,
     epoch=100 * MILLISECOND,
     snapshot_period=SECOND,
@@ -213,8 +214,9 @@ def test_validity_changes_wait_until_all_pipelines_have_passed_the_point() -> No
     during: list[Op] = []
 
     def busy(datagram: Datagram) -> bool:
-        rows = it.model.ingress[0].rows
-        mixed = rows and len({row for each in it.model.ingress for row in each.rows.values()}) > 1
+        pipelines = it.switch.pipelines
+        mixed = len({row for each in pipelines for row in each.rows.values()}) > 1
+        mixed = mixed and bool(pipelines[0].rows)
         if mixed and datagram.message.op in (Op.VALIDATE, Op.EVICT, Op.RETIRE):
             during.append(datagram.message.op)
         return False
@@ -321,7 +323,7 @@ def test_rows_are_modified_where_they_are_and_gone_in_the_end() -> None:
         *((ModifyEntry.__name__, (each, "taking")) for each in others),
         *(("DeleteEntry", (each, "")) for each in range(4)),
     ]
-    assert all(not each.rows for each in it.model.ingress)
+    assert all(not each.rows for each in it.switch.pipelines)
 
 
 def test_no_snapshot_begins_before_the_one_before_is_saved() -> None:

@@ -108,11 +108,8 @@ def controller_dies_after_a_release(control: type[FarReach]) -> str:
 def tombstone_and_an_older_record_in_the_switch(control: type[FarReach]) -> str:
     it = rack(control, snapshot_period=SECOND).start(preload=(KEY,))
     it.put(1, KEY, b"older")
-    cells = [cell for egress in it.model.egress for cell in egress.cells.values()]
-    cell = next(cell for cell in cells if cell.key == KEY)
     shim = it.shims[it.topology.owner(KEY).index]
-    shim._keep(Record(KEY, 2, cell.held.number + 1, int(Bit.DELETED), b""))
-    cell.held.latest, cell.floor = False, cell.floor + 1
+    shim._keep(Record(KEY, 2, it.switch.outdate(KEY), int(Bit.DELETED), b""))
     it.run(12 * SECOND)
     return "" if read(it, 1) is None else "a deleted key is back"
 

@@ -22,7 +22,7 @@ const ALL: u128 = 65_536;
 /// No key is hot: an estimate does not get there within a turn.
 const NEVER_HOT: u128 = 0xffff;
 const OPEN: u128 = 1;
-const LIFE: u32 = 2;
+const INCARNATION: u32 = 2;
 /// Of the record of every entry.
 const NUMBER: u32 = 1;
 
@@ -62,13 +62,13 @@ fn path_of(case: &Case) -> Result<&'static Path, BenchError> {
 
 /// The stamp of the record in an entry.
 fn record(entry: u32) -> Stamp {
-    let sequence = Sequence { life: LIFE, number: NUMBER };
+    let sequence = Sequence { incarnation: INCARNATION, number: NUMBER };
     Stamp { sequence, generation: entry + 1, bits: 0 }
 }
 
 /// What a client knows when it asks.
 fn asked() -> Stamp {
-    Stamp { sequence: Sequence { life: LIFE, number: 0 }, generation: 0, bits: 0 }
+    Stamp { sequence: Sequence { incarnation: INCARNATION, number: 0 }, generation: 0, bits: 0 }
 }
 
 /// The controller's message about the entry of a key, as it enters at the CPU port.
@@ -132,7 +132,7 @@ impl Subject for FarReach {
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;
         let (table, action) = ("NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set");
-        control.set_default(table, action, &[u128::from(LIFE)])?;
+        control.set_default(table, action, &[u128::from(INCARNATION)])?;
         for entry in 0..case.entries {
             let value = value_of(entry, case.value_size);
             let key = Match::Exact(Value::from_bytes(128, &rack::key(entry)));

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lookup_visits_a_node_per_byte_at_most_however_many_lengths_there_are() {
+    fn a_lookup_visits_a_node_per_byte_at_most() {
         let mut lpm = Lpm::new(&[128], 0);
         let mut random = Random::new(5);
         // All 129 lengths on the path of one key, and 10,000 prefixes beside it.

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn ranges_that_share_their_first_byte_are_compared_a_word_at_a_time() {
+    fn ranges_with_one_first_byte_are_compared_by_words() {
         let mut random = Random::new(2);
         let mut table = table(&[(32, Range)]);
         // All cross the same boundary of the first byte, so that byte rules out none of them.

@@ -2,7 +2,7 @@
 //!
 //! A program is small but has a little of everything: odd widths, stacks, varbits, selects,
 //! tables of all kinds, externs, copies. Loops over recirculation, resubmission and clones end
-//! after [`MOST_ROUNDS`], counted in metadata that every field list keeps.
+//! after [`MAX_ROUNDS`], counted in metadata that every field list keeps.
 
 mod control;
 mod expression;
@@ -17,7 +17,7 @@ mod writer;
 use writer::{Writer, line};
 
 /// Times that a generated program sends a packet back.
-const MOST_ROUNDS: usize = 2;
+const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> String {

@@ -92,7 +92,7 @@ fn wrong_state_is_found_too() {
 }
 
 #[test]
-fn a_difference_is_reduced_to_one_packet_and_its_program_to_few_lines() {
+fn a_difference_is_reduced_to_one_packet_and_few_lines() {
     let source = "#include <core.p4>
 #include <v1model.p4>
 header h_t { bit<8> a; bit<8> b; bit<16> c; }

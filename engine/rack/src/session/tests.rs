@@ -5,6 +5,7 @@ use netkv_roles::Outcome;
 use netkv_wire::{FrameView, Message, Op, Stamp, Status, write_frame};
 
 use super::*;
+use crate::generator::tests::registering_role;
 
 const KEY: [u8; 16] = *b"a user's key, 16";
 
@@ -64,7 +65,7 @@ fn count(session: &Session, name: &str) -> u64 {
 }
 
 #[test]
-fn operations_handed_in_from_other_threads_end_once_each_and_the_bell_says_so() {
+fn operations_of_other_threads_end_once_and_ring_the_bell() {
     let (rack, peer) = Rack::new();
     let session = Session::new(&config(peer, "plain")).unwrap();
     session.start().unwrap();
@@ -127,9 +128,9 @@ fn what_a_client_does_not_take_ends_with_its_sentence() {
 }
 
 #[test]
-fn a_farreach_session_greets_at_the_start_and_takes_leave_at_the_end() {
+fn a_session_registers_at_the_start_and_deregisters_at_the_end() {
     let (rack, peer) = Rack::new();
-    let session = Session::new(&config(peer, "farreach")).unwrap();
+    let session = Session::new(&config(peer, registering_role())).unwrap();
     session.start().unwrap();
     let (bytes, from) = rack.hears();
     let hello = FrameView::parse(&bytes).unwrap();
@@ -166,7 +167,7 @@ fn an_address_is_one_sessions_and_free_again_when_that_is_over() {
 #[test]
 fn clients_that_a_switch_cannot_tell_apart_are_refused() {
     let (_rack, peer) = Rack::new();
-    let config = SessionConfig { client: 65, ..config(peer, "farreach") };
-    let error = Session::new(&config).err().expect("FarReach has 64 clients").to_string();
+    let config = SessionConfig { client: 65, ..config(peer, registering_role()) };
+    let error = Session::new(&config).err().expect("a switch tells 64 clients apart").to_string();
     assert!(error.contains("64"), "{error}");
 }

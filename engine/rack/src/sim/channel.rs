@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_full_drops_reports_before_answers_wait_for_them() {
+    fn a_full_queue_drops_reports_before_answers_wait() {
         let mut channel = channel();
         let _ = send(&mut channel, 0, Class::Report);
         let reports: Vec<_> = (0..50).map(|_| send(&mut channel, 0, Class::Report)).collect();
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_channel_keeps_what_stalls_and_sends_it_when_it_is_whole() {
+    fn a_cut_channel_sends_what_it_kept_when_it_is_restored() {
         let mut channel = channel();
         let _ = send(&mut channel, 0, Class::Answer);
         let _ = channel.send(0, Class::Answer, 1, true, "write");

@@ -37,7 +37,6 @@ pub struct RackConfig {
 #[serde(deny_unknown_fields)]
 pub struct ServersConfig {
     /// Role of the servers.
-    #[serde(rename = "scheme")]
     pub role: ServerRole,
     /// How many there are.
     pub count: u16,

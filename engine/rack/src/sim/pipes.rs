@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipeline_takes_a_packet_a_nanosecond_and_drops_what_waits_too_long() {
+    fn a_pipeline_drops_packets_that_wait_too_long() {
         let mut pipes = pipes(2, true);
         assert_eq!(pipes.enter(0, 4), Some(500));
         assert_eq!(pipes.enter(0, 2), Some(501), "the same pipeline");
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_that_puts_out_a_part_and_takes_the_rest_round_is_made_once() {
+    fn a_pass_with_output_and_recirculation_is_made_once() {
         let mut pipes = pipes(1, true);
         pipes.begin(500, 0);
         let parts: Vec<_> = (0..4).map(|passes| pipes.again(100, passes)).collect();
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn who_goes_round_often_does_not_keep_others_from_going_round_meanwhile() {
+    fn frequent_recirculation_does_not_block_others() {
         let mut pipes = pipes(1, true);
         pipes.begin(500, 0);
         assert_eq!(pipes.again(100, 10), 6500, "ten rounds of 600 ns");
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_round_again_takes_the_place_of_a_packet_that_comes_in() {
+    fn recirculated_packets_take_the_place_of_new_ones() {
         let mut pipes = pipes(1, true);
         let out = pipes.enter(0, 0).unwrap();
         pipes.begin(out, 0);

@@ -302,7 +302,7 @@ impl Simulation {
         node.role.slow(slow);
         node.wake = Nanos::MAX;
         node.up = true;
-        // What was on its way to the dead one is lost with it.
+        // What was on its way to the server is lost with it.
         node.incarnation = node.incarnation.wrapping_add(1);
         Ok(())
     }

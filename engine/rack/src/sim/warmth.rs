@@ -52,7 +52,7 @@ mod tests {
     use netkv_workload::key_of;
 
     #[test]
-    fn a_record_is_at_hand_until_about_as_many_others_were_asked_for() {
+    fn a_record_stays_warm_until_as_many_others_were_read() {
         let left_after = |others: u64| {
             let mut warmth = Warmth::new(1000);
             let mut comes_back_warm = |round: u64| {

@@ -71,7 +71,7 @@ fn frames_of_every_length_arrive_whole_and_in_order() {
 }
 
 #[test]
-fn frames_of_one_size_arrive_as_single_frames_whoever_knows_trains() {
+fn trains_arrive_as_single_frames() {
     for trains in ALL_PAIRS {
         let (a, b) = pair(trains);
         // Runs that end by a shorter frame, a longer one, an empty one and the longest train.
@@ -99,7 +99,7 @@ fn frames_from_all_over_a_buffer_leave_in_the_order_asked_for() {
 }
 
 #[test]
-fn a_kernel_that_refuses_trains_gets_single_frames_and_none_is_lost() {
+fn a_kernel_that_refuses_trains_gets_single_frames() {
     let (a, b) = pair([true, true]);
     // Trains need checksums; this socket makes none.
     a.set_option(libc::SOL_SOCKET, libc::SO_NO_CHECK, 1).unwrap();
@@ -111,7 +111,7 @@ fn a_kernel_that_refuses_trains_gets_single_frames_and_none_is_lost() {
 }
 
 #[test]
-fn a_batch_stays_small_while_trains_come_and_grows_again_for_single_frames() {
+fn a_batch_is_small_for_trains_and_grows_for_single_frames() {
     let (a, b) = pair([true, true]);
     let train = Frames::of((0..BATCH).map(|i| vec![i as u8; 100]));
     assert_eq!((0..100).map(|_| train.send(&a).frames).sum::<u64>(), 100 * BATCH as u64);
@@ -155,7 +155,7 @@ fn bursts_of_every_kind_arrive_whole_through_one_receiver() {
 }
 
 #[test]
-fn a_frame_beyond_the_limit_is_reported_and_does_not_hide_the_next() {
+fn a_frame_that_is_too_long_does_not_hide_the_next() {
     for trains in ALL_PAIRS {
         let (a, b) = pair(trains);
         Frames::of([vec![1; FRAME_LIMIT + 1], vec![2; FRAME_LIMIT]]).send(&a);

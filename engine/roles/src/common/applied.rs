@@ -1,5 +1,5 @@
 //! What a store remembers of the writes that it has applied. A server that starts again over the
-//! store begins with that, and knows a late copy of a write of its former life.
+//! store reads it, and so recognizes late copies of writes from before the restart.
 //!
 //! Rules
 //! -----
@@ -116,7 +116,7 @@ impl Applied {
         Some(*block)
     }
 
-    /// Takes a block back that [`Applied::mark`] returned in a former life.
+    /// Takes a block back that [`Applied::mark`] returned before a restart.
     pub fn restore(&mut self, sender: u16, block: Block) {
         self.senders.entry(sender).or_insert_with(empty)[block.place()] = block;
     }
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn every_write_of_a_window_is_remembered_in_whatever_order_they_end_also_across_the_wrap() {
+    fn every_write_of_a_window_is_remembered_across_the_wrap() {
         for start in [0, 63, 1000, u32::MAX - 2000] {
             let mut applied = Applied::default();
             let numbers: Vec<u32> = (0..WINDOW).map(|at| start.wrapping_add(at)).collect();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_of_long_ago_do_not_pass_for_marks_of_now_when_the_numbers_have_wrapped() {
+    fn old_marks_do_not_pass_for_new_ones_after_a_wrap() {
         let later = 7 + FORGET_SECONDS + 1;
         for before in [64, 64 + BLOCKS as u32 * NUMBERS] {
             let mut applied = Applied::default();

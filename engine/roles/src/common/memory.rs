@@ -156,7 +156,7 @@ mod tests {
     use netkv_workload::key_of;
 
     #[test]
-    fn unwritten_keys_have_their_initial_value_and_deleted_ones_none() {
+    fn unwritten_keys_have_initial_values_deleted_ones_none() {
         let mut store = MemoryStore::new(100_000_000, ValueSize::Uniform { min: 16, max: 1024 });
         let key = key_of(99_999_999);
         let value = store.get(&key).unwrap().to_vec();
@@ -172,10 +172,10 @@ mod tests {
     }
 
     #[test]
-    fn every_record_has_the_sequence_of_its_last_write_also_when_it_is_deleted() {
+    fn every_record_has_the_sequence_of_its_last_write() {
         let mut store = MemoryStore::new(2, ValueSize::Fixed(16));
-        let first = Sequence { life: 3, number: 7 };
-        let second = Sequence { life: 4, number: 1 };
+        let first = Sequence { incarnation: 3, number: 7 };
+        let second = Sequence { incarnation: 4, number: 1 };
         for key in [key_of(1), key_of(99)] {
             let get = StoreCall::get(0, key);
             let put = |sequence| StoreCall { op: StoreOp::Put, value: b"own", sequence, ..get };
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn values_of_load_generators_and_of_others_come_back_byte_for_byte() {
+    fn values_of_any_origin_come_back_byte_for_byte() {
         let mut store = MemoryStore::new(10, ValueSize::Fixed(16));
         let mut model = std::collections::HashMap::new();
         let mut random = netkv_workload::Random::new(5, 0);

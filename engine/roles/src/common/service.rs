@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_overloaded_server_serves_exactly_its_rate_in_order_however_seldom_it_is_polled() {
+    fn an_overloaded_server_serves_exactly_its_rate_in_order() {
         let mut service = Service::new(1000.0, 50);
         let mut served = Vec::new();
         let mut dropped = 0;

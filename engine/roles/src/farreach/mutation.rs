@@ -18,7 +18,7 @@ SERVER: [
     IgnoreEmbedded,
     /// Server: a record that a read brings along is the answer although the stored one is newer.
     AnswerEmbedded,
-    /// Server: a write of a past life is carried out.
+    /// Server: a write of a past incarnation is carried out.
     DoPastWrites,
     /// Server: the answer to a copy of a write does not tell the stored sequence.
     LeaveCopiesUnnumbered,
@@ -34,12 +34,12 @@ SERVER: [
     NoRestAfterOffers,
     /// Server: deleted records and such as no switch can cache are offered.
     OfferAnything,
-    /// Server: tombstones need not have been made before the HORIZON before the last one.
-    DropTombstonesAtAnyHorizon,
+    /// Server: tombstones need not have been made before the WATERMARK before the last one.
+    DropTombstonesAtAnyWatermark,
     /// Server: tombstones need not be ten minutes old to be dropped.
     DropYoungTombstones,
-    /// Server: a copy of a HORIZON counts.
-    CountHorizonCopies,
+    /// Server: a copy of a WATERMARK counts.
+    CountWatermarkCopies,
     /// Server: a key whose tombstone may go is deleted unseen.
     DropUnchecked,
 ]
@@ -72,24 +72,24 @@ CLIENT: [
     ClientMixesLists,
     /// Client: HELLO is sent once.
     ClientHellosOnce,
-    /// Client: what is told at COLLECT is forgotten at once.
+    /// Client: records are dropped when COLLECT is answered.
     ClientDropsAtCollect,
-    /// Client: each COLLECT tells of what is kept then.
+    /// Client: each COLLECT of a recovery reports what is preserved at that moment.
     ClientFreezesAgain,
-    /// Client: COLLECT also tells of what the switch says in its new life.
+    /// Client: COLLECT also reports records of the new incarnation.
     ClientFreezesTheLiving,
     /// Client: a COLLECT of a recovery that is over is answered, too.
     ClientTellsDeadControllers,
-    /// Client: RECOVERED of any life releases what was told.
-    ClientThawsForAnyLife,
-    /// Client: RECOVERED releases also records that are newer than what was told.
+    /// Client: RECOVERED of any incarnation releases what was reported.
+    ClientReleasesForAnyIncarnation,
+    /// Client: RECOVERED releases also records that are newer than what was reported.
     ClientReleasesWhatIsNewer,
-    /// Client: answers of a switch that is dead count.
+    /// Client: answers of a failed switch count.
     ClientTakesPastAnswers,
-    /// Client: a record counts as of a dead switch although the server has it, too.
+    /// Client: a record counts as of a failed switch although the server has it, too.
     ClientIgnoresCleanRecords,
-    /// Client: a record counts as of a dead switch when the life of the switch was raised.
-    ClientIgnoresEras,
+    /// Client: a record counts as of a failed switch when the incarnation was raised.
+    ClientIgnoresRaises,
     /// Client: records that only the switch has are taken before HELLO is answered.
     ClientTakesWhatNobodyCollects,
 ]

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn pairs_above_the_size_of_a_packet_come_in_several_replies_that_say_which_keys_they_have() {
+    fn large_results_come_in_several_replies_that_name_their_keys() {
         assert_eq!(replies(&results(&[Some(1024); 3])), [(0, 1), (1, 1), (2, 1)]);
         assert_eq!(replies(&results(&[Some(10); 16])), [(0, 16)]);
         assert_eq!(replies(&results(&[Some(256); 9])), [(0, 4), (4, 4), (8, 1)]);

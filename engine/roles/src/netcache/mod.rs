@@ -40,7 +40,7 @@ use crate::single_key::server::pending::PendingRequests;
 use crate::single_key::server::state::{KeyState, Next};
 use crate::single_key::server::{Protocol, Read, Write};
 use crate::single_key::{self, ServerConfig, SingleKeyFrames};
-use crate::{Actions, Backoff, Counts, MILLISECOND, Nanos, SECOND, StoreResult};
+use crate::{Actions, Counts, Nanos, SECOND, StoreResult};
 use control::ControlReply;
 use state::{Control, Record, Step, Tag, Timer, Waiting};
 
@@ -61,19 +61,13 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
 /// Settings of a server.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// Retries of INVALIDATE, UPDATE and OUTGROWN.
-    pub retry: Backoff,
     /// How long ADMIT holds writes if no INSTALL comes.
     pub lease: Nanos,
-    /// How long after the start unmarked writes that arrive are slow; longer than a frame can be
-    /// under way.
-    pub guard: Nanos,
 }
 
 impl Default for Config {
     fn default() -> Self {
-        let retry = Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND };
-        Self { retry, lease: SECOND, guard: 2 * SECOND }
+        Self { lease: SECOND }
     }
 }
 
@@ -119,12 +113,11 @@ impl Protocol for NetCache {
     type Timer = Timer;
 
     fn new(config: &ServerConfig<Config>, now: Nanos) -> Self {
-        let Config { retry, guard, .. } = config.protocol;
         Self {
-            guard_until: now.saturating_add(guard),
+            guard_until: now.saturating_add(config.guard),
             records: FxHashMap::default(),
             control_windows: FxHashMap::default(),
-            pending: PendingRequests::new(config.server, config.first_request, retry),
+            pending: PendingRequests::new(config.server, config.first_request, config.retry),
             stats: CacheStats::default(),
         }
     }

@@ -19,9 +19,11 @@ pub type Server = single_key::Server<Plain>;
 /// The clients of a process.
 pub type Client = single_key::Client<Plain>;
 
+const NAME: &str = "plain";
+
 /// The registry's entry for servers.
 pub(crate) const SERVER: ServerEntry = ServerEntry {
-    name: "nocache",
+    name: NAME,
     keying: |_| Keying::Ranges,
     keeps_sequences: false,
     frames: |_| Box::new(SingleKeyFrames),
@@ -32,7 +34,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
 
 /// The registry's entry for clients.
 pub(crate) const CLIENT: ClientEntry = ClientEntry {
-    name: "plain",
+    name: NAME,
     new: |options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
 };
 

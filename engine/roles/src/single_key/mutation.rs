@@ -12,7 +12,7 @@ SINGLE_KEY: [
     MatchRepliesByKey,
     /// Client: a write that may or may not have been done counts as done.
     ClientTakesUnknownAsDone,
-    /// Client: a request that is sent again is stamped with the life of then.
+    /// Client: a request that is sent again is stamped with the incarnation of then.
     ClientStampsRetriesAnew,
 ]
 }

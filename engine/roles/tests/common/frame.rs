@@ -2,7 +2,13 @@
 
 use netkv_wire::{FrameView, Op};
 
-use crate::common::switch::Node;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Node {
+    Client,
+    Server(u16),
+    Controller,
+    Switch,
+}
 
 /// A frame, and whether it is on its way to the switch or has left it. Nothing at all if the
 /// script waited for a frame that was not sent.

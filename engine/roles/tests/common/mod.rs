@@ -1,13 +1,12 @@
-//! A rack in virtual time for protocol tests: roles, the real switch program, a bad network.
+//! What tests of protocols share: switch programs, racks whose frames a script hands over, traps.
 #![allow(dead_code)] // Each test binary uses its own part.
 
-pub mod bench;
-pub mod controller;
 pub mod frame;
 pub mod program;
+pub mod rack;
 pub mod register;
 pub mod switch;
-pub mod world;
+pub mod traps;
 
 use netkv_roles::{CallId, Origin, StoreCall, StoreOp, StoreResult};
 use netkv_wire::{Key, Message, Sequence, write_frame};
@@ -33,7 +32,7 @@ pub struct OwnedCall {
 impl From<StoreCall<'_>> for OwnedCall {
     fn from(call: StoreCall<'_>) -> Self {
         let origin = call.origin.map(|it| (it.sender, it.request, it.second));
-        let sequence = call.sequence.map(|it| (it.life, it.number));
+        let sequence = call.sequence.map(|it| (it.incarnation, it.number));
         let (op, name, value) = (call.op as u8, call.name.to_vec(), call.value.to_vec());
         Self { id: call.id, op, key: call.key, name, value, origin, sequence }
     }
@@ -62,8 +61,10 @@ pub enum OwnedResult {
 impl From<StoreResult<'_>> for OwnedResult {
     fn from(result: StoreResult<'_>) -> Self {
         match result {
-            StoreResult::Value(value, it) => Self::Value(value.to_vec(), (it.life, it.number)),
-            StoreResult::NotFound(it) => Self::NotFound((it.life, it.number)),
+            StoreResult::Value(value, it) => {
+                Self::Value(value.to_vec(), (it.incarnation, it.number))
+            }
+            StoreResult::NotFound(it) => Self::NotFound((it.incarnation, it.number)),
             StoreResult::Done => Self::Done,
             StoreResult::Failed => Self::Failed,
         }
@@ -81,6 +82,6 @@ impl OwnedResult {
     }
 }
 
-fn sequence_of((life, number): (u32, u32)) -> Sequence {
-    Sequence { life, number }
+fn sequence_of((incarnation, number): (u32, u32)) -> Sequence {
+    Sequence { incarnation, number }
 }

@@ -1,51 +1,81 @@
-//! A program as it ships, or with one place edited; that of NetCache unless another is named.
+//! Programs of `p4/` as they ship, or with one place edited.
 
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use netkv_ir::Program;
-use netkv_p4::{Compiled, Options, compile_source};
+use netkv_p4::{Compiled, Options, compile_file, compile_source};
 
-/// One change of the program's text.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One change of a program's text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Edit {
     pub find: &'static str,
     pub replace: &'static str,
 }
 
-const NETCACHE: &str = "netcache";
-
-pub fn main_file() -> PathBuf {
-    main_file_of(NETCACHE)
+/// What a program is compiled from.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Source {
+    name: &'static str,
+    edit: Option<Edit>,
+    define: Option<(&'static str, u8)>,
 }
 
-/// `p4/NAME/NAME.p4`.
-pub fn main_file_of(name: &str) -> PathBuf {
-    folder().join(name).join(name).with_extension("p4")
+/// `p4/NAME/NAME.p4`, edited if an edit is given. Each is compiled once.
+pub fn program(name: &'static str, edit: Option<Edit>) -> Arc<Program> {
+    compiled_once(Source { name, edit, define: None })
 }
 
-/// Where programs look for what they include.
-pub fn folder() -> PathBuf {
+/// The program with a macro that has this value.
+pub fn program_with(name: &'static str, define: (&'static str, u8)) -> Arc<Program> {
+    compiled_once(Source { name, edit: None, define: Some(define) })
+}
+
+fn compiled_once(source: Source) -> Arc<Program> {
+    static COMPILED: LazyLock<Mutex<HashMap<Source, Arc<Program>>>> = LazyLock::new(Mutex::default);
+    if let Some(known) = COMPILED.lock().unwrap().get(&source) {
+        return Arc::clone(known);
+    }
+    let compiled = match source.edit {
+        Some(edit) => {
+            let text = apply(&flat(source.name), &edit).unwrap_or_else(|why| panic!("{why}"));
+            compile_text(source.name, &text)
+        }
+        None => compile_main_file(source.name, source.define),
+    };
+    let program = Arc::new(compiled.program);
+    COMPILED.lock().unwrap().entry(source).or_insert(program).clone()
+}
+
+fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4")
 }
 
-/// How the file of a program is compiled.
-pub fn options() -> Options {
-    Options { include_dirs: vec![folder()], defines: Vec::new() }
+fn main_file(name: &str) -> PathBuf {
+    folder().join(name).join(name).with_extension("p4")
 }
 
-fn read(path: &Path) -> String {
-    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+/// Compiles the file of a program as everyone does.
+fn compile_main_file(name: &str, define: Option<(&str, u8)>) -> Compiled {
+    let defines = define.map(|(name, value)| (name.to_owned(), Some(value.to_string())));
+    let options = Options { include_dirs: vec![folder()], defines: defines.into_iter().collect() };
+    compile_file(&main_file(name), &options).unwrap_or_else(|found| panic!("{found}"))
+}
+
+/// Compiles a text as that of the program with this name.
+fn compile_text(name: &str, text: &str) -> Compiled {
+    compile_source(&main_file(name).to_string_lossy(), text, &Options::default())
+        .unwrap_or_else(|found| panic!("{found}"))
 }
 
 /// The program and the files that it includes, in one text. (They include nothing themselves.)
-pub fn flat() -> String {
-    flat_of(NETCACHE)
-}
-
-pub fn flat_of(name: &str) -> String {
+fn flat(name: &str) -> String {
+    let read = |path: &Path| {
+        std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    };
     let mut text = String::new();
-    for line in read(&main_file_of(name)).lines() {
+    for line in read(&main_file(name)).lines() {
         match line.strip_prefix("#include \"").and_then(|rest| rest.strip_suffix('"')) {
             Some(included) => text += &read(&folder().join(included)),
             None => text += line,
@@ -53,6 +83,12 @@ pub fn flat_of(name: &str) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Edits are made in the program that ships.
+pub fn assert_edits_are_of_what_ships(name: &str) {
+    let text = compile_text(name, &flat(name));
+    assert_eq!(text.source_hash, compile_main_file(name, None).source_hash);
 }
 
 /// The text after the edit.
@@ -75,27 +111,4 @@ pub fn apply(text: &str, edit: &Edit) -> Result<String, String> {
             edit.find
         )),
     }
-}
-
-pub fn compile(text: &str) -> Compiled {
-    compile_as(NETCACHE, text)
-}
-
-/// Compiles a text as that of the program with this name.
-pub fn compile_as(name: &str, text: &str) -> Compiled {
-    let file = main_file_of(name);
-    compile_source(&file.to_string_lossy(), text, &Options::default())
-        .unwrap_or_else(|found| panic!("{found}"))
-}
-
-/// The program that ships.
-pub fn shipped() -> Arc<Program> {
-    static SHIPPED: OnceLock<Arc<Program>> = OnceLock::new();
-    Arc::clone(SHIPPED.get_or_init(|| Arc::new(compile(&flat()).program)))
-}
-
-/// The program with one place edited.
-pub fn edited(edit: &Edit) -> Arc<Program> {
-    let text = apply(&flat(), edit).unwrap_or_else(|why| panic!("{why}"));
-    Arc::new(compile(&text).program)
 }

@@ -1,195 +1,128 @@
-//! The switch: the real program, executed by netkv's data plane, with the hosts of a test around
-//! it. The tables are filled as `netkv/control` fills them.
+//! A switch that runs a program of `p4/`, its tables written by name as P4Runtime does.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use netkv_compiled::ExecutorKind;
-use netkv_dataplane::{DigestMessage, EntryAction, Output, SwitchOptions, TableEntry};
-use netkv_ir::{Identity, Match, Program, Value};
-use netkv_wire::{
-    CONTROLLER_IP, FrameView, Ip, Key, Message, Op, SERVICE_IP, client_ip, mac_of, partition_range,
-    server_ip,
+use netkv_dataplane::{
+    CloneSession, DigestMessage, EntryAction, Output, SwitchOptions, TableEntry,
 };
+use netkv_ir::{Identity, Match, Program, Value};
+use netkv_wire::{Ip, mac_of, server_ip};
 
-use super::{frame_of, program};
+pub const CPU_PORT: u16 = 510;
+/// The port of server 0; the others follow.
+pub const SERVER_PORT: u16 = 100;
 
-const CLIENT_PORT: u16 = 1;
-const FIRST_SERVER_PORT: u16 = 100;
-const CPU_PORT: u16 = 510;
-/// Clients that have a route; the last one belongs to nobody (see [`Switch::cached`]).
-const CLIENTS: u16 = 9;
+/// Table and action of an entry.
+pub type Names<'a> = [&'a str; 2];
 
-const LOOKUP: &str = "NetkvIngress.lookup.cache";
-const VERSIONS: &str = "NetkvIngress.validity.version";
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Node {
-    Client,
-    Server(u16),
-    Controller,
-    Switch,
-}
-
-/// An entry of the lookup table. `slot` is its entry number and the row of its cells.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry {
-    pub slot: usize,
-    pub generation: u32,
-    pub bitmap: u8,
-}
-
-pub struct Switch {
+pub struct ProgramSwitch {
     program: Arc<Program>,
     executor: ExecutorKind,
-    servers: u16,
     switch: netkv_dataplane::Switch,
-    lookup: BTreeMap<Key, Entry>,
     out: Output,
-    pub hits: u64,
 }
 
-impl Switch {
-    /// The program of NetCache between clients 1 to 9, so many servers and a controller.
-    pub fn new(servers: u16) -> Self {
-        Self::with_program(servers, program::shipped(), ExecutorKind::Interpreter)
-    }
-
-    pub fn with_program(servers: u16, program: Arc<Program>, executor: ExecutorKind) -> Self {
-        let options = SwitchOptions::default();
+impl ProgramSwitch {
+    pub fn new(program: Arc<Program>, executor: ExecutorKind, pipelines: usize) -> Self {
+        let options = SwitchOptions { pipelines, ..SwitchOptions::default() };
         let switch = netkv_compiled::switch(Arc::clone(&program), options, executor)
             .unwrap_or_else(|error| panic!("{error}"));
-        let (lookup, out) = (BTreeMap::new(), Output::new());
-        let mut switch = Self { program, executor, servers, switch, lookup, out, hits: 0 };
-        switch.fill();
-        switch
+        Self { program, executor, switch, out: Output::new() }
     }
 
-    /// Partition and routes.
-    fn fill(&mut self) {
-        for server in 0..self.servers {
-            let (low, high) = partition_range(server, self.servers);
-            let hashes = Match::Range(Value::new(32, low.into()), Value::new(32, high.into()));
-            // P4Runtime leaves out a match of everything.
-            let hashes = (self.servers > 1).then_some(hashes);
-            let params = [number(&mac_of(server_ip(server))), number(&server_ip(server))];
-            let names = ["NetkvIngress.partition.owner", "NetkvIngress.partition.to_owner"];
-            self.insert_entry(names, hashes, 1, &params);
-        }
-        let clients = (1..=CLIENTS).map(|client| (client_ip(client), CLIENT_PORT));
-        let servers = (0..self.servers).map(|i| (server_ip(i), FIRST_SERVER_PORT + i));
-        let hosts: Vec<(Ip, u16)> =
-            clients.chain(servers).chain([(CONTROLLER_IP, CPU_PORT)]).collect();
-        for (ip, port) in hosts {
-            let names = ["NetkvIngress.route.ipv4", "NetkvIngress.route.forward"];
-            let ip = Match::Exact(Value::from_bytes(32, &ip));
-            self.insert_entry(names, Some(ip), 0, &[port.into()]);
-        }
-    }
-
-    /// Power cycle: tables and registers are empty; the controller fills partition and routes.
+    /// Power cycle: tables and registers are empty.
     pub fn restart(&mut self) {
-        let program = Arc::clone(&self.program);
-        *self =
-            Self { hits: self.hits, ..Self::with_program(self.servers, program, self.executor) };
+        *self = Self::new(Arc::clone(&self.program), self.executor, self.pipelines());
     }
 
-    /// Counts all reads; so many make an uncached key hot.
-    pub fn count_reads(&mut self, hot_threshold: u16) {
-        let table = self.table("NetkvIngress.sampling.settings");
-        let params = [65_536, hot_threshold.into()];
-        let (action, params) = self.action("NetkvIngress.sampling.configure", &params);
-        self.switch.set_default(table, action, &params).unwrap();
+    pub fn pipelines(&self) -> usize {
+        self.switch.pipelines()
     }
 
-    /// Writes a lookup entry.
-    pub fn insert(&mut self, key: &Key, entry: Entry) {
-        self.insert_in_row(key, entry, entry.slot);
+    /// One frame comes in at a port; what leaves, by port. The headers between switch and
+    /// controller are added and removed here.
+    pub fn process(&mut self, port: u16, bytes: &[u8]) -> Vec<(u16, Vec<u8>)> {
+        let packet_out: &[u8] = if port == CPU_PORT { &[0, 0] } else { &[] }; // names no port
+        self.out.clear();
+        self.switch.process(0, port, &[packet_out, bytes].concat(), &mut self.out);
+        let frame = |(port, bytes): (u16, &[u8])| {
+            let packet_in = if port == CPU_PORT { 2 } else { 0 };
+            (port, bytes[packet_in..].to_vec())
+        };
+        self.out.frames().map(frame).collect()
     }
 
-    /// Writes a lookup entry whose cells are in another row than its number says.
-    pub fn insert_in_row(&mut self, key: &Key, entry: Entry, row: usize) {
-        self.lookup.insert(*key, entry);
-        let Entry { slot, generation, bitmap } = entry;
-        let params = [slot as u128, row as u128, bitmap.into(), generation.into()];
-        let names = [LOOKUP, "NetkvIngress.lookup.cached"];
-        let key = Match::Exact(Value::from_bytes(128, key));
-        self.insert_entry(names, Some(key), 0, &params);
-    }
-
-    /// Deletes a lookup entry, if there is one.
-    pub fn remove(&mut self, key: &Key) -> Option<Entry> {
-        let entry = self.lookup.remove(key)?;
-        let matches = [(1, Match::Exact(Value::from_bytes(128, key)))];
-        self.switch.delete_entry(self.table(LOOKUP), &matches, 0).unwrap();
-        Some(entry)
-    }
-
-    /// The keys that have a lookup entry.
-    pub fn keys(&self) -> Vec<Key> {
-        self.lookup.keys().copied().collect()
-    }
-
-    pub fn entry(&self, key: &Key) -> Option<Entry> {
-        self.lookup.get(key).copied()
-    }
-
-    /// Sets the version of an entry, as many writes would.
-    pub fn set_version(&mut self, slot: usize, version: u32) {
-        let mut registers = self.program.registers.iter();
-        let id = id_of("register", VERSIONS, registers.by_ref().map(|it| &it.identity));
-        let version = Value::new(32, version.into());
-        self.switch.write_register(id, Some(slot as u32), &version).unwrap();
-    }
-
-    /// The value that a read of `key` would get from the switch now.
-    pub fn cached(&mut self, key: &Key) -> Option<Vec<u8>> {
-        let (client, hits) = (CLIENTS, self.hits);
-        let get = Message::request(client_ip(client), SERVICE_IP, Op::Get, client, 0, *key);
-        let (node, bytes) = self.process(&frame_of(&get))?;
-        self.hits = hits;
-        (node == Node::Client).then(|| FrameView::parse(&bytes).unwrap().value().to_vec())
-    }
-
-    /// The hot keys that were reported since the last call.
     pub fn take_digests(&mut self) -> Vec<DigestMessage> {
         self.switch.take_digests()
     }
 
-    /// One frame, from whom it says; what leaves, and to whom. `None` if it was dropped.
-    pub fn process(&mut self, bytes: &[u8]) -> Option<(Node, Vec<u8>)> {
-        let source = &bytes[26..30];
-        let (port, frame) = match source {
-            [10, 0, 0, 1] => (CPU_PORT, [&[0, 0], bytes].concat()), // packet-out, no port named
-            [10, 2, high, low] => {
-                (FIRST_SERVER_PORT + u16::from_be_bytes([*high, *low]), bytes.to_vec())
-            }
-            _ => (CLIENT_PORT, bytes.to_vec()),
-        };
-        self.out.clear();
-        self.switch.process(0, port, &frame, &mut self.out);
-        assert!(self.out.len() <= 1, "one frame in, at most one out");
-        let (port, frame) = self.out.frames().next()?;
-        Some(match port {
-            CPU_PORT => (Node::Controller, frame[2..].to_vec()), // without the packet-in header
-            CLIENT_PORT => {
-                let hit = FrameView::parse(frame).is_ok_and(|frame| frame.cache_hit());
-                self.hits += u64::from(hit);
-                (Node::Client, frame.to_vec())
-            }
-            _ => (Node::Server(port - FIRST_SERVER_PORT), frame.to_vec()),
-        })
+    // --------------------------------------------------------------------------- tables
+
+    /// Frames to this address leave by this port.
+    pub fn route(&mut self, ip: &Ip, port: u16) {
+        let names = ["NetkvIngress.route.ipv4", "NetkvIngress.route.forward"];
+        self.insert(names, Some(Match::Exact(Value::from_bytes(32, ip))), 0, &[port.into()]);
     }
 
-    fn insert_entry(
-        &mut self,
-        [table, action]: [&str; 2],
+    /// Requests for keys with these hashes go to this server; all keys if there are none.
+    pub fn own(&mut self, server: u16, hashes: Option<Match>) {
+        let names = ["NetkvIngress.partition.owner", "NetkvIngress.partition.to_owner"];
+        let ip = server_ip(server);
+        self.insert(names, hashes, 1, &[number(&mac_of(ip)), number(&ip)]);
+    }
+
+    /// Writes an entry in all pipelines. P4Runtime leaves out a match of everything.
+    pub fn insert(&mut self, names: Names<'_>, key: Option<Match>, priority: u32, params: &[u128]) {
+        let entry = self.entry(names, key, priority, params);
+        self.switch.insert_entry(entry).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Writes an entry in one pipeline.
+    pub fn insert_in(&mut self, pipeline: usize, names: Names<'_>, key: Match, params: &[u128]) {
+        let entry = self.entry(names, Some(key), 0, params);
+        let insert = |it: &mut netkv_dataplane::Switch| it.insert_entry(entry);
+        self.switch.in_pipeline(pipeline, insert).unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// Deletes an entry in one pipeline; false if there is none.
+    pub fn delete_in(&mut self, pipeline: usize, table: &str, key: Match) -> bool {
+        let (table, matches) = (self.table(table), [(1, key)]);
+        let delete = |it: &mut netkv_dataplane::Switch| it.delete_entry(table, &matches, 0);
+        self.switch.in_pipeline(pipeline, delete).is_ok()
+    }
+
+    pub fn set_default(&mut self, [table, action]: Names<'_>, params: &[u128]) {
+        let table = self.table(table);
+        let (action, params) = self.action(action, params);
+        self.switch.set_default(table, action, &params).unwrap();
+    }
+
+    pub fn write_register(&mut self, name: &str, cell: u32, value: u32) {
+        let id = id_of("register", name, self.program.registers.iter().map(|it| &it.identity));
+        self.switch.write_register(id, Some(cell), &Value::new(32, value.into())).unwrap();
+    }
+
+    /// Clones of the session with the number of a port leave by that port.
+    pub fn insert_clone_session(&mut self, port: u16) {
+        let session = CloneSession { replicas: vec![(port, 0)], ..CloneSession::default() };
+        self.switch.insert_clone_session(port.into(), session).unwrap();
+    }
+
+    pub fn insert_multicast_group(&mut self, group: u32, ports: &[u16]) {
+        let replicas = ports.iter().map(|port| (*port, 0)).collect();
+        self.switch.insert_multicast_group(group, replicas).unwrap();
+    }
+
+    fn entry(
+        &self,
+        [table, action]: Names<'_>,
         key: Option<Match>,
         priority: u32,
         params: &[u128],
-    ) {
+    ) -> TableEntry {
         let (action_id, params) = self.action(action, params);
-        let entry = TableEntry {
+        TableEntry {
             table_id: self.table(table),
             matches: key.map(|key| (1, key)).into_iter().collect(),
             action: EntryAction::Direct { action_id, params },
@@ -197,8 +130,7 @@ impl Switch {
             metadata: Vec::new(),
             controller_metadata: 0,
             idle_timeout_ns: 0,
-        };
-        self.switch.insert_entry(entry).unwrap_or_else(|error| panic!("{error}"));
+        }
     }
 
     fn table(&self, name: &str) -> u32 {
@@ -216,9 +148,9 @@ impl Switch {
 
 fn id_of<'a>(what: &str, name: &str, mut all: impl Iterator<Item = &'a Identity>) -> u32 {
     let found = all.find(|identity| identity.name == name);
-    found.unwrap_or_else(|| panic!("p4/netcache has no {what} '{name}'")).id
+    found.unwrap_or_else(|| panic!("the program has no {what} '{name}'")).id
 }
 
-fn number(bytes: &[u8]) -> u128 {
+pub fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }

@@ -17,9 +17,12 @@ use netkv_roles::multiget::netmc::NetMc;
 /// Who splits the requests of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::enum_variant_names, reason = "they are the names of the systems")]
-pub(crate) enum Architecture {
+pub enum Architecture {
+    /// The switch (NetMC).
     NetMc,
+    /// The client (CliMC).
     CliMc,
+    /// A coordinator (CoordiMC).
     CoordiMc,
 }
 

@@ -3,7 +3,11 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bench;
+mod controller;
 mod histories;
 mod restarts;
 mod server;
+mod switch;
 mod traps;
+mod world;

@@ -1,13 +1,13 @@
-//! A server that dies and starts again over its store: what it must still know, and what of its
-//! former life may still be under way.
+//! A server that fails and starts again over its store: what it must still know, and which frames
+//! from before the restart may still be under way.
 
-use crate::common::bench::{Bench, GENERATION};
-use netkv_roles::netcache::{self, NetCache};
+use crate::bench::{Bench, GENERATION};
+use netkv_roles::netcache::NetCache;
 use netkv_roles::plain::Plain;
 use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{FORGET, SECOND, Server as _, WINDOW, first_request};
 
-use crate::common::world::Behind;
+use crate::world::Behind;
 use netkv_wire::{FrameView, Op, Status, is_newer};
 
 const INITIAL: (u16, u32) = (0, 0);
@@ -45,7 +45,7 @@ fn a_write_is_not_applied_again_by_a_server_that_restarted() {
 }
 
 #[test]
-fn a_write_that_the_dead_server_had_not_stored_is_done_by_its_copy_once() {
+fn a_write_that_was_not_stored_is_applied_by_its_copy_once() {
     let mut bench = Bench::cached();
     bench.switch.remove(&bench.key);
     let write = bench.request(Op::Put, 1, 70); // Slow: the record is out of date.
@@ -125,7 +125,7 @@ fn a_client_that_was_away_until_its_numbers_wrapped_is_heard() {
 }
 
 #[test]
-fn time_while_the_server_is_down_counts_by_the_clock_that_goes_on() {
+fn time_while_the_server_is_down_counts() {
     let mut bench = Bench::<Plain>::new();
     let write = bench.request(Op::Put, 1, 1 << 20);
     bench.arrive(&write);
@@ -144,8 +144,8 @@ fn time_while_the_server_is_down_counts_by_the_clock_that_goes_on() {
 }
 
 #[test]
-fn an_update_of_the_former_life_does_not_bring_an_old_value_back() {
-    // The former life has pushed what it found, or what client 1 wrote, and died. The write of
+fn an_update_of_before_a_restart_brings_no_old_value_back() {
+    // The server has pushed what it found, or what client 1 wrote, and failed. The write of
     // client 1 arrives (again), and others follow. The UPDATE passes the switch at any moment.
     let requests = [(Op::Get, 3, 7), (Op::Put, 1, 1), (Op::Put, 2, 1), (Op::Get, 3, 8)];
     for (refresh, delay) in (0..32).map(|number| (number % 2 == 0, number / 2)) {
@@ -188,7 +188,7 @@ fn an_update_of_the_former_life_does_not_bring_an_old_value_back() {
 }
 
 #[test]
-fn an_unmarked_write_that_is_held_over_the_guard_time_is_still_not_trusted() {
+fn a_write_held_over_the_guard_time_is_not_trusted() {
     let mut bench = Bench::<NetCache>::new();
     let early = bench.request(Op::Put, 1, 1);
     let admit = bench.control(Op::Admit, GENERATION);
@@ -208,7 +208,7 @@ fn an_unmarked_write_that_is_held_over_the_guard_time_is_still_not_trusted() {
 }
 
 #[test]
-fn an_unmarked_write_that_waited_for_service_over_the_guard_time_is_still_not_trusted() {
+fn a_write_queued_over_the_guard_time_is_not_trusted() {
     let mut bench = Bench::<NetCache>::new();
     let early = bench.request(Op::Put, 1, 1);
     let read = bench.request(Op::Get, 2, 1);
@@ -218,8 +218,8 @@ fn an_unmarked_write_that_waited_for_service_over_the_guard_time_is_still_not_tr
     bench.run();
     let old = *bench.server.config();
     let service_rate = Some(1.0);
-    let protocol = netcache::Config { guard: SECOND / 2, ..old.protocol };
-    let config = ServerConfig { service_rate, service_queue: 4, protocol, ..old };
+    let guard = SECOND / 2;
+    let config = ServerConfig { service_rate, service_queue: 4, guard, ..old };
     bench.server = Server::restore(config, bench.now, bench.store.applied());
     for _ in 0..3 {
         bench.arrive(&read);
@@ -233,8 +233,8 @@ fn an_unmarked_write_that_waited_for_service_over_the_guard_time_is_still_not_tr
 }
 
 #[test]
-fn an_answer_to_the_former_life_is_none_to_a_server_that_starts_by_the_clock() {
-    // The former life has lived 3 ms and asked a million questions a second.
+fn an_answer_from_before_a_restart_does_not_count() {
+    // Before the restart the server ran for 3 ms and sent a million requests a second.
     let start = 1_700_000_000_000_000_000;
     let last = first_request(start).wrapping_add(3000);
     assert!(is_newer(first_request(start + 3_000_000), last));

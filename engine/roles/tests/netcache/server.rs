@@ -1,12 +1,12 @@
 //! The server with its controller, its limits, its store and broken frames.
 
-use crate::common::bench::{Bench, GENERATION};
+use crate::bench::{Bench, GENERATION};
 use netkv_roles::netcache::{self, NetCache};
 use netkv_roles::plain::{self, Plain};
 use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{Actions, SECOND, Server as _, StoreResult};
 
-use crate::common::world::{Behind, server_config};
+use crate::world::{Behind, server_config};
 use netkv_wire::{FrameView, Op, Sequence, Status, is_newer, partition};
 use netkv_workload::{Random, key_of};
 
@@ -23,7 +23,7 @@ fn value_over_the_limit_of_the_system_is_refused() {
 }
 
 #[test]
-fn admit_holds_writes_until_install_and_copies_of_both_change_nothing() {
+fn admit_holds_writes_until_install_and_copies_do_nothing() {
     let mut bench = Bench::<NetCache>::new();
     let admit = bench.control(Op::Admit, GENERATION);
     bench.arrive(&admit);
@@ -87,7 +87,7 @@ fn admit_tells_what_cannot_be_cached() {
 }
 
 #[test]
-fn old_messages_of_the_controller_do_not_harm_the_next_life_of_an_entry() {
+fn old_messages_of_the_controller_do_not_harm_the_next_entry() {
     let mut bench = Bench::cached();
     for op in [Op::Admit, Op::Install] {
         let old = bench.control(op, GENERATION - 1);
@@ -171,7 +171,7 @@ fn overloaded_write_may_come_again() {
 }
 
 #[test]
-fn failed_write_is_refused_and_the_cache_goes_on_with_what_is_stored() {
+fn failed_write_is_refused_and_the_stored_value_stays_cached() {
     let mut bench = Bench::cached();
     let write = bench.request(Op::Put, 1, 1);
     bench.fail = true;
@@ -198,7 +198,7 @@ fn plain_server_knows_no_cache() {
 }
 
 #[test]
-fn keys_of_another_server_and_broken_frames_are_counted_and_have_no_effect() {
+fn keys_of_others_and_broken_frames_have_no_effect() {
     let mut bench = Bench::cached();
     let whole = bench.request_of_size(Op::Put, 1, 1, 40);
     let mut random = Random::new(1, 1);
@@ -222,7 +222,7 @@ fn keys_of_another_server_and_broken_frames_are_counted_and_have_no_effect() {
 }
 
 #[test]
-fn rate_limited_server_serves_its_rate_and_drops_what_does_not_fit() {
+fn rate_limited_server_serves_its_rate_and_drops_the_rest() {
     let mut config = ServerConfig::new(0, 1);
     (config.service_rate, config.service_queue) = (Some(1000.0), 16);
     let mut server = plain::Server::new(config, 0);
@@ -275,7 +275,7 @@ fn copies_of_what_waits_for_service_or_the_store_are_ignored() {
 }
 
 #[test]
-fn late_copy_of_a_write_does_not_undo_a_newer_one_without_a_cache() {
+fn late_copy_of_a_write_undoes_nothing_without_a_cache() {
     let mut bench = Bench::<Plain>::new();
     let first = bench.request(Op::Put, 1, 1);
     bench.arrive(&first);

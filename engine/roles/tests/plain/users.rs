@@ -140,7 +140,7 @@ fn a_write_is_repeated_as_it_was_until_its_deadline() {
 }
 
 #[test]
-fn operations_wait_for_room_in_the_window_in_their_order_and_not_beyond_their_deadline() {
+fn operations_wait_for_room_in_order_until_their_deadline() {
     let mut play = Play::with(|config| ClientConfig { window: 4, max_waiting: 3, ..config });
     let mut sent = Vec::new();
     for token in 0..5 {

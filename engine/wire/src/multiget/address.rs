@@ -31,7 +31,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_server_owns_keys_and_racks_are_filled_one_after_the_other() {
+    fn every_server_owns_keys_and_racks_are_filled_in_order() {
         for servers in [1u16, 3, 5, 32] {
             let mut owned = vec![0u32; servers.into()];
             for key in 0..3200u32 {

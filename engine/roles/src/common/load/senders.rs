@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_client_with_an_old_request_under_way_stops_before_it_is_forgotten() {
+    fn a_client_stops_before_its_oldest_request_is_forgotten() {
         for window in [2, 1024, crate::WINDOW] {
             stops_within(window);
         }

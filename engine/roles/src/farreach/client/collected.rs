@@ -1,12 +1,12 @@
-//! The records that the controller collects after the switch has died: a list that stays the same
+//! The records that the controller collects after the switch has failed: a list that stays the same
 //! while it is read page by page.
 
 use netkv_wire::{Key, MAX_VALUE, Sequence, bits};
 
 use super::preserved::{Kept, Records};
 
-/// The records that were kept when COLLECT came, as its replies have them: key, incarnation, number, bits,
-/// length and value of each.
+/// The records that were preserved when the first COLLECT came, in the format of its replies: key,
+/// incarnation, number, bits, length and value of each.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     bytes: Vec<u8>,
@@ -31,7 +31,7 @@ impl Collected {
     fn write(&mut self, record: &Kept<'_>) {
         let value = record.value.unwrap_or_default();
         self.bytes.extend_from_slice(&record.key);
-        self.bytes.extend_from_slice(&record.sequence.life.to_be_bytes());
+        self.bytes.extend_from_slice(&record.sequence.incarnation.to_be_bytes());
         self.bytes.extend_from_slice(&record.sequence.number.to_be_bytes());
         self.bytes.push(if record.value.is_none() { bits::DELETED } else { 0 });
         self.bytes.extend_from_slice(&(value.len() as u16).to_be_bytes());

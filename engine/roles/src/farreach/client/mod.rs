@@ -109,11 +109,11 @@ impl Protocol for FarReach {
 
     /// The incarnation of the switch that is known now.
     fn stamp(&self) -> Option<Stamp> {
-        let sequence = Sequence { life: self.registration.incarnation(), number: 0 };
+        let sequence = Sequence { incarnation: self.registration.incarnation(), number: 0 };
         Some(Stamp { sequence, generation: 0, bits: 0 })
     }
 
-    /// An answer from the switch's state does not count if that switch has died, since its record
+    /// An answer from the switch's state does not count if that switch has failed, since its record
     /// was not collected; nor does a record that the controller would not collect from this process.
     fn judge(&self, frame: &FrameView<'_>, written: usize) -> Verdict {
         let Some(stamp) = of_switch(frame) else {
@@ -125,7 +125,7 @@ impl Protocol for FarReach {
         let dirty = self.is_dirty(frame, stamp);
         let clean = self.mutated.by(mutation::ClientIgnoresCleanRecords);
         let past = (dirty || clean || frame.op() != Op::GetReply)
-            && self.registration.is_past(stamp.sequence.life, self.mutated)
+            && self.registration.is_past(stamp.sequence.incarnation, self.mutated)
             && !self.mutated.by(mutation::ClientTakesPastAnswers);
         let alone = dirty
             && !self.registration.is_registered()

@@ -1,16 +1,19 @@
-//! Records that only the switch has, kept until they are safe elsewhere.
+//! Preserved records: those that only the switch has, until they are durable elsewhere.
 //!
-//! A record is kept when the switch has answered with it. It goes when a snapshot has it (its key
-//! is listed with a sequence that is not older), or when its entry is gone: an entry goes only when
-//! its record is durable. To know the latter it is enough that a snapshot point came after the
-//! record and found no entry of its key. Numbers of snapshots do not tell that: incomplete ones
-//! have numbers, too. Lists do. The controller takes no snapshot before everybody has the list of
-//! the one before, or was given up. So of the lists that become whole after a record was kept, the
-//! first may be of a point before it, and the second is of one behind it. A third is waited for in
-//! case that the first was one that the controller no longer waited for: a record goes when three
-//! lists have become whole since it was kept, and neither of the last two has its key.
+//! A record is preserved when the switch has answered with it. It is released in two cases:
 //!
-//! To keep a record costs a lookup and a copy; memory is used again.
+//! 1. A snapshot has it: the list of a RELEASE has its key with a sequence that is not older.
+//! 2. Its entry was evicted: three lists were completed since it was preserved, and neither of the
+//!    last two has its key.
+//!
+//! Case 2 is safe because an entry is evicted only when its record is durable, so a snapshot point
+//! after the record that finds no entry of its key proves it. Snapshot numbers prove nothing, since
+//! incomplete snapshots have numbers, too. The controller takes no snapshot before all clients have
+//! the list of the one before, or were given up. Of the lists completed after a record was
+//! preserved, the first may be of a point before it, and the second is of a later one. The third
+//! covers a first list for which the controller no longer waited.
+//!
+//! Preserving a record costs a lookup and a copy; memory is reused.
 
 use std::collections::hash_map::Entry;
 
@@ -20,7 +23,7 @@ use rustc_hash::FxHashMap;
 use super::mutation;
 use crate::common::mutation::Mutated;
 
-/// Lists that must have been completed since a record was kept before it may go unlisted.
+/// Lists that must have been completed since a record was preserved before case 2 applies.
 const LISTS: u32 = 3;
 /// Bytes of a record beside its value: key and sequence.
 const OVERHEAD: usize = 16 + 8;
@@ -58,7 +61,7 @@ impl Record {
     }
 }
 
-/// A record that is kept, to be told.
+/// A preserved record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kept<'a> {
     pub(super) key: Key,
@@ -119,7 +122,7 @@ impl Records {
         }
     }
 
-    /// The whole list of a snapshot, keys with the sequences that are safe: what may go goes.
+    /// Releases records by the complete list of a snapshot: keys with their durable sequences.
     pub(super) fn release(
         &mut self,
         snapshot: u32,
@@ -153,7 +156,7 @@ impl Records {
         });
     }
 
-    /// This record is safe, and so are older ones of its key.
+    /// Releases a record up to this sequence, which is durable.
     pub(super) fn remove_up_to(&mut self, key: &Key, sequence: Sequence) {
         if self.by_key.get(key).is_some_and(|record| !record.sequence.is_newer(sequence)) {
             self.remove(key);

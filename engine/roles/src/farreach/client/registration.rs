@@ -86,12 +86,11 @@ impl Registration {
         self.incarnation
     }
 
-    /// Whether a switch whose record is of this incarnation has died with it: records are collected
-    /// for a later one, or have been. A higher incarnation of a running switch does not mean that:
-    /// records keep theirs.
+    /// Whether the switch lost its records of this incarnation: records are collected for a later
+    /// one, or were. A raised incarnation of a running switch does not count: records keep theirs.
     pub(super) fn is_past(&self, incarnation: u32, mutated: Mutated) -> bool {
-        let eras = mutated.by(mutation::ClientIgnoresEras);
-        let begun = if eras { self.incarnation } else { self.collected };
+        let ignores = mutated.by(mutation::ClientIgnoresRaises);
+        let begun = if ignores { self.incarnation } else { self.collected };
         begun != 0 && is_newer(begun, incarnation)
     }
 
@@ -173,12 +172,12 @@ impl Registration {
             return frame.op() == Op::ByeReply && self.bye(frame);
         };
         match frame.op() {
-            Op::HelloReply => return self.on_hello_reply(now, frame, stamp.sequence.life),
+            Op::HelloReply => return self.on_hello_reply(now, frame, stamp.sequence.incarnation),
             Op::ByeReply => return self.bye(frame),
             _ if frame.sender() != CONTROLLER_SENDER => return false,
             Op::Release => return self.release(frame, stamp, records, out, mutated),
             // There is no such incarnation.
-            _ if stamp.sequence.life == 0 => return false,
+            _ if stamp.sequence.incarnation == 0 => return false,
             Op::Collect => self.collect(frame, stamp.sequence, records, out, mutated),
             Op::Recovered => self.recovered(frame, stamp, records, out, mutated),
             _ => return false,
@@ -190,13 +189,13 @@ impl Registration {
         frame.sender() == self.client && frame.request() == self.number
     }
 
-    fn on_hello_reply(&mut self, now: Nanos, frame: &FrameView<'_>, life: u32) -> bool {
+    fn on_hello_reply(&mut self, now: Nanos, frame: &FrameView<'_>, incarnation: u32) -> bool {
         if !self.is_answer(frame) || !matches!(self.state, State::Pending(Op::Hello, _)) {
             // An answer to an earlier one, or a copy: its incarnation may be over.
             return frame.sender() == self.client;
         }
         self.registered = true;
-        self.learn(life);
+        self.learn(incarnation);
         self.end(Op::Hello);
         self.due = now.saturating_add(HELLO_EVERY);
         true
@@ -227,7 +226,7 @@ impl Registration {
         out: &mut Actions,
         mutated: Mutated,
     ) -> bool {
-        let Sequence { life: snapshot, number } = stamp.sequence;
+        let Sequence { incarnation: snapshot, number } = stamp.sequence;
         let (part, parts) = ((number >> 16) as u16, number as u16);
         match self.list.take(snapshot, part, parts, frame.value(), mutated) {
             Taken::Malformed => return false,
@@ -248,24 +247,25 @@ impl Registration {
         out: &mut Actions,
         mutated: Mutated,
     ) {
-        let Sequence { life, number: from } = wanted;
-        if self.is_over(life) && !mutated.by(mutation::ClientTellsDeadControllers) {
+        let Sequence { incarnation, number: from } = wanted;
+        if self.is_over(incarnation) && !mutated.by(mutation::ClientTellsDeadControllers) {
             return;
         }
         let again = mutated.by(mutation::ClientFreezesAgain);
-        if self.collected != life || again {
-            self.collected = life;
-            self.learn(life);
+        if self.collected != incarnation || again {
+            self.collected = incarnation;
+            self.learn(incarnation);
             let all = mutated.by(mutation::ClientFreezesTheLiving);
             // Records of the switch's new incarnation are not lost.
-            let lost = |of: u32| is_newer(life, of) || all;
-            self.collection = Some(Collected::new(records, |record| lost(record.sequence.life)));
+            let lost = |of: u32| is_newer(incarnation, of) || all;
+            self.collection =
+                Some(Collected::new(records, |record| lost(record.sequence.incarnation)));
             if mutated.by(mutation::ClientDropsAtCollect) {
                 records.clear();
             }
         }
         let Some(collection) = &self.collection else { return };
-        let sequence = Sequence { life, number: collection.len() as u32 };
+        let sequence = Sequence { incarnation, number: collection.len() as u32 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         let page = collection.page(from as usize);
         out.send(&frame.reply(Status::Ok).with_stamp(stamp).with_value(page));
@@ -279,21 +279,21 @@ impl Registration {
         out: &mut Actions,
         mutated: Mutated,
     ) {
-        let life = stamp.sequence.life;
+        let incarnation = stamp.sequence.incarnation;
         out.send(&frame.reply(Status::Ok).with_stamp(stamp));
-        let any = mutated.by(mutation::ClientThawsForAnyLife);
-        if self.is_over(life) && !any {
+        let any = mutated.by(mutation::ClientReleasesForAnyIncarnation);
+        if self.is_over(incarnation) && !any {
             return;
         }
-        self.learn(life);
+        self.learn(incarnation);
         let collection = self.collection.take();
-        if self.collected != life && !any {
+        if self.collected != incarnation && !any {
             // Nothing was collected for this incarnation, and nothing will be.
-            self.collected = life;
+            self.collected = incarnation;
             return;
         }
         for (key, sequence) in collection.iter().flat_map(Collected::records) {
-            let newest = Sequence { life: life.wrapping_add(1), number: 0 };
+            let newest = Sequence { incarnation: incarnation.wrapping_add(1), number: 0 };
             let newer = mutated.by(mutation::ClientReleasesWhatIsNewer);
             records.remove_up_to(key, if newer { newest } else { sequence });
         }

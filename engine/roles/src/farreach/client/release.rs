@@ -9,14 +9,14 @@ use crate::common::mutation::Mutated;
 /// Bytes of a key with its sequence.
 const PAIR: usize = 16 + 8;
 
-/// What a part has come to.
+/// The result of taking a part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Taken {
     /// The list is whole now.
     Whole,
-    /// More is needed, or the part says nothing new.
+    /// Other parts are missing, or the part was known.
     Noted,
-    /// It is none: no such part, or half a pair.
+    /// There is no such part, or it ends within a pair.
     Malformed,
 }
 
@@ -74,7 +74,7 @@ impl ReleaseList {
             let word = |at: usize| {
                 u32::from_be_bytes([pair[at], pair[at + 1], pair[at + 2], pair[at + 3]])
             };
-            (key, Sequence { life: word(16), number: word(20) })
+            (key, Sequence { incarnation: word(16), number: word(20) })
         }));
         if self.missing > u32::from(mutated.by(mutation::ClientReleasesWithoutAPart)) {
             return Taken::Noted;

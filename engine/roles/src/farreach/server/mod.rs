@@ -39,7 +39,7 @@ use crate::registry::ServerEntry;
 use crate::single_key::server::pending::PendingRequests;
 use crate::single_key::server::{Protocol, Write};
 use crate::single_key::{self, ServerConfig, SingleKeyFrames};
-use crate::{Actions, Backoff, Counts, MILLISECOND, Nanos, SECOND, StoreResult};
+use crate::{Actions, Counts, Nanos, StoreResult};
 use offers::Offers;
 use queries::Query;
 use sequences::Sequences;
@@ -58,23 +58,6 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
         Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
     },
 };
-
-/// Settings of a server.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Config {
-    /// Retries of OFFER.
-    pub retry: Backoff,
-    /// How long after the start a HORIZON may be a copy of an earlier one; longer than a frame can
-    /// be under way.
-    pub guard: Nanos,
-}
-
-impl Default for Config {
-    fn default() -> Self {
-        let retry = Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND };
-        Self { retry, guard: 2 * SECOND }
-    }
-}
 
 counts! {
     /// Counts of a server since it started.
@@ -165,7 +148,7 @@ impl Server {
 }
 
 impl Protocol for FarReach {
-    type Config = Config;
+    type Config = ();
     /// All 0 if the frame has no stamp.
     type Tag = Stamp;
     type Step = Step;
@@ -174,20 +157,19 @@ impl Protocol for FarReach {
     type Query = Query;
     type Timer = Timer;
 
-    fn new(config: &ServerConfig<Config>, now: Nanos) -> Self {
-        let Config { retry, guard } = config.protocol;
+    fn new(config: &ServerConfig<()>, now: Nanos) -> Self {
         Self {
-            guard_until: now.saturating_add(guard),
+            guard_until: now.saturating_add(config.guard),
             sequences: Sequences::default(),
             offers: Offers::default(),
             tombstones: Tombstones::default(),
-            pending: PendingRequests::new(config.server, config.first_request, retry),
+            pending: PendingRequests::new(config.server, config.first_request, config.retry),
             stats: WriteBackStats::default(),
         }
     }
 
     fn is_for_all(op: Op) -> bool {
-        op == Op::Horizon
+        op == Op::Watermark
     }
 
     fn on_message(server: &mut Server, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
@@ -195,7 +177,7 @@ impl Protocol for FarReach {
             Op::OfferReply => server.on_offer_reply(now, frame),
             Op::Restore => server.on_restore(now, frame, out),
             Op::Fetch => server.on_fetch(frame, out),
-            Op::Horizon => server.on_horizon(now, frame, out),
+            Op::Watermark => server.on_watermark(now, frame, out),
             _ => server.reject_message(frame, out),
         }
     }

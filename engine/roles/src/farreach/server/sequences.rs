@@ -44,7 +44,7 @@ mod tests {
     use netkv_workload::key_of;
 
     fn sequence(number: u64) -> Sequence {
-        Sequence { life: 1, number: number as u32 }
+        Sequence { incarnation: 1, number: number as u32 }
     }
 
     #[test]

@@ -1,12 +1,12 @@
-//! What is left of deleted keys, and when it may go (docs/farreach.md, "Server", rule 6).
+//! Tombstones of deleted keys, and when they are dropped (docs/farreach.md, "Server", rule 6).
 //!
-//! A tombstone keeps an older record of its key out of the store. It may go when there is no such
-//! record any more: those that a snapshot or a client had are gone some HORIZONs later, and no frame
-//! is under way for ten minutes.
+//! A tombstone keeps older records of its key out of the store. It may be dropped when no such
+//! record is left: snapshots and clients have none after some WATERMARKs, and no frame is under way
+//! for longer than ten minutes.
 //!
-//! The list is a server's memory of this life. A tombstone that it does not know (of a former life,
-//! or because there were too many) stays until somebody asks for its key. That costs a record in the
-//! store, but no write.
+//! A server does not store the list of its tombstones. One that is not in the list (from before a
+//! restart, or because there were too many) is noted again when its key is read. Until then it
+//! costs a record in the store, but no write.
 
 use std::collections::VecDeque;
 
@@ -19,14 +19,14 @@ use crate::common::mutation::Mutated;
 use crate::single_key::server::state::Call;
 use crate::{Actions, FORGET, MILLISECOND, Nanos, StoreCall, StoreOp, StoreResult};
 
-/// HORIZONs after which no snapshot and no client has a record from before a tombstone. A client
-/// that preserved one just before may have had the next RELEASE already, and drops it with the third
-/// after that, at the latest; the HORIZON after each RELEASE says that all clients have it. One
-/// HORIZON may have been under way when the tombstone was made.
-const HORIZONS: u64 = 5;
-/// Tombstones that a server knows of at most; beyond it forgets the oldest.
+/// WATERMARKs after which no snapshot and no client has a record from before a tombstone. A client
+/// that preserved one just before may have received the next RELEASE already, and drops it with the
+/// third after that, at the latest. A WATERMARK follows a RELEASE that all clients have answered,
+/// and one may have been under way when the tombstone was made.
+const WATERMARKS: u64 = 5;
+/// Tombstones in the list at most; beyond, the oldest is removed from it.
 const MAX_TOMBSTONES: usize = 1 << 20;
-/// So many are dropped at once, then there is a pause: requests do not wait long behind them.
+/// So many are dropped at once, then there is a pause, so that requests do not wait long.
 const PORTION: usize = 64;
 const PAUSE: Nanos = MILLISECOND;
 
@@ -37,8 +37,8 @@ pub struct Tombstone {
     /// Which delete has made it.
     pub(super) sequence: Sequence,
     made: Nanos,
-    /// How many HORIZONs had come then.
-    horizons: u64,
+    /// WATERMARKs counted when it was made.
+    watermarks: u64,
 }
 
 /// The tombstones that a server knows of.
@@ -48,8 +48,8 @@ pub(super) struct Tombstones {
     /// In the order in which they were made. One that `known` has another sequence for, or none,
     /// has been overwritten.
     order: VecDeque<Tombstone>,
-    horizons: u64,
-    /// Number of the last HORIZON, and the second in which it came.
+    watermarks: u64,
+    /// Number of the last WATERMARK, and the second in which it came.
     last: Option<(u32, u32)>,
 }
 
@@ -66,8 +66,8 @@ impl Tombstones {
         }
         self.known.insert(*key, sequence);
         self.make_room();
-        let horizons = self.horizons;
-        self.order.push_back(Tombstone { key: *key, sequence, made: now, horizons });
+        let watermarks = self.watermarks;
+        self.order.push_back(Tombstone { key: *key, sequence, made: now, watermarks });
     }
 
     fn make_room(&mut self) {
@@ -97,25 +97,25 @@ impl Tombstones {
         self.known.get(&tombstone.key) == Some(&tombstone.sequence)
     }
 
-    /// Counts a HORIZON with this number; false if it was counted before.
-    fn hear(&mut self, request: u32, second: u32, mutated: Mutated) -> bool {
-        if let Some((last, heard)) = self.last
-            && !is_forgotten(heard, second)
+    /// Counts a WATERMARK with this number; false if it was counted before.
+    fn count(&mut self, request: u32, second: u32, mutated: Mutated) -> bool {
+        if let Some((last, counted)) = self.last
+            && !is_forgotten(counted, second)
             && !is_newer(request, last)
-            && !mutated.by(mutation::CountHorizonCopies)
+            && !mutated.by(mutation::CountWatermarkCopies)
         {
             return false;
         }
         self.last = Some((request, second));
-        self.horizons += 1;
+        self.watermarks += 1;
         true
     }
 
     /// Takes the first tombstone that may go at `now`.
     fn take_due(&mut self, now: Nanos, mutated: Mutated) -> Option<Tombstone> {
         while let Some(first) = self.order.front().copied() {
-            let passed = first.horizons + HORIZONS <= self.horizons
-                || mutated.by(mutation::DropTombstonesAtAnyHorizon);
+            let passed = first.watermarks + WATERMARKS <= self.watermarks
+                || mutated.by(mutation::DropTombstonesAtAnyWatermark);
             let old = now.saturating_sub(first.made) >= FORGET
                 || mutated.by(mutation::DropYoungTombstones);
             if self.is_known(&first) && !(passed && old) {
@@ -136,13 +136,13 @@ impl Server {
         self.protocol.tombstones.len()
     }
 
-    /// The controller says that another snapshot is in force everywhere.
-    pub(super) fn on_horizon(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
+    /// WATERMARK: no client and no switch has a record older than the snapshot in force.
+    pub(super) fn on_watermark(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) {
         let second = self.config.second(now);
-        // In the guard time it may be a copy of one that a former life has counted.
+        // In the guard time it may be a copy of one that was counted before a restart.
         let early =
-            now < self.protocol.guard_until && !self.mutated.by(mutation::CountHorizonCopies);
-        if !early && self.protocol.tombstones.hear(frame.request(), second, self.mutated) {
+            now < self.protocol.guard_until && !self.mutated.by(mutation::CountWatermarkCopies);
+        if !early && self.protocol.tombstones.count(frame.request(), second, self.mutated) {
             self.drop_tombstones(now, out);
         }
         self.send_reply(frame.reply(Status::Ok), out);
@@ -162,13 +162,13 @@ impl Server {
                 self.drop_tombstone(tombstone, out);
                 continue;
             }
-            // What is known comes from reads, too, which may be told behind a later write.
+            // The list comes from reads, too, whose results may arrive behind a later write.
             self.get_for_step(&tombstone.key, Step::Checking(tombstone), out);
         }
         self.timers.set(now + PAUSE, Timer::Tombstones);
     }
 
-    /// The store has told what is there of a key whose tombstone may go.
+    /// The store has read a key whose tombstone may be dropped.
     pub(super) fn on_checked(
         &mut self,
         tombstone: Tombstone,
@@ -201,7 +201,7 @@ impl Server {
         self.protocol.sequences.set(&tombstone.key, Sequence::default());
     }
 
-    /// Notes what a read has told about a key without a value.
+    /// Notes the tombstone that a read has found.
     pub(super) fn note_tombstone(&mut self, now: Nanos, key: &Key, sequence: Sequence) {
         if sequence != Sequence::default() {
             self.protocol.tombstones.add(now, key, sequence);

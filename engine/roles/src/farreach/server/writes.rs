@@ -212,7 +212,7 @@ impl Server {
     /// Whether one sequence is newer than another.
     pub(super) fn is_later(&self, one: Sequence, other: Sequence) -> bool {
         if self.mutated.by(mutation::PlainSequences) {
-            return (one.life, one.number) > (other.life, other.number);
+            return (one.incarnation, one.number) > (other.incarnation, other.number);
         }
         one.is_newer(other)
     }

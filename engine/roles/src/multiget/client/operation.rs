@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_switch_gets_one_request_a_server_its_own_and_a_coordinator_what_fits() {
+    fn keys_are_divided_as_the_architecture_wants_it() {
         let layout = Layout::one_rack(5, 4);
         let ids: Vec<u64> = (0..16).collect();
         let netmc = divided(&NetMc, layout, &ids);
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_exceeds_keyidx_or_a_frame_and_keys_of_several_racks_are_several_requests() {
+    fn keys_beyond_a_frame_or_a_rack_are_several_requests() {
         let layout = Layout::one_rack(1, 64);
         let ids: Vec<u64> = (0..50).collect();
         let netmc = divided(&NetMc, layout, &ids);

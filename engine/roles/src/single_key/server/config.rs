@@ -1,7 +1,7 @@
 //! What a server is told.
 
 use crate::registry::ServerOptions;
-use crate::{Nanos, SECOND};
+use crate::{Backoff, MILLISECOND, Nanos, SECOND};
 
 /// What a server is; `C` are the settings of its protocol.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -21,6 +21,11 @@ pub struct ServerConfig<C> {
     pub service_rate: Option<f64>,
     /// Most requests that wait for service; more are dropped.
     pub service_queue: usize,
+    /// Retries of its own requests to switch and controller.
+    pub retry: Backoff,
+    /// How long after its start frames of before may still arrive: longer than a frame can be under
+    /// way.
+    pub guard: Nanos,
     /// Settings of the protocol.
     pub protocol: C,
 }
@@ -36,6 +41,8 @@ impl<C: Default> ServerConfig<C> {
             max_waiting: 256,
             service_rate: None,
             service_queue: 256,
+            retry: Backoff { initial: 5 * MILLISECOND, cap: 200 * MILLISECOND },
+            guard: 2 * SECOND,
             protocol: C::default(),
         }
     }

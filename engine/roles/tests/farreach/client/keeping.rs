@@ -4,7 +4,7 @@ use netkv_roles::Client as _;
 use netkv_roles::SECOND;
 use netkv_wire::{FrameView, Op, Status, bits};
 
-use crate::client::play::{LIFE, Play, Told, at, first_value, key, op_of, stamp, stamp_of};
+use crate::client::play::{INCARNATION, Play, Told, at, first_value, key, op_of, stamp, stamp_of};
 
 /// The switch has the only copy of what was read: the acknowledgement of the write was lost.
 ///
@@ -12,11 +12,11 @@ use crate::client::play::{LIFE, Play, Told, at, first_value, key, op_of, stamp, 
 pub fn read(play: &mut Play) {
     let value = first_value(key(1));
     let read = play.read(key(1));
-    play.hit(&read, at(LIFE, 9), Some(&value));
+    play.hit(&read, at(INCARNATION, 9), Some(&value));
     let clean = play.read(key(2));
-    play.answer(&clean, stamp(at(LIFE, 3), 0), Some(&first_value(key(2))), true);
-    let told = play.collect(LIFE + 2);
-    let seen = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
+    play.answer(&clean, stamp(at(INCARNATION, 3), 0), Some(&first_value(key(2))), true);
+    let told = play.collect(INCARNATION + 2);
+    let seen = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
     play.expect(told == [seen], "what was seen and only the switch has, and only that, is told");
 }
 
@@ -27,9 +27,9 @@ pub fn read(play: &mut Play) {
 pub fn embedded(play: &mut Play) {
     let value = first_value(key(1));
     let read = play.read(key(1));
-    play.answer(&read, stamp(at(LIFE, 9), bits::EMBEDDED), Some(&value), false);
-    let told = play.collect(LIFE + 2);
-    let seen = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
+    play.answer(&read, stamp(at(INCARNATION, 9), bits::EMBEDDED), Some(&value), false);
+    let told = play.collect(INCARNATION + 2);
+    let seen = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
     play.expect(told == [seen], "what was seen is told");
 }
 
@@ -37,13 +37,13 @@ pub fn embedded(play: &mut Play) {
 ///
 /// Protection: A delete is preserved as a record.
 pub fn delete(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 7));
+    play.write_hit(key(1), at(INCARNATION, 7));
     let delete = play.delete(key(1));
-    play.hit(&delete, at(LIFE, 8), None);
+    play.hit(&delete, at(INCARNATION, 8), None);
     let read = play.read(key(2));
-    play.answer(&read, stamp(at(LIFE, 9), bits::DIRTY | bits::DELETED), None, true);
-    let told = play.collect(LIFE + 2);
-    let gone = |key, number| Told { key, sequence: at(LIFE, number), value: None };
+    play.answer(&read, stamp(at(INCARNATION, 9), bits::DIRTY | bits::DELETED), None, true);
+    let told = play.collect(INCARNATION + 2);
+    let gone = |key, number| Told { key, sequence: at(INCARNATION, number), value: None };
     let expected = [gone(key(1), 8), gone(key(2), 9)];
     let all = told.len() == 2 && expected.iter().all(|it| told.contains(it));
     play.expect(all, "a deleted key is told as deleted");
@@ -55,9 +55,9 @@ pub fn delete(play: &mut Play) {
 /// Protection: The record with the newer sequence stays.
 pub fn late_answer(play: &mut Play) {
     let orders = [
-        (key(1), at(LIFE, 9), at(LIFE, 7)),
-        (key(2), at(LIFE, 3), at(LIFE, u32::MAX - 3)),
-        (key(3), at(LIFE + 1, 2), at(LIFE, 7)),
+        (key(1), at(INCARNATION, 9), at(INCARNATION, 7)),
+        (key(2), at(INCARNATION, 3), at(INCARNATION, u32::MAX - 3)),
+        (key(3), at(INCARNATION + 1, 2), at(INCARNATION, 7)),
     ];
     for (key, newer, older) in orders {
         let (first, second) = (play.write(key), play.write(key));
@@ -68,7 +68,7 @@ pub fn late_answer(play: &mut Play) {
         let told = Told { key, sequence: newer, value: Some(value) };
         play.newest.push(told);
     }
-    let told = play.collect(LIFE + 3);
+    let told = play.collect(INCARNATION + 3);
     let newest = std::mem::take(&mut play.newest);
     play.expect(told.iter().all(|it| newest.contains(it)), "the newest record is told");
 }
@@ -82,12 +82,12 @@ pub fn before_hello_is_answered(play: &mut Play) {
     play.client.crash(play.now, &mut play.out);
     play.poll();
     let read = play.read(key(1));
-    play.hit(&read, at(LIFE, 9), Some(&value));
+    play.hit(&read, at(INCARNATION, 9), Some(&value));
     let alone = play.counts().completed;
     play.expect(alone == 0, "a record that nobody would ask for is not taken for an answer");
-    play.answer_hello(LIFE);
+    play.answer_hello(INCARNATION);
     if let Some(again) = play.wait(SECOND).first() {
-        play.hit(again, at(LIFE, 9), Some(&value));
+        play.hit(again, at(INCARNATION, 9), Some(&value));
     }
     play.expect(play.client.outstanding() == 0 && play.kept() == 1, "then it is kept");
 }
@@ -110,14 +110,20 @@ pub fn lost_hello(play: &mut Play) {
 pub fn retry(play: &mut Play) {
     let write = play.write(key(1));
     let first = stamp_of(&write);
-    play.expect(first == Some(stamp(at(LIFE, 0), 0)), "it says the life that was known");
-    play.collect(LIFE + 2);
-    play.recovered(LIFE + 2);
+    play.expect(
+        first == Some(stamp(at(INCARNATION, 0), 0)),
+        "it says the incarnation that was known",
+    );
+    play.collect(INCARNATION + 2);
+    play.recovered(INCARNATION + 2);
     let again = play.wait(SECOND);
     play.expect(!again.is_empty(), "it is sent again");
     play.expect(again.iter().all(|it| *it == write), "as it was");
     let next = stamp_of(&play.write(key(2)));
-    play.expect(next == Some(stamp(at(LIFE + 2, 0), 0)), "the next one says the new life");
+    play.expect(
+        next == Some(stamp(at(INCARNATION + 2, 0), 0)),
+        "the next one says the new incarnation",
+    );
 }
 
 /// The switch fails, and it is unknown whether it applied a write.

@@ -6,7 +6,7 @@
 //! script without every protection and demands that exactly the traps in the table fail.
 
 mod keeping;
-mod play;
+pub mod play;
 mod property;
 mod recovering;
 mod releasing;
@@ -14,59 +14,40 @@ mod rules;
 mod users;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation;
+use netkv_roles::farreach::mutation::{self, *};
 
+use crate::common::traps::{self, Trap, traps};
 use play::Play;
 
-/// A trap: what happens, the protections against it, and those that its script takes for granted.
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Play),
-    mutations: &'static [Mutation],
-    also: &'static [Mutation],
-}
+impl traps::Rack for Play {
+    type Mutant = Mutation;
+    type Harm = String;
+    type Setup = ();
+    type Kind = ();
 
-/// What goes wrong.
-fn complaints(script: fn(&mut Play), mutation: Option<Mutation>) -> Vec<String> {
-    let mut play = Play::new(mutation);
-    script(&mut play);
-    play.complaints
-}
+    const USUAL: () = ();
 
-impl Trap {
-    fn check(&self) {
-        let wrong = complaints(self.script, None);
-        assert!(wrong.is_empty(), "with all protections: {wrong:?}");
-        for mutation in self.mutations {
-            let wrong = complaints(self.script, Some(*mutation));
-            assert!(!wrong.is_empty(), "{mutation:?} harms nobody");
-        }
+    fn kinds((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn kinds_of_mutants((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
+        let mut play = Self::new(mutation);
+        (trap.script)(&mut play);
+        play.complaints
     }
 }
 
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutation:ident),*] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutations: &[$(mutation::$mutation),*],
-            also: &[$($(mutation::$also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                trap.expect("every trap is in the table").check();
-            }
-        )+
-    };
-}
-
 traps! {
-    value_that_was_seen_is_told_when_the_switch_has_died:
+    of Play;
+
+    value_that_was_read_is_collected_after_the_switch_failed:
         keeping::read, [ClientKeepsNoReads];
-    value_that_a_server_passed_on_from_the_switch_is_told_when_it_has_died:
+    embedded_record_is_collected_after_the_switch_failed:
         keeping::embedded, [ClientKeepsNoEmbedded],
         also [ClientKeepsNoReads];
     preserved_delete_is_told_as_a_delete:
@@ -92,7 +73,7 @@ traps! {
     numbers_of_incomplete_snapshots_release_nothing:
         releasing::numbers_without_lists, [ClientCountsSnapshots],
         also [ClientReleasesUnlisted];
-    record_of_a_key_that_is_no_longer_cached_is_not_kept_for_ever:
+    record_of_an_uncached_key_is_released_in_the_end:
         releasing::no_longer_cached, [ClientKeepsUnlisted];
     record_stays_while_one_of_two_lists_has_its_key:
         releasing::listed_once_more, [ClientLooksAtOneList],
@@ -111,13 +92,13 @@ traps! {
         recovering::pieces, [ClientFreezesAgain];
     records_are_told_to_the_next_controller:
         recovering::controller_dies_after_collect, [ClientDropsAtCollect];
-    answer_of_a_dead_switch_does_not_count_when_its_records_have_been_told:
+    late_answer_of_a_failed_switch_does_not_count:
         recovering::answer_of_the_dead, [ClientTakesPastAnswers],
         also [ClientKeepsNoEmbedded];
-    record_from_before_the_life_of_the_switch_is_read:
+    clean_record_of_an_earlier_incarnation_is_read:
         recovering::clean_record, [ClientIgnoresCleanRecords];
-    record_from_before_the_life_was_raised_is_read:
-        recovering::former_era, [ClientIgnoresEras],
+    record_of_before_the_incarnation_was_raised_is_read:
+        recovering::raised_incarnation, [ClientIgnoresRaises],
         also [ClientKeepsNoReads];
     late_copy_of_collect_is_no_recovery:
         recovering::late_collect, [ClientTellsDeadControllers],
@@ -125,41 +106,26 @@ traps! {
     record_that_is_newer_than_the_recovery_stays:
         recovering::newer_than_recovered, [ClientReleasesWhatIsNewer],
         also [ClientKeepsNoReads];
-    late_copy_of_recovered_does_not_release_what_the_next_recovery_needs:
-        recovering::late_recovered, [ClientThawsForAnyLife],
+    late_copy_of_recovered_releases_nothing:
+        recovering::late_recovered, [ClientReleasesForAnyIncarnation],
         also [ClientDropsAtCollect];
-    record_of_the_living_switch_stays_when_a_recovery_before_it_ends:
+    record_of_the_new_incarnation_survives_a_late_recovery:
         recovering::collect_among_the_living, [ClientFreezesTheLiving],
         also [ClientDropsAtCollect];
 }
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut wrong = String::new();
-    let stamps = [mutation::ClientStampsRetriesAnew, mutation::ClientTakesUnknownAsDone];
-    for mutation in mutation::CLIENT.iter().chain(&stamps) {
-        let own = TRAPS.iter().any(|trap| trap.mutations.contains(mutation));
-        assert!(own, "{mutation:?} has no trap");
-        for trap in TRAPS {
-            let expected = trap.mutations.contains(mutation) || trap.also.contains(mutation);
-            let found = complaints(trap.script, Some(*mutation));
-            if expected == found.is_empty() {
-                wrong += &format!("{mutation:?}: {}: {found:?}\n", trap.name);
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    traps::only_the_table_fails(TRAPS, &[]);
 }
 
 #[test]
-fn the_documentation_has_every_trap_with_its_mutants() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for trap in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", trap.name));
-        for mutation in trap.mutations {
-            assert!(row.contains(&format!("`{mutation:?}`")), "no {mutation:?} in: {row}");
-        }
-    }
+fn every_protection_of_the_client_has_a_trap() {
+    let of_stamps = [ClientStampsRetriesAnew, ClientTakesUnknownAsDone];
+    traps::every_one_has_a_trap(TRAPS, &[mutation::CLIENT, &of_stamps]);
+}
+
+#[test]
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }

@@ -16,7 +16,7 @@ use netkv_workload::{
 };
 
 /// Life of the switch when a script begins.
-pub const LIFE: u32 = 5;
+pub const INCARNATION: u32 = 5;
 /// Bytes of a value.
 pub const SIZE: usize = 32;
 pub const KEYS: u64 = 64;
@@ -42,8 +42,8 @@ pub struct Play {
     control_request: u32,
 }
 
-pub const fn at(life: u32, number: u32) -> Sequence {
-    Sequence { life, number }
+pub const fn at(incarnation: u32, number: u32) -> Sequence {
+    Sequence { incarnation, number }
 }
 
 pub fn stamp(sequence: Sequence, bits: u8) -> Stamp {
@@ -54,7 +54,7 @@ impl Play {
     /// With the HELLO answered.
     pub fn new(mutation: Option<Mutation>) -> Self {
         let mut play = Self::unknown_to_the_controller(mutation);
-        play.answer_hello(LIFE);
+        play.answer_hello(INCARNATION);
         play
     }
 
@@ -215,15 +215,15 @@ impl Play {
 
     // ----------------------------------------------------------------------- controller
 
-    pub fn answer_hello(&mut self, life: u32) {
+    pub fn answer_hello(&mut self, incarnation: u32) {
         let hello = self.asked.last().cloned().expect("HELLO comes first");
-        self.answer_asked(&hello, life);
+        self.answer_asked(&hello, incarnation);
     }
 
-    pub fn answer_asked(&mut self, request: &[u8], life: u32) {
+    pub fn answer_asked(&mut self, request: &[u8], incarnation: u32) {
         let frame = FrameView::parse(request).unwrap();
         let reply = frame.reply(Status::Ok);
-        let sequence = at(life, 0);
+        let sequence = at(incarnation, 0);
         self.arrive(&reply.with_stamp(Stamp { sequence, ..Stamp::default() }));
     }
 
@@ -255,19 +255,21 @@ impl Play {
     }
 
     /// The records of a COLLECT from this one on, and how many there are; none without answer.
-    pub fn page(&mut self, life: u32, from: u32) -> Option<(Vec<Told>, u32)> {
-        let answer = self.control(Op::Collect, at(life, from), &[])?;
+    pub fn page(&mut self, incarnation: u32, from: u32) -> Option<(Vec<Told>, u32)> {
+        let answer = self.control(Op::Collect, at(incarnation, from), &[])?;
         let frame = FrameView::parse(&answer).unwrap();
-        let Sequence { life: echoed, number } = frame.stamp().unwrap().sequence;
-        assert_eq!(echoed, life);
+        let Sequence { incarnation: echoed, number } = frame.stamp().unwrap().sequence;
+        assert_eq!(echoed, incarnation);
         Some((records(frame.value()), number))
     }
 
     /// Everything that a COLLECT comes to.
-    pub fn collect(&mut self, life: u32) -> Vec<Told> {
+    pub fn collect(&mut self, incarnation: u32) -> Vec<Told> {
         let mut told = Vec::new();
         loop {
-            let Some((page, count)) = self.page(life, told.len() as u32) else { return told };
+            let Some((page, count)) = self.page(incarnation, told.len() as u32) else {
+                return told;
+            };
             told.extend(page);
             if told.len() >= count as usize {
                 assert_eq!(told.len(), count as usize);
@@ -276,8 +278,8 @@ impl Play {
         }
     }
 
-    pub fn recovered(&mut self, life: u32) -> bool {
-        self.control(Op::Recovered, at(life, 0), &[]).is_some()
+    pub fn recovered(&mut self, incarnation: u32) -> bool {
+        self.control(Op::Recovered, at(incarnation, 0), &[]).is_some()
     }
 }
 
@@ -311,13 +313,14 @@ fn pairs(list: &[(Key, Sequence)]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (key, sequence) in list {
         bytes.extend_from_slice(key);
-        bytes.extend_from_slice(&sequence.life.to_be_bytes());
+        bytes.extend_from_slice(&sequence.incarnation.to_be_bytes());
         bytes.extend_from_slice(&sequence.number.to_be_bytes());
     }
     bytes
 }
 
-fn records(mut bytes: &[u8]) -> Vec<Told> {
+/// The records of a reply to COLLECT.
+pub fn records(mut bytes: &[u8]) -> Vec<Told> {
     let mut told = Vec::new();
     while !bytes.is_empty() {
         let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());

@@ -12,7 +12,7 @@ use netkv_roles::farreach::mutation;
 use netkv_wire::{Key, Sequence};
 use netkv_workload::Random;
 
-use crate::client::play::{LIFE, Play, at, first_value, key};
+use crate::client::play::{INCARNATION, Play, at, first_value, key};
 
 const KEYS: u64 = 10;
 /// Pairs in a part.
@@ -97,7 +97,7 @@ impl World {
         let key = self.any_key();
         if self.cache.contains_key(&key) {
             self.number += 1;
-            let sequence = at(LIFE, self.number);
+            let sequence = at(INCARNATION, self.number);
             self.cache.insert(key, (sequence, true));
             // The answer may be lost; then nothing was promised.
             let request = self.play.write(key);
@@ -259,7 +259,7 @@ fn played(seed: u64, mutation: Option<Mutation>) -> World {
 }
 
 #[test]
-fn nothing_that_was_promised_is_lost_and_nothing_is_kept_for_ever() {
+fn no_promised_record_is_lost_and_none_is_kept_for_ever() {
     let mut most = 0;
     for seed in 0..200 {
         let mut world = played(seed, None);

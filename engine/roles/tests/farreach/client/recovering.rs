@@ -3,23 +3,23 @@
 use netkv_roles::Client as _;
 use netkv_wire::bits;
 
-use crate::client::play::{LIFE, Play, at, first_value, key, stamp};
+use crate::client::play::{INCARNATION, Play, at, first_value, key, stamp};
 
 /// Life of the next switch, and of the one after that.
-const NEXT: u32 = LIFE + 2;
-const LAST: u32 = LIFE + 4;
+const NEXT: u32 = INCARNATION + 2;
+const LAST: u32 = INCARNATION + 4;
 
 /// More than fits into one answer; a list from before and answers of the next switch come between.
 ///
 /// Protection: COLLECT freezes the records that are sent.
 pub fn pieces(play: &mut Play) {
     for id in 0..40 {
-        play.write_hit(key(id), at(LIFE, 9 + id as u32));
+        play.write_hit(key(id), at(INCARNATION, 9 + id as u32));
     }
     let (first, count) = play.page(NEXT, 0).unwrap();
     play.expect(count == 40 && first.len() < 40, "one answer has not all of them");
-    // The list of the last snapshot comes late, and a read of the new life.
-    play.release(1, &[(key(0), at(LIFE, 9)), (key(30), at(LIFE, 39))]);
+    // The list of the last snapshot comes late, and a read of the new incarnation.
+    play.release(1, &[(key(0), at(INCARNATION, 9)), (key(30), at(INCARNATION, 39))]);
     let read = play.read(key(50));
     play.hit(&read, at(NEXT, 1), Some(&first_value(key(50))));
     let (again, _) = play.page(NEXT, 0).unwrap();
@@ -46,7 +46,7 @@ pub fn pieces(play: &mut Play) {
 ///
 /// Protection: The client drops records at RECOVERED, not at COLLECT.
 pub fn controller_dies_after_collect(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     let first = play.collect(NEXT);
     let second = play.collect(LAST);
     play.expect(first == second, "what was told, and is not known to be safe, is told again");
@@ -61,19 +61,19 @@ pub fn controller_dies_after_collect(play: &mut Play) {
 pub fn answer_of_the_dead(play: &mut Play) {
     let (write, read) = (play.write(key(1)), play.read(key(2)));
     play.collect(NEXT);
-    play.hit(&write, at(LIFE, 9), None);
-    play.hit(&read, at(LIFE, 10), Some(&first_value(key(2))));
-    let embedded = stamp(at(LIFE, 11), bits::EMBEDDED);
+    play.hit(&write, at(INCARNATION, 9), None);
+    play.hit(&read, at(INCARNATION, 10), Some(&first_value(key(2))));
+    let embedded = stamp(at(INCARNATION, 11), bits::EMBEDDED);
     play.answer(&read, embedded, Some(&first_value(key(2))), false);
     let counts = play.counts();
     play.expect(counts.completed == 0, "what nobody was told of must not count");
     play.expect(play.client.outstanding() == 2, "they are asked again");
     play.recovered(NEXT);
-    play.hit(&read, at(LIFE, 10), Some(&first_value(key(2))));
-    play.expect(play.client.outstanding() == 2, "nor when the next switch lives");
+    play.hit(&read, at(INCARNATION, 10), Some(&first_value(key(2))));
+    play.expect(play.client.outstanding() == 2, "nor when the switch is ready again");
     play.expect(play.counts().ignored == 4, "they are counted");
     // Servers lose nothing: what they say counts whenever they have said it.
-    play.miss(&write, at(LIFE, 12), None);
+    play.miss(&write, at(INCARNATION, 12), None);
     play.expect(play.client.outstanding() == 1, "an answer of a server counts");
     play.hit(&read, at(NEXT, 1), Some(&first_value(key(2))));
     play.expect(play.client.outstanding() == 0, "and so does one of the living");
@@ -85,7 +85,7 @@ pub fn answer_of_the_dead(play: &mut Play) {
 pub fn clean_record(play: &mut Play) {
     play.collect(NEXT);
     play.recovered(NEXT);
-    for sequence in [at(0, 0), at(LIFE, 3)] {
+    for sequence in [at(0, 0), at(INCARNATION, 3)] {
         let read = play.read(key(1));
         play.answer(&read, stamp(sequence, 0), Some(&first_value(key(1))), true);
     }
@@ -96,13 +96,13 @@ pub fn clean_record(play: &mut Play) {
 /// A record stays in the switch while its incarnation is raised several times.
 ///
 /// Protection: A raised incarnation belongs to the same switch.
-pub fn former_era(play: &mut Play) {
-    for era in 1..=3 {
+pub fn raised_incarnation(play: &mut Play) {
+    for raise in 1..=3 {
         play.wait(61 * netkv_roles::SECOND);
-        play.answer_hello(LIFE + era);
+        play.answer_hello(INCARNATION + raise);
     }
     let read = play.read(key(1));
-    play.hit(&read, at(LIFE, 9), Some(&first_value(key(1))));
+    play.hit(&read, at(INCARNATION, 9), Some(&first_value(key(1))));
     play.expect(play.client.outstanding() == 0, "it is still the same switch");
     play.expect(play.kept() == 1, "only the switch has it");
 }
@@ -111,7 +111,7 @@ pub fn former_era(play: &mut Play) {
 ///
 /// Protection: A COLLECT of a finished recovery is not answered.
 pub fn late_collect(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.collect(NEXT);
     play.recovered(NEXT);
     let over = play.page(NEXT, 0);
@@ -130,8 +130,8 @@ pub fn late_collect(play: &mut Play) {
 ///
 /// Protection: RECOVERED drops the frozen records, not newer ones.
 pub fn newer_than_recovered(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
-    play.write_hit(key(2), at(LIFE, 10));
+    play.write_hit(key(1), at(INCARNATION, 9));
+    play.write_hit(key(2), at(INCARNATION, 10));
     play.collect(NEXT);
     let read = play.read(key(1));
     play.hit(&read, at(NEXT, 1), Some(&first_value(key(1))));
@@ -146,14 +146,14 @@ pub fn newer_than_recovered(play: &mut Play) {
 ///
 /// Protection: RECOVERED drops the records that were frozen for its incarnation.
 pub fn late_recovered(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.collect(NEXT);
     play.recovered(NEXT);
     play.write_hit(key(1), at(NEXT, 3));
     play.collect(LAST);
     let answered = play.recovered(NEXT);
     play.expect(answered, "it is answered, or it would come for ever");
-    play.expect(play.kept() == 1, "what was told for a later life is not safe by it");
+    play.expect(play.kept() == 1, "what was told for a later incarnation is not safe by it");
     let told = play.collect(LAST + 2);
     play.expect(told.len() == 1, "it is told to the next controller");
 }
@@ -162,7 +162,7 @@ pub fn late_recovered(play: &mut Play) {
 ///
 /// Protection: COLLECT freezes records of earlier incarnations only.
 pub fn collect_among_the_living(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.wait(60 * netkv_roles::SECOND);
     play.answer_hello(NEXT);
     play.write_hit(key(2), at(NEXT, 3));

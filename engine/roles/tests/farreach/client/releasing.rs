@@ -1,36 +1,43 @@
 //! When a record goes: lists of RELEASE.
 
-use crate::client::play::{LIFE, Play, at, key};
+use crate::client::play::{INCARNATION, Play, at, key};
 
 /// A key that is cached all the time, so that lists are never empty.
 fn cached() -> [(netkv_wire::Key, netkv_wire::Sequence); 1] {
-    [(key(9), at(LIFE, 1))]
+    [(key(9), at(INCARNATION, 1))]
 }
 
 /// The key was written again after the snapshot point.
 ///
 /// Protection: RELEASE compares sequences.
 pub fn written_after_the_point(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
-    play.write_hit(key(2), at(LIFE, 9));
-    play.write_hit(key(3), at(LIFE, 9));
-    play.release(1, &[(key(1), at(LIFE, 7)), (key(2), at(LIFE, 9)), (key(3), at(LIFE, 11))]);
+    play.write_hit(key(1), at(INCARNATION, 9));
+    play.write_hit(key(2), at(INCARNATION, 9));
+    play.write_hit(key(3), at(INCARNATION, 9));
+    play.release(
+        1,
+        &[
+            (key(1), at(INCARNATION, 7)),
+            (key(2), at(INCARNATION, 9)),
+            (key(3), at(INCARNATION, 11)),
+        ],
+    );
     play.expect(play.kept() == 1, "what the snapshot has in this record or a newer one goes");
-    let told = play.collect(LIFE + 2);
+    let told = play.collect(INCARNATION + 2);
     let told: Vec<_> = told.iter().map(|it| (it.key, it.sequence)).collect();
-    play.expect(told == [(key(1), at(LIFE, 9))], "what is newer than the snapshot stays");
+    play.expect(told == [(key(1), at(INCARNATION, 9))], "what is newer than the snapshot stays");
 }
 
 /// The key was admitted, and written, after the snapshot point; the list is late besides.
 ///
 /// Protection: A record whose key is not listed is dropped with the third list.
 pub fn admitted_after_the_point(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.release(1, &cached());
     play.release(2, &cached());
     play.expect(play.kept() == 1, "the snapshots do not have it");
     // Its own snapshot at last. It was written again meanwhile.
-    play.release(3, &[(key(1), at(LIFE, 8))]);
+    play.release(3, &[(key(1), at(INCARNATION, 8))]);
     play.expect(play.kept() == 1, "nor does the next");
 }
 
@@ -40,7 +47,7 @@ pub fn admitted_after_the_point(play: &mut Play) {
 /// Protection: The client counts lists, not snapshot numbers.
 pub fn numbers_without_lists(play: &mut Play) {
     play.release(1, &cached());
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.release(7, &cached());
     play.expect(play.kept() == 1, "one list says nothing, whatever its number");
     play.release(8, &cached());
@@ -52,7 +59,7 @@ pub fn numbers_without_lists(play: &mut Play) {
 /// Protection: A record whose key is not listed is dropped in the end.
 pub fn no_longer_cached(play: &mut Play) {
     for id in 0..8 {
-        play.write_hit(key(id), at(LIFE, 9));
+        play.write_hit(key(id), at(INCARNATION, 9));
     }
     for snapshot in 1..=3 {
         play.release(snapshot, &cached());
@@ -66,10 +73,10 @@ pub fn no_longer_cached(play: &mut Play) {
 ///
 /// Protection: A record is dropped only if two lists in a row lack its key.
 pub fn listed_once_more(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     play.release(1, &cached());
     play.release(2, &cached());
-    play.release(3, &[(key(1), at(LIFE, 8))]);
+    play.release(3, &[(key(1), at(INCARNATION, 8))]);
     play.release(4, &cached());
     play.expect(play.kept() == 1, "the list before had it");
     play.release(5, &cached());
@@ -81,13 +88,13 @@ pub fn listed_once_more(play: &mut Play) {
 ///
 /// Protection: A list is used when all of its parts have arrived.
 pub fn missing_part(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     for snapshot in 1..=4 {
         play.part(snapshot, 0, 3, &cached());
         play.part(snapshot, 2, 3, &[]);
     }
     play.expect(play.kept() == 1, "without the part that has the key nothing is known of it");
-    let late = play.part(4, 1, 3, &[(key(1), at(LIFE, 8))]);
+    let late = play.part(4, 1, 3, &[(key(1), at(INCARNATION, 8))]);
     play.expect(late && play.kept() == 1, "the part says what the others did not");
     // A part that comes twice is not another one.
     for snapshot in 5..=8 {
@@ -101,7 +108,7 @@ pub fn missing_part(play: &mut Play) {
 ///
 /// Protection: All parts of a list belong to one snapshot.
 pub fn parts_of_two_lists(play: &mut Play) {
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     for snapshot in [1, 3, 5, 7] {
         // The key is in the second part of one, and in the first of the other.
         play.part(snapshot, 0, 2, &cached());
@@ -117,7 +124,7 @@ pub fn parts_of_two_lists(play: &mut Play) {
 /// Protection: A copy of a list is not counted.
 pub fn copies_of_a_list(play: &mut Play) {
     play.release(10, &cached());
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     for _ in 0..4 {
         play.release(11, &cached());
         play.release(10, &cached());

@@ -10,7 +10,7 @@ use netkv_wire::{
 use netkv_workload::{Arrivals, Mix, Workload, WorkloadConfig};
 
 use crate::client::play::{
-    LIFE, Play, SIZE, Told, at, first_value, key, op_of, stamp, stamp_of, value_of,
+    INCARNATION, Play, SIZE, Told, at, first_value, key, op_of, stamp, stamp_of, value_of,
 };
 
 const MINUTE: u64 = 60 * SECOND;
@@ -20,63 +20,67 @@ fn workload() -> Workload {
 }
 
 #[test]
-fn what_the_switch_has_acknowledged_and_only_that_is_told_when_it_has_died() {
+fn only_what_the_switch_acknowledged_is_collected() {
     let mut play = Play::new(None);
-    let value = play.write_hit(key(1), at(LIFE, 9));
+    let value = play.write_hit(key(1), at(INCARNATION, 9));
     let other = play.write(key(2));
-    play.miss(&other, at(LIFE, 4), None);
-    let written = Told { key: key(1), sequence: at(LIFE, 9), value: Some(value) };
-    assert_eq!(play.collect(LIFE + 2), [written]);
+    play.miss(&other, at(INCARNATION, 4), None);
+    let written = Told { key: key(1), sequence: at(INCARNATION, 9), value: Some(value) };
+    assert_eq!(play.collect(INCARNATION + 2), [written]);
 }
 
 #[test]
-fn second_half_of_a_read_modify_write_is_a_request_of_its_own_life() {
+fn write_of_a_read_modify_write_has_its_own_incarnation() {
     let mut play = Play::new(None);
     let read = play.read_modify_write(key(1));
-    play.collect(LIFE + 2);
-    play.recovered(LIFE + 2);
+    play.collect(INCARNATION + 2);
+    play.recovered(INCARNATION + 2);
     let value = first_value(key(1));
     let frame = FrameView::parse(&read).unwrap();
-    let reply = frame.reply(netkv_wire::Status::Ok).with_stamp(stamp(at(LIFE, 3), 0));
+    let reply = frame.reply(netkv_wire::Status::Ok).with_stamp(stamp(at(INCARNATION, 3), 0));
     let write = play.arrive(&reply.with_value(&value)).remove(0);
     assert_eq!(op_of(&write), Op::Put);
-    assert_eq!(stamp_of(&write), Some(stamp(at(LIFE + 2, 0), 0)));
-    play.hit(&write, at(LIFE + 2, 4), None);
+    assert_eq!(stamp_of(&write), Some(stamp(at(INCARNATION + 2, 0), 0)));
+    play.hit(&write, at(INCARNATION + 2, 4), None);
     assert_eq!(play.kept(), 1);
 }
 
 #[test]
-fn hello_is_said_each_minute_and_tells_the_life_of_new_requests() {
+fn hello_is_sent_each_minute_and_updates_the_incarnation() {
     let mut play = Play::unknown_to_the_controller(None);
     assert_eq!(stamp_of(&play.write(key(1))), Some(stamp(Sequence::default(), 0)));
     let first = play.asked.pop().unwrap();
     let hello = FrameView::parse(&first).unwrap();
     assert_eq!((hello.op(), hello.sender(), hello.key()), (Op::Hello, 1, [0; 16]));
     assert_eq!((hello.source(), hello.destination()), (client_ip(1), CONTROLLER_IP));
-    play.answer_asked(&first, LIFE);
-    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(LIFE, 0), 0)));
+    play.answer_asked(&first, INCARNATION);
+    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(INCARNATION, 0), 0)));
     play.wait(59 * SECOND);
     assert!(play.asked.is_empty(), "it was answered");
     play.wait(2 * SECOND);
     let second = play.asked[0].clone();
     assert_ne!(FrameView::parse(&second).unwrap().request(), hello.request());
-    play.answer_asked(&first, LIFE + 9);
-    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(LIFE, 0), 0)), "a late copy");
-    play.answer_asked(&second, LIFE + 1);
-    assert_eq!(stamp_of(&play.write(key(3))), Some(stamp(at(LIFE + 1, 0), 0)));
+    play.answer_asked(&first, INCARNATION + 9);
+    assert_eq!(stamp_of(&play.write(key(2))), Some(stamp(at(INCARNATION, 0), 0)), "a late copy");
+    play.answer_asked(&second, INCARNATION + 1);
+    assert_eq!(stamp_of(&play.write(key(3))), Some(stamp(at(INCARNATION + 1, 0), 0)));
     play.wait(MINUTE + SECOND);
-    play.answer_hello(LIFE);
-    assert_eq!(stamp_of(&play.write(key(4))), Some(stamp(at(LIFE + 1, 0), 0)), "lives grow");
+    play.answer_hello(INCARNATION);
+    assert_eq!(
+        stamp_of(&play.write(key(4))),
+        Some(stamp(at(INCARNATION + 1, 0), 0)),
+        "incarnations grow"
+    );
 }
 
 #[test]
-fn lists_of_many_parts_come_in_any_order_and_numbers_of_snapshots_may_wrap() {
+fn lists_come_in_any_order_and_snapshot_numbers_may_wrap() {
     let mut play = Play::new(None);
     let (parts, mut snapshot) = (781, u32::MAX - 1);
     for round in 1..=4 {
-        play.write_hit(key(1), at(LIFE, 9 * round));
+        play.write_hit(key(1), at(INCARNATION, 9 * round));
         for part in (0..parts).rev() {
-            let list = if part == 64 { vec![(key(1), at(LIFE, 9 * round))] } else { vec![] };
+            let list = if part == 64 { vec![(key(1), at(INCARNATION, 9 * round))] } else { vec![] };
             assert_eq!(play.kept(), 1);
             assert!(play.part(snapshot, part, parts, &list));
         }
@@ -86,26 +90,26 @@ fn lists_of_many_parts_come_in_any_order_and_numbers_of_snapshots_may_wrap() {
 }
 
 #[test]
-fn lives_may_wrap() {
+fn incarnations_may_wrap() {
     let mut play = Play::new(None);
-    let mut life = LIFE;
+    let mut incarnation = INCARNATION;
     for step in [1 << 30, 1 << 30, 1 << 30, 1 << 30] {
-        life = u32::wrapping_add(life, step);
-        play.write_hit(key(1), at(life.wrapping_sub(2), 1));
-        assert_eq!(play.collect(life).len(), 1);
-        assert!(play.recovered(life));
+        incarnation = u32::wrapping_add(incarnation, step);
+        play.write_hit(key(1), at(incarnation.wrapping_sub(2), 1));
+        assert_eq!(play.collect(incarnation).len(), 1);
+        assert!(play.recovered(incarnation));
         assert_eq!(play.kept(), 0);
     }
-    assert_eq!(life, LIFE);
+    assert_eq!(incarnation, INCARNATION);
 }
 
 #[test]
-fn values_of_all_sizes_that_a_switch_caches_are_told_as_they_are() {
+fn values_of_all_cached_sizes_are_collected_as_they_are() {
     let mut play = Play::new(None);
     let mut written = Vec::new();
     for (id, size) in [16, 17, 127, 128, 129, 1024].into_iter().enumerate() {
         let write = play.write_of(size, key(id as u64));
-        let sequence = at(LIFE, 1 + id as u32);
+        let sequence = at(INCARNATION, 1 + id as u32);
         play.hit(&write, sequence, None);
         if size <= 128 {
             written.push(Told { key: key(id as u64), sequence, value: Some(value_of(&write)) });
@@ -116,7 +120,7 @@ fn values_of_all_sizes_that_a_switch_caches_are_told_as_they_are() {
     assert_eq!(play.client.preserved(), kept);
     assert_eq!(play.counts().malformed, 2, "no switch answers writes of values above 128 bytes");
     assert_eq!(play.client.outstanding(), 2, "they are asked again");
-    let told = play.collect(LIFE + 2);
+    let told = play.collect(INCARNATION + 2);
     assert_eq!(told.len(), 4);
     assert!(written.iter().all(|it| told.contains(it)));
 }
@@ -127,16 +131,16 @@ fn most(stats: &ClientStats) -> u64 {
 }
 
 #[test]
-fn what_was_kept_at_most_is_counted_over_time_and_memory_is_used_again() {
+fn preserved_peak_is_counted_and_memory_is_used_again() {
     let mut play = Play::new(None);
     for round in 1..=3u32 {
         for id in 0..10 {
-            play.write_hit(key(id), at(LIFE, 2 * round));
-            play.write_hit(key(id), at(LIFE, 2 * round + 1));
+            play.write_hit(key(id), at(INCARNATION, 2 * round));
+            play.write_hit(key(id), at(INCARNATION, 2 * round + 1));
         }
         assert_eq!(most(&play.take_stats()), 10);
         assert_eq!(most(&play.take_stats()), 10, "they are still there");
-        let list: Vec<_> = (0..8).map(|id| (key(id), at(LIFE, 9))).collect();
+        let list: Vec<_> = (0..8).map(|id| (key(id), at(INCARNATION, 9))).collect();
         play.release(round, &list);
         assert_eq!(play.kept(), 2);
         play.take_stats();
@@ -148,11 +152,11 @@ fn what_was_kept_at_most_is_counted_over_time_and_memory_is_used_again() {
 }
 
 #[test]
-fn process_that_dies_gives_up_what_was_under_way_and_begins_as_a_new_one() {
+fn process_that_crashes_begins_as_a_new_one() {
     let mut play = Play::new(None);
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     let (write, read) = (play.write(key(2)), play.read(key(3)));
-    play.page(LIFE, 0);
+    play.page(INCARNATION, 0);
     play.asked.clear();
     play.client.crash(play.now, &mut play.out);
     play.poll();
@@ -160,11 +164,11 @@ fn process_that_dies_gives_up_what_was_under_way_and_begins_as_a_new_one() {
     let preserved = play.client.preserved();
     assert_eq!((preserved.records, preserved.bytes, preserved.most_records), (0, 0, 1));
     assert_eq!(play.asked.len(), 1, "it says HELLO at once");
-    play.hit(&write, at(LIFE, 10), None);
-    play.hit(&read, at(LIFE, 11), Some(&first_value(key(3))));
+    play.hit(&write, at(INCARNATION, 10), None);
+    play.hit(&read, at(INCARNATION, 11), Some(&first_value(key(3))));
     assert_eq!((play.kept(), play.counts().late_replies), (0, 2), "nobody waits for these");
     let next = play.write(key(4));
-    assert_eq!(stamp_of(&next), Some(stamp(Sequence::default(), 0)), "it knows no life");
+    assert_eq!(stamp_of(&next), Some(stamp(Sequence::default(), 0)), "it knows no incarnation");
     let id = |bytes: &[u8]| {
         let frame = FrameView::parse(bytes).unwrap();
         (frame.sender(), frame.request())
@@ -172,17 +176,17 @@ fn process_that_dies_gives_up_what_was_under_way_and_begins_as_a_new_one() {
     let (sender, number) = id(&next);
     let mut old = [id(&write), id(&read)].into_iter().filter(|(of, _)| *of == sender);
     assert!(old.any(|(_, old)| old < number), "numbers go on");
-    play.answer_hello(LIFE);
-    assert_eq!(stamp_of(&play.write(key(5))), Some(stamp(at(LIFE, 0), 0)));
+    play.answer_hello(INCARNATION);
+    assert_eq!(stamp_of(&play.write(key(5))), Some(stamp(at(INCARNATION, 0), 0)));
     // A write that the process had not been told of may or may not have been done.
     let seen = play.read(key(2));
-    play.miss(&seen, at(LIFE, 10), Some(&value_of(&write)));
+    play.miss(&seen, at(INCARNATION, 10), Some(&value_of(&write)));
     let counts = play.counts();
     assert_eq!((counts.stale_reads, counts.phantom_reads), (0, 0));
 }
 
 #[test]
-fn process_says_bye_until_it_is_answered_or_patience_ends_and_hello_when_it_goes_on() {
+fn process_repeats_bye_and_registers_again_if_it_goes_on() {
     let mut play = Play::new(None);
     play.asked.clear();
     play.client.leave(play.now, &mut play.out);
@@ -219,7 +223,7 @@ fn clients_stay_within_what_the_switch_remembers() {
 }
 
 #[test]
-fn more_clients_or_a_wider_window_than_the_switch_remembers_are_refused() {
+fn more_clients_or_requests_than_a_switch_remembers_are_refused() {
     let config = ClientConfig::new(64, Arrivals::Closed { outstanding: 1 });
     let config = ClientConfig { window: client::WINDOW, ..config };
     assert!(Client::new(config, workload()).is_ok());
@@ -236,7 +240,7 @@ fn more_clients_or_a_wider_window_than_the_switch_remembers_are_refused() {
 #[test]
 fn messages_that_are_none_are_counted_and_not_answered() {
     let mut play = Play::new(None);
-    play.write_hit(key(1), at(LIFE, 9));
+    play.write_hit(key(1), at(INCARNATION, 9));
     let mut expected = 0;
     let mut refused = |play: &mut Play, answered: bool| {
         expected += 1;
@@ -258,7 +262,7 @@ fn messages_that_are_none_are_counted_and_not_answered() {
     }
     let from =
         |sender| Message::request(CONTROLLER_IP, client_ip(1), Op::Recovered, sender, 1, [0; 16]);
-    let nobodys = from(7).with_stamp(stamp(at(LIFE + 2, 0), 0));
+    let nobodys = from(7).with_stamp(stamp(at(INCARNATION + 2, 0), 0));
     let answered = !play.arrive(&nobodys).is_empty();
     refused(&mut play, answered);
     let answered = !play.arrive(&from(CONTROLLER_SENDER)).is_empty();

@@ -41,7 +41,7 @@ impl User {
 }
 
 #[test]
-fn what_only_the_switch_has_of_a_user_is_preserved_and_told_with_its_own_bytes() {
+fn writes_of_users_are_preserved_with_their_own_bytes() {
     let config = ClientConfig {
         window: WINDOW,
         ..ClientConfig::new(1, Arrivals::Closed { outstanding: 0 })
@@ -53,11 +53,14 @@ fn what_only_the_switch_has_of_a_user_is_preserved_and_told_with_its_own_bytes()
     let hello = play.sent();
     let hello = FrameView::parse(&hello[0]).unwrap();
     assert_eq!((hello.op(), hello.destination()), (Op::Hello, CONTROLLER_IP));
-    let at = |life, number| Stamp { sequence: Sequence { life, number }, ..Stamp::default() };
+    let at = |incarnation, number| Stamp {
+        sequence: Sequence { incarnation, number },
+        ..Stamp::default()
+    };
     play.reply(1, &hello.reply(Status::Ok).with_stamp(at(5, 0)));
     let sent = play.submit(2, 1, &UserOp::Put(&A, b"kept"));
     let frame = FrameView::parse(&sent[0]).unwrap();
-    assert_eq!(frame.stamp().unwrap().sequence.life, 5);
+    assert_eq!(frame.stamp().unwrap().sequence.incarnation, 5);
     let reply = Message { cache_hit: true, ..frame.reply(Status::Ok).with_stamp(at(5, 77)) };
     play.reply(3, &reply);
     assert_eq!(play.ended(), [(1, Outcome::Done)]);

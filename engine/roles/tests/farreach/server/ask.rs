@@ -12,13 +12,13 @@ use crate::common::frame_of;
 /// Bytes of a value, unless a script says otherwise.
 pub const SIZE: usize = 64;
 /// Life of the switch, unless a script says otherwise.
-pub const LIFE: u32 = 5;
+pub const INCARNATION: u32 = 5;
 /// Longer than the controller may take to hear of an offer that is repeated.
 pub const LONG: Nanos = 300 * MILLISECOND;
 
-/// A sequence in the usual life.
+/// A sequence in the usual incarnation.
 pub fn at(number: u32) -> Sequence {
-    Sequence { life: LIFE, number }
+    Sequence { incarnation: INCARNATION, number }
 }
 
 /// What a key holds: the client and number of the request that wrote it.
@@ -56,7 +56,7 @@ impl Ask {
     }
 
     pub fn get(request: u32) -> Self {
-        Self::client(Op::Get, 3, request, Sequence { life: LIFE, number: 0 })
+        Self::client(Op::Get, 3, request, Sequence { incarnation: INCARNATION, number: 0 })
     }
 
     /// A message of the controller.

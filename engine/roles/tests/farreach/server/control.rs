@@ -77,7 +77,7 @@ fn a_newer_record_is_stored_and_its_copy_changes_nothing() {
 }
 
 #[test]
-fn a_record_that_the_store_refuses_is_not_acknowledged_and_comes_again() {
+fn a_record_that_the_store_refuses_is_not_acknowledged() {
     let mut rig = Rig::new(None);
     rig.refuses = true;
     let restore = Ask::restore(1, (2, 1), at(6));
@@ -109,7 +109,7 @@ fn fetch_tells_the_record_whatever_it_is() {
 }
 
 #[test]
-fn records_of_the_store_itself_and_keys_of_others_are_left_alone() {
+fn reserved_records_and_keys_of_others_are_left_alone() {
     let mut rig = Rig::new(None);
     let key = *b"netkv:data-set:1";
     for ask in [Ask::restore(1, (2, 1), at(6)), Ask::control(Op::Fetch, 2, at(0))] {
@@ -127,14 +127,14 @@ fn records_of_the_store_itself_and_keys_of_others_are_left_alone() {
 }
 
 #[test]
-fn servers_of_other_schemes_and_messages_of_other_schemes_do_not_meet() {
+fn messages_of_other_schemes_have_no_effect() {
     let others: [Box<dyn netkv_roles::Server>; 2] = [
         Box::new(plain::Server::new(ServerConfig::new(0, 1), 0)),
         Box::new(netcache::Server::new(ServerConfig::new(0, 1), 0)),
     ];
     for mut server in others {
         let mut out = Actions::new();
-        for op in [Op::Restore, Op::Fetch, Op::Horizon, Op::OfferReply] {
+        for op in [Op::Restore, Op::Fetch, Op::Watermark, Op::OfferReply] {
             server.on_frame(SECOND, &Ask::control(op, 1, at(6)).frame(), &mut out);
         }
         assert!(out.is_empty());

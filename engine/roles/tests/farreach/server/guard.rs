@@ -3,7 +3,7 @@
 use netkv_roles::Server as _;
 use netkv_wire::{Op, Sequence, Status, bits};
 
-use crate::server::ask::{Ask, INITIAL, LIFE, at};
+use crate::server::ask::{Ask, INCARNATION, INITIAL, at};
 use crate::server::rig::Rig;
 
 /// A write that was on its way for long arrives after a later one.
@@ -85,13 +85,13 @@ pub fn numbers_at_the_wrap(rig: &mut Rig) {
 /// end of their range, too.
 ///
 /// Protection: Incarnations are compared first, as serial numbers, too.
-pub fn lives_at_the_wrap(rig: &mut Rig) {
-    let sequence = |life, number| Sequence { life, number };
+pub fn incarnations_at_the_wrap(rig: &mut Rig) {
+    let sequence = |incarnation, number| Sequence { incarnation, number };
     let sequences = [(7, u32::MAX), (9, 1), (u32::MAX / 2 + 3, 5), (u32::MAX, 4), (1, 3)];
-    for (request, (life, number)) in (1..).zip(sequences) {
-        let write = Ask::client(Op::Put, 1, request, sequence(life, number));
+    for (request, (incarnation, number)) in (1..).zip(sequences) {
+        let write = Ask::client(Op::Put, 1, request, sequence(incarnation, number));
         rig.arrive(&write);
-        rig.expect_done(&write, sequence(life, number));
+        rig.expect_done(&write, sequence(incarnation, number));
     }
     let late = Ask::client(Op::Put, 2, 1, sequence(u32::MAX, 900));
     rig.arrive(&late);
@@ -183,7 +183,7 @@ fn requests_that_no_switch_has_stamped_or_numbered_are_refused() {
 }
 
 #[test]
-fn a_write_that_the_store_refuses_changes_nothing_and_says_nothing_about_the_record() {
+fn a_write_that_the_store_refuses_changes_nothing() {
     for known in [false, true] {
         let mut rig = Rig::new(None);
         let before = at(3);
@@ -220,7 +220,7 @@ fn too_many_writes_of_one_key_are_sent_away_and_may_come_again() {
     rig.hangs = true;
     let writes: Vec<Ask> = (1..=12).map(|it| Ask::client(Op::Put, 1, it, at(it))).collect();
     writes.iter().for_each(|write| rig.arrive(write));
-    let restore = Ask::restore(1, (2, 2), Sequence { life: LIFE + 1, number: 1 });
+    let restore = Ask::restore(1, (2, 2), Sequence { incarnation: INCARNATION + 1, number: 1 });
     rig.arrive(&restore);
     let refused: Vec<u32> = rig.said.iter().map(|it| it.request).collect();
     assert_eq!(refused, [10, 11, 12], "one is under way, eight wait, the controller asks again");

@@ -16,73 +16,59 @@ mod rig;
 mod tombstones;
 
 use netkv_roles::Mutation;
-use netkv_roles::farreach::mutation;
+use netkv_roles::farreach::mutation::{self, *};
 
+use crate::common::traps::{self, Trap, traps};
 use rig::Rig;
 
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Rig),
-    /// Without one of these protections it goes wrong.
-    mutants: &'static [Mutation],
-    /// Without these, too: they protect what its script takes for granted.
-    also: &'static [Mutation],
-}
+impl traps::Rack for Rig {
+    type Mutant = Mutation;
+    type Harm = String;
+    type Setup = ();
+    type Kind = ();
 
-/// What goes wrong.
-fn play(script: fn(&mut Rig), mutation: Option<Mutation>) -> Vec<String> {
-    let mut rig = Rig::new(mutation);
-    script(&mut rig);
-    rig.wrong
+    const USUAL: () = ();
+
+    fn kinds((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn kinds_of_mutants((): ()) -> Vec<()> {
+        vec![()]
+    }
+
+    fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
+        let mut rig = Self::new(mutation);
+        (trap.script)(&mut rig);
+        rig.wrong
+    }
 }
 
 /// Protections that FarReach shares with other schemes.
 const SHARED: &[Mutation] = &[
-    mutation::RepeatWrites,
-    mutation::RepeatLateWrites,
-    mutation::LeaveCopiesUnanswered,
-    mutation::AnswerBeforeStored,
-    mutation::OvertakeWrites,
-    mutation::MatchAnswersByKey,
+    RepeatWrites,
+    RepeatLateWrites,
+    LeaveCopiesUnanswered,
+    AnswerBeforeStored,
+    OvertakeWrites,
+    MatchAnswersByKey,
 ];
 
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutant:ident),+] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutants: &[$(mutation::$mutant),+],
-            also: &[$($(mutation::$also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                let Trap { script, mutants, .. } = trap.expect("every trap is in the table");
-                assert_eq!(play(*script, None), [""; 0], "with all protections");
-                for mutant in *mutants {
-                    let wrong = play(*script, Some(*mutant));
-                    assert!(!wrong.is_empty(), "nothing goes wrong: {mutant:?}");
-                }
-            }
-        )+
-    };
-}
-
 traps! {
+    of Rig;
+
     write_that_was_delayed_does_not_overwrite_a_later_one:
         guard::delayed_write, [StoreUnguarded];
     delete_is_not_undone_by_an_older_eviction:
         guard::eviction_after_a_delete, [RestoreAnything, LeaveNoTombstones],
         also [StoreUnguarded];
-    evicted_record_is_not_overwritten_by_a_write_from_before_its_key_was_cached:
+    evicted_record_is_not_overwritten_by_an_older_write:
         guard::write_after_an_eviction, [StoreUnguarded];
     newest_write_stays_when_numbers_wrap:
         guard::numbers_at_the_wrap, [PlainSequences],
         also [StoreUnguarded, RestoreAnything];
-    newest_write_stays_over_lives_of_the_switch_that_wrap:
-        guard::lives_at_the_wrap, [PlainSequences],
+    newest_write_stays_when_incarnations_wrap:
+        guard::incarnations_at_the_wrap, [PlainSequences],
         also [StoreUnguarded];
     writes_of_one_key_that_meet_leave_the_newest:
         guard::writes_that_meet, [OvertakeWrites],
@@ -96,7 +82,7 @@ traps! {
     copy_of_a_write_undoes_nothing_after_a_restart:
         once::copy_after_a_restart, [RepeatWrites],
         also [LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
-    write_that_was_overwritten_before_it_came_is_not_done_after_a_restart:
+    overwritten_write_is_not_applied_after_a_restart:
         once::copy_of_an_overwritten_write, [ForgetGuarded],
         also [StoreUnguarded, RepeatWrites, LeaveCopiesUnanswered, LeaveCopiesUnnumbered];
     copy_older_than_the_servers_memory_undoes_no_later_write:
@@ -104,11 +90,11 @@ traps! {
     write_whose_answer_was_lost_is_answered_with_what_is_stored:
         once::lost_answer, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
         also [RepeatWrites];
-    write_that_the_switch_may_have_done_before_it_lost_its_memory_is_not_done:
-        once::write_of_a_past_life, [DoPastWrites],
+    write_that_a_failed_switch_may_have_applied_is_not_applied:
+        once::write_of_a_past_incarnation, [DoPastWrites],
         also [RepeatWrites, LeaveCopiesUnanswered];
-    write_of_a_past_life_that_is_known_is_answered_ok:
-        once::known_write_of_a_past_life, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
+    known_write_of_a_past_incarnation_is_answered_ok:
+        once::known_past_write, [LeaveCopiesUnanswered, LeaveCopiesUnnumbered],
         also [RepeatWrites];
 
     acknowledged_write_is_read_before_its_eviction_has_come:
@@ -139,56 +125,36 @@ traps! {
         control::older_record, [RestoreAnything];
     late_copy_of_a_restore_does_not_overwrite_a_later_write:
         control::late_copy_of_a_restore, [RestoreAnything];
-    evicted_record_survives_the_death_of_its_server:
+    evicted_record_survives_the_failure_of_its_server:
         control::death_before_a_record_is_stored, [AnswerRestoreEarly];
 
-    deleted_record_does_not_come_back_from_a_snapshot_or_a_client:
-        tombstones::some_snapshots_later, [DropTombstonesAtAnyHorizon],
+    delete_is_not_undone_by_a_snapshot_or_a_client:
+        tombstones::some_snapshots_later, [DropTombstonesAtAnyWatermark],
         also [RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_by_a_frame_that_was_under_way:
+    delete_is_not_undone_by_a_frame_that_was_under_way:
         tombstones::some_snapshots_within_minutes, [DropYoungTombstones],
         also [RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_for_a_horizon_that_came_twice:
-        tombstones::copies_of_a_horizon, [CountHorizonCopies],
-        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
-    deleted_record_does_not_come_back_for_a_horizon_of_before_a_restart:
-        tombstones::copy_of_a_horizon_after_a_restart, [CountHorizonCopies],
-        also [DropTombstonesAtAnyHorizon, RestoreAnything, LeaveNoTombstones];
-    record_is_not_dropped_for_a_tombstone_that_it_has_overwritten:
+    delete_is_not_undone_after_copies_of_a_watermark:
+        tombstones::copies_of_a_watermark, [CountWatermarkCopies],
+        also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
+    delete_is_not_undone_after_a_watermark_of_before_a_restart:
+        tombstones::copy_of_a_watermark_after_a_restart, [CountWatermarkCopies],
+        also [DropTombstonesAtAnyWatermark, RestoreAnything, LeaveNoTombstones];
+    record_that_overwrote_a_tombstone_is_not_dropped:
         tombstones::late_news_of_a_tombstone, [DropUnchecked];
 }
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut different = String::new();
-    for mutant in mutation::SERVER.iter().chain(SHARED) {
-        for Trap { name, script, mutants, also } in TRAPS {
-            let wrong = play(*script, Some(*mutant));
-            if (mutants.contains(mutant) || also.contains(mutant)) == wrong.is_empty() {
-                different += &format!("{mutant:?}: {name}: {wrong:?}\n");
-            }
-        }
-    }
-    assert!(different.is_empty(), "other than the table says:\n{different}");
+    traps::only_the_table_fails(TRAPS, &[]);
 }
 
 #[test]
-fn every_protection_that_can_be_taken_out_has_a_trap() {
-    for mutation in mutation::SERVER {
-        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
-        assert!(mutants.any(|mutant| mutant == mutation), "{mutation:?} has no trap");
-    }
+fn every_protection_of_the_server_has_a_trap() {
+    traps::every_one_has_a_trap(TRAPS, &[mutation::SERVER, SHARED]);
 }
 
 #[test]
-fn the_documentation_has_every_trap() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for Trap { name, mutants, .. } in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{name}` |")));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {name}"));
-        for mutant in *mutants {
-            assert!(row.contains(&format!("`{mutant:?}`")), "no {mutant:?} in: {row}");
-        }
-    }
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }

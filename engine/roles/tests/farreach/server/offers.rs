@@ -125,7 +125,7 @@ fn a_record_is_offered_as_it_is_after_the_request() {
 }
 
 #[test]
-fn offers_are_forgotten_by_a_server_that_dies_and_made_again_for_the_next_hot_request() {
+fn offers_are_made_again_after_a_restart() {
     let mut rig = Rig::new(None);
     rig.arrive(&hot(Ask::get(1)));
     let old = rig.offers()[0];
@@ -134,13 +134,13 @@ fn offers_are_forgotten_by_a_server_that_dies_and_made_again_for_the_next_hot_re
     assert!(rig.offers().is_empty());
     rig.arrive(&hot(Ask::get(2)));
     rig.answer_offer(&old, Status::Ok);
-    assert_eq!(rig.server.stats().unexpected, 1, "it answers nothing of this life");
+    assert_eq!(rig.server.stats().unexpected, 1, "it answers nothing of this incarnation");
     rig.wait(LONG);
     assert!(rig.offers().len() > 2, "so the offer stays open");
 }
 
 #[test]
-fn offers_that_nobody_answers_are_not_more_than_a_controller_can_mean() {
+fn offers_without_an_answer_are_limited() {
     let mut rig = Rig::new(None);
     for id in 0..5000 {
         rig.arrive(&hot(Ask::get(id)).of_key(id.into()));

@@ -3,7 +3,7 @@
 use netkv_roles::WINDOW;
 use netkv_wire::{Op, Sequence, Status, bits};
 
-use crate::server::ask::{Ask, INITIAL, LIFE, at};
+use crate::server::ask::{Ask, INCARNATION, INITIAL, at};
 use crate::server::rig::Rig;
 
 /// A write times out and is sent again; the copy arrives after another client's write, with a
@@ -85,9 +85,9 @@ pub fn lost_answer(rig: &mut Rig) {
 /// have carried it out and answered reads from it.
 ///
 /// Protection: An unknown PAST write is answered "unknown", permanently.
-pub fn write_of_a_past_life(rig: &mut Rig) {
-    let life = LIFE + 2;
-    let now = |number| Sequence { life, number };
+pub fn write_of_a_past_incarnation(rig: &mut Rig) {
+    let incarnation = INCARNATION + 2;
+    let now = |number| Sequence { incarnation, number };
     rig.arrive(&Ask::client(Op::Put, 2, 1, now(1)));
     let past = Ask::client(Op::Put, 1, 1, now(2)).with(bits::PAST);
     // One that passed the old switch may still come after its sender was told "unknown".
@@ -108,12 +108,12 @@ pub fn write_of_a_past_life(rig: &mut Rig) {
 /// A write of a past incarnation was applied, before or after the server's restart.
 ///
 /// Protection: A known PAST write is answered like any copy.
-pub fn known_write_of_a_past_life(rig: &mut Rig) {
+pub fn known_past_write(rig: &mut Rig) {
     let write = Ask::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);
     let other = Ask::client(Op::Put, 2, 1, at(8));
     rig.arrive(&other);
-    let past = Ask::client(Op::Put, 1, 1, Sequence { life: LIFE + 2, number: 1 });
+    let past = Ask::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 });
     for _ in 0..2 {
         rig.said.clear();
         rig.arrive(&past.with(bits::PAST));
@@ -124,12 +124,13 @@ pub fn known_write_of_a_past_life(rig: &mut Rig) {
 }
 
 #[test]
-fn a_write_of_a_past_life_that_is_under_way_is_answered_when_it_is_done() {
+fn a_past_write_under_way_is_answered_when_it_is_done() {
     let mut rig = Rig::new(None);
     rig.hangs = true;
     let write = Ask::client(Op::Put, 1, 1, at(7));
     rig.arrive(&write);
-    let past = Ask::client(Op::Put, 1, 1, Sequence { life: LIFE + 2, number: 1 }).with(bits::PAST);
+    let past = Ask::client(Op::Put, 1, 1, Sequence { incarnation: INCARNATION + 2, number: 1 })
+        .with(bits::PAST);
     rig.arrive(&past);
     assert!(rig.said.is_empty(), "it is not unknown: it will be done");
     rig.resume();
@@ -139,7 +140,7 @@ fn a_write_of_a_past_life_that_is_under_way_is_answered_when_it_is_done() {
 }
 
 #[test]
-fn a_read_of_a_past_life_is_a_read() {
+fn a_read_of_a_past_incarnation_is_a_read() {
     let mut rig = Rig::new(None);
     let said = rig.ask(&Ask::get(1).with(bits::PAST)).unwrap();
     assert_eq!((said.status, said.content), (Status::Ok, INITIAL));

@@ -9,7 +9,7 @@ use netkv_wire::{CONTROLLER_SENDER, Op, Sequence, Status};
 use netkv_workload::Random;
 
 use crate::common::OwnedResult;
-use crate::server::ask::{Ask, Content, LIFE};
+use crate::server::ask::{Ask, Content, INCARNATION};
 use crate::server::rig::Rig;
 
 const KEYS: u64 = 3;
@@ -22,7 +22,7 @@ struct Spectator {
     random: Random,
     /// Numbers begin near the end of the range, so that they wrap.
     number: u32,
-    life: u32,
+    incarnation: u32,
     /// Frames under way: they come in any order, or twice, or never.
     under_way: Vec<Ask>,
     /// Calls that the store has carried out and not told.
@@ -44,7 +44,7 @@ impl Spectator {
             rig,
             random: Random::new(seed, 0xfa),
             number: u32::MAX - 40,
-            life: LIFE,
+            incarnation: INCARNATION,
             under_way: Vec::new(),
             told_later: Vec::new(),
             evicted: HashMap::new(),
@@ -62,7 +62,7 @@ impl Spectator {
     /// A record that was written in the switch is evicted.
     fn evict(&mut self, request: u32, key: u64) {
         self.number = self.number.wrapping_add(1).max(1);
-        let sequence = Sequence { life: self.life, number: self.number };
+        let sequence = Sequence { incarnation: self.incarnation, number: self.number };
         let ask = Ask::restore(request, (SWITCH, request), sequence).of_key(key);
         self.sequences.insert((SWITCH, request), vec![sequence]);
         self.under_way.push(ask);
@@ -72,7 +72,7 @@ impl Spectator {
     /// A copy of a request passes the switch.
     fn pass(&mut self, client: u16, request: u32, key: u64, op: Op) {
         self.number = self.number.wrapping_add(1).max(1);
-        let sequence = Sequence { life: self.life, number: self.number };
+        let sequence = Sequence { incarnation: self.incarnation, number: self.number };
         let ask = Ask::client(op, client, request, sequence).of_key(key);
         self.sequences.entry((client, request)).or_default().push(sequence);
         self.under_way.push(ask);
@@ -113,7 +113,7 @@ impl Spectator {
                 self.rig.restart(0);
             }
             15 if self.random.below(8) == 0 => {
-                self.life = self.life.wrapping_add(2);
+                self.incarnation = self.incarnation.wrapping_add(2);
                 self.number = u32::MAX - 40;
             }
             _ => self.rig.wait(MILLISECOND),
@@ -180,7 +180,7 @@ impl Spectator {
 }
 
 #[test]
-fn whatever_comes_in_whatever_order_the_newest_stays_and_nothing_is_done_twice() {
+fn newest_write_stays_and_none_is_applied_twice() {
     let (mut done, mut guarded) = (0, 0);
     for seed in 0..2000 {
         let mut spectator = Spectator::new(seed);
@@ -189,6 +189,6 @@ fn whatever_comes_in_whatever_order_the_newest_stays_and_nothing_is_done_twice()
         done += of_one.0;
         guarded += of_one.1;
     }
-    println!("{done} writes answered, {guarded} in last lives without effect");
+    println!("{done} writes answered, {guarded} in last incarnations without effect");
     assert!(done > 20_000 && guarded > 1000, "the test is worth nothing if nothing happens");
 }

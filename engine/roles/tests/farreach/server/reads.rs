@@ -68,7 +68,7 @@ pub fn embedded_record_at_the_wrap(rig: &mut Rig) {
 }
 
 #[test]
-fn replies_tell_the_stored_sequence_and_the_generation_of_the_request() {
+fn replies_have_the_stored_sequence_and_the_generation() {
     let mut rig = Rig::new(None);
     let stamp = |sequence, bits| Some(Stamp { sequence, generation: 77, bits });
     let mut check = |ask: Ask, status: Status, expected| {
@@ -93,7 +93,7 @@ fn replies_tell_the_stored_sequence_and_the_generation_of_the_request() {
 }
 
 #[test]
-fn reads_are_served_while_a_write_of_their_key_waits_for_the_store() {
+fn reads_are_served_while_a_write_waits_for_the_store() {
     let mut rig = Rig::new(None);
     rig.arrive(&Ask::client(Op::Put, 2, 1, at(4)));
     rig.hangs = true;

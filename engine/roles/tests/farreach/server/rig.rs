@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use netkv_roles::farreach::server::{self, Server};
+use netkv_roles::farreach::server::Server;
 use netkv_roles::single_key::ServerConfig;
 use netkv_roles::{
     Actions, MemoryStore, Mutation, Nanos, SECOND, Server as _, StoreCall, StoreResult, read_writer,
@@ -17,7 +17,7 @@ use crate::server::ask::{Ask, Content, SIZE, Said};
 pub struct Rig {
     pub now: Nanos,
     pub server: Server,
-    pub config: ServerConfig<server::Config>,
+    pub config: ServerConfig<()>,
     pub store: MemoryStore,
     /// The store finishes nothing by itself.
     pub hangs: bool,
@@ -33,8 +33,7 @@ pub struct Rig {
 
 impl Rig {
     pub fn new(mutation: Option<Mutation>) -> Self {
-        let protocol = server::Config { guard: 0, ..server::Config::default() };
-        let config = ServerConfig { max_waiting: 8, protocol, ..ServerConfig::new(0, 1) };
+        let config = ServerConfig { max_waiting: 8, guard: 0, ..ServerConfig::new(0, 1) };
         let mut rig = Self {
             now: SECOND,
             server: Server::new(config, SECOND),
@@ -53,7 +52,7 @@ impl Rig {
 
     /// The server dies, with what its store has not begun, and starts again over its store.
     pub fn restart(&mut self, guard: Nanos) {
-        self.config.protocol.guard = guard;
+        self.config.guard = guard;
         self.config.first_request += 1_000_000;
         self.calls.clear();
         self.said.clear();

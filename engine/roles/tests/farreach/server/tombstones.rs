@@ -9,18 +9,18 @@ use netkv_wire::{Op, Sequence, Status, bits, partition};
 use crate::server::ask::{Ask, LONG, at};
 use crate::server::rig::Rig;
 
-const NOBODY: Sequence = Sequence { life: 0, number: 0 };
+const NOBODY: Sequence = Sequence { incarnation: 0, number: 0 };
 
 impl Rig {
-    fn horizon(&mut self, request: u32) {
-        let horizon = Ask { key: [0; 16], ..Ask::control(Op::Horizon, request, at(0)) };
-        let said = self.ask(&horizon).map(|it| it.status);
-        self.expect(said, Some(Status::Ok), "answer to HORIZON");
+    fn watermark(&mut self, request: u32) {
+        let watermark = Ask { key: [0; 16], ..Ask::control(Op::Watermark, request, at(0)) };
+        let said = self.ask(&watermark).map(|it| it.status);
+        self.expect(said, Some(Status::Ok), "answer to WATERMARK");
         self.wait(LONG);
     }
 
-    fn horizons(&mut self, requests: impl IntoIterator<Item = u32>) {
-        requests.into_iter().for_each(|request| self.horizon(request));
+    fn watermarks(&mut self, requests: impl IntoIterator<Item = u32>) {
+        requests.into_iter().for_each(|request| self.watermark(request));
     }
 
     /// The key is deleted, and an older record of it is somewhere.
@@ -51,12 +51,12 @@ impl Rig {
 ///
 /// Protection: A tombstone stays until the fifth WATERMARK after it.
 pub fn some_snapshots_later(rig: &mut Rig) {
-    rig.horizons(1..4);
+    rig.watermarks(1..4);
     rig.delete();
     rig.wait(2 * FORGET);
-    rig.horizons(4..8);
+    rig.watermarks(4..8);
     rig.expect_kept_out();
-    rig.horizon(8);
+    rig.watermark(8);
     rig.expect_dropped();
 }
 
@@ -67,39 +67,39 @@ pub fn some_snapshots_within_minutes(rig: &mut Rig) {
     rig.delete();
     for request in 1..=9 {
         rig.wait(FORGET / 10);
-        rig.horizon(request);
+        rig.watermark(request);
     }
     rig.expect_kept_out();
     rig.wait(FORGET / 10);
-    rig.horizon(10);
+    rig.watermark(10);
     rig.expect_dropped();
 }
 
 /// WATERMARK is lost or delayed, and arrives several times.
 ///
 /// Protection: A copy of WATERMARK is not counted.
-pub fn copies_of_a_horizon(rig: &mut Rig) {
-    rig.horizon(10);
+pub fn copies_of_a_watermark(rig: &mut Rig) {
+    rig.watermark(10);
     rig.delete();
     rig.wait(2 * FORGET);
-    rig.horizons([11, 11, 12, 10, 11, 12, 12, 13, 13, 14, 14, 9]);
+    rig.watermarks([11, 11, 12, 10, 11, 12, 12, 13, 13, 14, 14, 9]);
     rig.expect_kept_out();
-    rig.horizon(15);
+    rig.watermark(15);
     rig.expect_dropped();
 }
 
 /// A copy of a WATERMARK arrives after the server has restarted.
 ///
 /// Protection: No WATERMARK is counted in the guard time after the start.
-pub fn copy_of_a_horizon_after_a_restart(rig: &mut Rig) {
-    rig.horizon(10);
+pub fn copy_of_a_watermark_after_a_restart(rig: &mut Rig) {
+    rig.watermark(10);
     rig.restart(SECOND);
     rig.delete();
-    rig.horizon(10);
+    rig.watermark(10);
     rig.wait(2 * FORGET);
-    rig.horizons(11..15);
+    rig.watermarks(11..15);
     rig.expect_kept_out();
-    rig.horizon(15);
+    rig.watermark(15);
     rig.expect_dropped();
 }
 
@@ -119,18 +119,18 @@ pub fn late_news_of_a_tombstone(rig: &mut Rig) {
         rig.tell(id, &result);
     }
     rig.wait(FORGET);
-    rig.horizons(1..8);
+    rig.watermarks(1..8);
     rig.expect_read(Some((2, 1)), at(10));
 }
 
 #[test]
-fn a_horizon_is_for_its_server_whatever_its_key() {
+fn a_watermark_is_for_its_server_whatever_its_key() {
     let mut rig = Rig::new(None);
     let owner = partition(&[0; 16], 2);
     for server in [owner, 1 - owner] {
         let config = ServerConfig { server, servers: 2, ..rig.config };
         rig.server = Server::new(config, rig.now);
-        let bytes = Ask { key: [0; 16], ..Ask::control(Op::Horizon, 1, at(0)) }.frame();
+        let bytes = Ask { key: [0; 16], ..Ask::control(Op::Watermark, 1, at(0)) }.frame();
         let mut out = Actions::new();
         rig.server.on_frame(rig.now, &bytes, &mut out);
         assert_eq!((out.frames().len(), rig.server.stats().wrong_partition), (1, 0));
@@ -138,43 +138,43 @@ fn a_horizon_is_for_its_server_whatever_its_key() {
 }
 
 #[test]
-fn horizons_of_a_controller_whose_numbers_wrap_or_begin_anew_count() {
+fn watermarks_count_when_numbers_wrap_or_begin_anew() {
     for first in [u32::MAX - 2, 7] {
         let mut rig = Rig::new(None);
         rig.delete();
         rig.wait(FORGET);
-        rig.horizons((0..5).map(|it| first.wrapping_add(it)));
+        rig.watermarks((0..5).map(|it| first.wrapping_add(it)));
         rig.expect_dropped();
         assert_eq!(rig.wrong, [""; 0]);
     }
     let mut rig = Rig::new(None);
-    rig.horizon(3 << 30);
+    rig.watermark(3 << 30);
     rig.delete();
     // After ten minutes of silence no number is older than another.
     for number in 0..5 {
         rig.wait(FORGET + 2 * SECOND);
-        rig.horizon((2 << 30) - number);
+        rig.watermark((2 << 30) - number);
     }
     rig.expect_dropped();
     assert_eq!(rig.wrong, [""; 0]);
 }
 
 #[test]
-fn a_key_that_was_written_again_is_not_dropped_and_one_deleted_again_has_its_own_time() {
+fn each_delete_of_a_key_has_its_own_tombstone() {
     let mut rig = Rig::new(None);
     rig.delete();
     rig.arrive(&Ask::client(Op::Put, 2, 1, at(10)));
     rig.arrive(&Ask::client(Op::Delete, 1, 1, at(5)).of_key(2));
     rig.wait(FORGET);
-    rig.horizons(1..5);
+    rig.watermarks(1..5);
     rig.arrive(&Ask::client(Op::Delete, 1, 2, at(6)).of_key(2));
-    rig.horizon(5);
+    rig.watermark(5);
     assert_eq!(rig.stored(), (Some((2, 1)), at(10)));
     assert_eq!(rig.stored_of(2), (None, at(6)));
     rig.wait(FORGET);
-    rig.horizons(6..9);
+    rig.watermarks(6..9);
     assert_eq!(rig.stored_of(2), (None, at(6)));
-    rig.horizon(9);
+    rig.watermark(9);
     assert_eq!((rig.stored(), rig.stored_of(2)), ((Some((2, 1)), at(10)), (None, NOBODY)));
     assert_eq!(rig.server.write_back_stats().dropped_tombstones, 1);
 }
@@ -185,9 +185,9 @@ fn what_is_restored_as_deleted_is_a_tombstone_like_any_other() {
     let restore = Ask::restore(1, (2, 1), at(9)).with(bits::DELETED).of_size(0);
     rig.arrive(&restore);
     rig.wait(FORGET);
-    rig.horizons(1..5);
+    rig.watermarks(1..5);
     rig.expect_kept_out();
-    rig.horizon(5);
+    rig.watermark(5);
     rig.expect_dropped();
     // Then there is no record of the key, and none that is older.
     let first = Ask::client(Op::Put, 1, 1, at(3));
@@ -197,7 +197,7 @@ fn what_is_restored_as_deleted_is_a_tombstone_like_any_other() {
 }
 
 #[test]
-fn tombstones_of_a_former_life_keep_their_sequence_and_go_when_somebody_has_asked_for_them() {
+fn tombstones_of_before_a_restart_go_when_they_are_read() {
     type Touch = fn(&mut Rig);
     let touches: [Touch; 4] = [
         |rig| rig.expect_read(None, at(9)),
@@ -213,9 +213,9 @@ fn tombstones_of_a_former_life_keep_their_sequence_and_go_when_somebody_has_aske
         touch(&mut rig);
         assert_eq!(rig.server.tombstones(), 1);
         rig.wait(FORGET);
-        rig.horizons(1..5);
+        rig.watermarks(1..5);
         rig.expect_kept_out();
-        rig.horizon(5);
+        rig.watermark(5);
         rig.expect_dropped();
         assert_eq!(rig.wrong, [""; 0]);
     }
@@ -229,7 +229,7 @@ fn requests_do_not_wait_behind_many_tombstones() {
         rig.arrive(&Ask::client(Op::Delete, 2, id, at(id + 1)).of_key(id.into()));
     }
     rig.wait(FORGET);
-    rig.horizons(1..5);
+    rig.watermarks(1..5);
     assert_eq!(rig.server.tombstones(), 1000);
     let mut most = 0;
     let mut calls_of = |rig: &mut Rig| {
@@ -238,7 +238,7 @@ fn requests_do_not_wait_behind_many_tombstones() {
         rig.hangs = true;
     };
     rig.hangs = true;
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 5, at(0)) });
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 5, at(0)) });
     for _ in 0..100 {
         calls_of(&mut rig);
         rig.wait(MILLISECOND / 2);
@@ -257,9 +257,9 @@ fn a_write_that_meets_the_drop_of_its_tombstone_waits_for_it() {
     let mut rig = Rig::new(None);
     rig.delete();
     rig.wait(FORGET);
-    rig.horizons(1..5);
+    rig.watermarks(1..5);
     rig.hangs = true;
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 5, at(0)) });
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 5, at(0)) });
     rig.finish_one();
     let put = Ask::client(Op::Put, 2, 1, at(12));
     rig.arrive(&put);
@@ -271,22 +271,22 @@ fn a_write_that_meets_the_drop_of_its_tombstone_waits_for_it() {
 }
 
 #[test]
-fn a_tombstone_that_is_in_use_or_that_the_store_does_not_drop_goes_with_a_later_horizon() {
+fn a_tombstone_in_use_goes_with_a_later_watermark() {
     let mut rig = Rig::new(None);
     rig.delete();
     rig.wait(FORGET);
-    rig.horizons(1..5);
+    rig.watermarks(1..5);
     rig.refuses = true;
-    rig.horizon(5);
+    rig.watermark(5);
     rig.refuses = false;
     assert_eq!(rig.stored(), (None, at(9)));
     rig.hangs = true;
     rig.arrive(&Ask::client(Op::Put, 2, 1, at(3))); // Without effect, but busy.
-    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Horizon, 6, at(0)) });
+    rig.arrive(&Ask { key: [0; 16], ..Ask::control(Op::Watermark, 6, at(0)) });
     assert_eq!(rig.calls.len(), 1);
     rig.resume();
     rig.expect_read(None, at(9));
-    rig.horizon(7);
+    rig.watermark(7);
     rig.expect_dropped();
     assert_eq!(rig.wrong, [""; 0]);
 }

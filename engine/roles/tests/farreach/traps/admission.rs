@@ -156,6 +156,6 @@ pub fn delete_that_was_done_late(rack: &mut Rack) {
     rack.pass_the_point();
     rack.read_now(2);
     rack.finish_the_snapshot();
-    rack.horizons(6);
+    rack.watermarks(6);
     rack.read_now(2);
 }

@@ -6,9 +6,10 @@ use netkv_wire::{
     Stamp, Status, bits, client_ip,
 };
 
+use crate::client::play::{Told, records};
 use crate::common::frame::Frame;
 use crate::common::frame_of;
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 use crate::traps::switch::Row;
 
@@ -55,7 +56,7 @@ impl Record {
 /// What the controller knows.
 #[derive(Debug)]
 pub struct Control {
-    pub life: u32,
+    pub incarnation: u32,
     /// Key, entry and generation of what is cached.
     entries: Vec<(Key, u16, u32)>,
     generation: u32,
@@ -74,7 +75,7 @@ pub struct Control {
 impl Default for Control {
     fn default() -> Self {
         Self {
-            life: 5,
+            incarnation: 5,
             entries: Vec::new(),
             generation: 0,
             request: 0,
@@ -128,7 +129,7 @@ impl Rack {
         let frame = FrameView::parse(bytes).unwrap();
         match frame.op() {
             Op::Hello => {
-                let sequence = Sequence { life: self.control.life, number: 0 };
+                let sequence = Sequence { incarnation: self.control.incarnation, number: 0 };
                 let stamp = Stamp { sequence, ..Stamp::default() };
                 let reply = frame_of(&frame.reply(Status::Ok).with_stamp(stamp));
                 self.wire.push_back(Frame::to_switch(reply));
@@ -319,21 +320,23 @@ impl Rack {
 
     // ------------------------------------------------------------------------- recovery
 
-    /// The switch loses all that it knew, and waits for its next life.
+    /// The switch loses all that it knew, and waits for its next incarnation.
     pub fn crash(&mut self) {
         self.switch.restart();
         self.control.entries.clear();
-        self.control.life = self.control.life.wrapping_add(2);
+        self.control.incarnation = self.control.incarnation.wrapping_add(2);
     }
 
     /// COLLECT: what a client process has preserved.
     pub fn collect(&mut self, client: u16) -> Vec<Record> {
-        let sequence = Sequence { life: self.control.life, number: 0 };
+        let sequence = Sequence { incarnation: self.control.incarnation, number: 0 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         let to = client_ip(client);
         let collect = self.message(to, Op::Collect, [0; 16], stamp, (Place::default(), &[]));
         let answer = self.tell(&collect).expect("an answer to COLLECT");
-        records(FrameView::parse(&answer).unwrap().value())
+        let records = records(FrameView::parse(&answer).unwrap().value()).into_iter();
+        let record = |Told { key, sequence, value }| Record { key, sequence, value, bits: 0 };
+        records.map(record).collect()
     }
 
     /// Restores the newest of these records and of the last snapshot, tells the clients, and opens.
@@ -354,8 +357,8 @@ impl Rack {
         for record in &newest {
             self.restore(record);
         }
-        self.switch.live(self.control.life);
-        let sequence = Sequence { life: self.control.life, number: 0 };
+        self.switch.set_incarnation(self.control.incarnation);
+        let sequence = Sequence { incarnation: self.control.incarnation, number: 0 };
         let stamp = Stamp { sequence, ..Stamp::default() };
         for client in [1, 2] {
             let to = client_ip(client);
@@ -375,31 +378,17 @@ impl Rack {
 
     // ---------------------------------------------------------------------------- other
 
-    /// So many HORIZONs reach the server, and ten minutes pass.
-    pub fn horizons(&mut self, count: u32) {
+    /// So many WATERMARKs reach the server, and ten minutes pass.
+    pub fn watermarks(&mut self, count: u32) {
         for _ in 0..count {
             self.control.number += 1;
-            let sequence = Sequence { life: 0, number: self.control.number };
+            let sequence = Sequence { incarnation: 0, number: self.control.number };
             let stamp = Stamp { sequence, ..Stamp::default() };
             let to = netkv_wire::server_ip(0);
-            let horizon = self.message(to, Op::Horizon, [0; 16], stamp, (Place::default(), &[]));
-            self.tell(&horizon);
+            let watermark =
+                self.message(to, Op::Watermark, [0; 16], stamp, (Place::default(), &[]));
+            self.tell(&watermark);
             self.wait(200 * netkv_roles::SECOND);
         }
     }
-}
-
-/// The records of a reply to COLLECT.
-fn records(mut bytes: &[u8]) -> Vec<Record> {
-    let mut told = Vec::new();
-    while !bytes.is_empty() {
-        let word = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
-        let length = usize::from(u16::from_be_bytes([bytes[25], bytes[26]]));
-        let sequence = Sequence { life: word(16), number: word(20) };
-        let value = (bytes[24] & bits::DELETED == 0).then(|| bytes[27..27 + length].to_vec());
-        let key = bytes[..16].try_into().unwrap();
-        told.push(Record { key, sequence, value, bits: 0 });
-        bytes = &bytes[27 + length..];
-    }
-    told
 }

@@ -32,10 +32,10 @@ pub fn reply_at_the_wrap(rack: &mut Rack) {
 /// The switch begins again with number 1 in its next incarnation, after the wrap of incarnations.
 ///
 /// Protection: Incarnations are serial numbers, too, and compared first.
-pub fn lives_at_the_wrap(rack: &mut Rack) {
-    for life in [0x7000_0000, 0xe000_0000, u32::MAX] {
+pub fn incarnations_at_the_wrap(rack: &mut Rack) {
+    for incarnation in [0x7000_0000, 0xe000_0000, u32::MAX] {
         rack.crash();
-        rack.control.life = life;
+        rack.control.incarnation = incarnation;
         rack.recover();
     }
     for _ in 0..3 {
@@ -50,7 +50,7 @@ pub fn lives_at_the_wrap(rack: &mut Rack) {
 /// A record of the previous incarnation is filled in while a write of this one is under way.
 ///
 /// Protection: The switch treats a number of another incarnation as 0.
-pub fn record_of_a_former_life(rack: &mut Rack) {
+pub fn record_of_a_past_incarnation(rack: &mut Rack) {
     for _ in 0..3 {
         rack.write_now(1);
     }
@@ -70,7 +70,7 @@ pub fn record_of_a_former_life(rack: &mut Rack) {
 ///
 /// Protection: A retry has the version stamp of the first transmission; the switch sets PAST; the
 /// server answers "unknown".
-pub fn write_of_a_past_life(rack: &mut Rack) {
+pub fn write_of_a_past_incarnation(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
     rack.pass(&write);
@@ -85,7 +85,7 @@ pub fn write_of_a_past_life(rack: &mut Rack) {
 /// A write of a past incarnation arrives again when its key is cached again.
 ///
 /// Protection: Only writes of this incarnation are applied.
-pub fn write_of_a_past_life_to_a_cached_key(rack: &mut Rack) {
+pub fn past_write_to_a_cached_key(rack: &mut Rack) {
     rack.cache();
     let write = rack.write(1);
     rack.pass(&write);

@@ -1,157 +1,133 @@
 //! Protections, and what is left without them.
 
-use netkv_roles::Mutation;
 use netkv_roles::farreach::mutation;
 
-use crate::common::program::Edit;
+use crate::common::traps;
 use crate::traps::control::Slip;
 
-/// How a protection is taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The text of the switch program is changed.
-    Program(Edit),
-    /// A role does without it.
-    Role(Mutation),
-    /// The controller does something else.
-    Script(Slip),
-}
-
-/// A rack without one protection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mutant {
-    /// What is different, as `docs/testing.md` has it.
-    pub name: &'static str,
-    pub fault: Fault,
-}
-
-const fn program(name: &'static str, find: &'static str, replace: &'static str) -> Mutant {
-    Mutant { name, fault: Fault::Program(Edit { find, replace }) }
-}
-
-const fn role(name: &'static str, mutation: Mutation) -> Mutant {
-    Mutant { name, fault: Fault::Role(mutation) }
-}
-
-const fn script(name: &'static str, slip: Slip) -> Mutant {
-    Mutant { name, fault: Fault::Script(slip) }
-}
+pub type Mutant = traps::Mutant<Slip>;
 
 // The switch program.
 
-pub const OLD_REPLIES: Mutant = program(
+pub const OLD_REPLIES: Mutant = Mutant::program(
     "max_sequence.p4 lets a read reply of any age refresh",
     "&& (meta.outdates || meta.sequence == maximum);",
     ";",
 );
-pub const ANY_GENERATION: Mutant = program(
+pub const ANY_GENERATION: Mutant = Mutant::program(
     "max_sequence.p4 lets read replies of any generation refresh",
     "&& hdr.version_stamp.generation == meta.generation",
     "",
 );
-pub const FLOOR_STAYS: Mutant = program(
+pub const FLOOR_STAYS: Mutant = Mutant::program(
     "max_sequence.p4 does not raise the maximum for replies",
     "if (meta.role != ROLE_REPLY || meta.outdates) {",
     "if (meta.role != ROLE_REPLY) {",
 );
-pub const NEWER_KEEPS: Mutant = program(
+pub const NEWER_KEEPS: Mutant = Mutant::program(
     "entry_flags.p4 keeps an entry latest whatever is newer",
     "} else if (meta.outdates) {",
     "} else if (false) {",
 );
-pub const DONE_STAYS_DIRTY: Mutant = program(
+pub const DONE_STAYS_DIRTY: Mutant = Mutant::program(
     "entry_flags.p4 keeps an entry dirty when the server has something newer",
     "(meta.stored.dirty && meta.role != ROLE_REPLY)",
     "meta.stored.dirty",
 );
-pub const FILLED_IS_LATEST: Mutant =
-    program("entry_flags.p4 takes what FILL brings for the latest", "(bit<1>) !meta.filled", "1w1");
-pub const REPLIES_PASS_BY: Mutant = program(
+pub const FILLED_IS_LATEST: Mutant = Mutant::program(
+    "entry_flags.p4 takes what FILL brings for the latest",
+    "(bit<1>) !meta.filled",
+    "1w1",
+);
+pub const REPLIES_PASS_BY: Mutant = Mutant::program(
     "reply_port.p4 lets replies to writes pass by the entry of their key",
     "} else if (meta.cached) {
             // The reply passes",
     "} else if (meta.cached && hdr.kv.op == OP_GET_REPLY) {
             // The reply passes",
 );
-pub const FILL_AGAIN: Mutant = program(
+pub const FILL_AGAIN: Mutant = Mutant::program(
     "entry_state.p4 takes every FILL",
     "meta.filled = is_newer(meta.generation, old[63:32]);",
     "meta.filled = true;",
 );
-pub const FILL_VALIDATES: Mutant = program(
+pub const FILL_VALIDATES: Mutant = Mutant::program(
     "entry_state.p4 has FILL make an entry valid",
     "new = meta.generation ++ INVALID ++ 24w0;",
     "new = meta.generation ++ VALID ++ 24w0;",
 );
-pub const ANY_CONTROL: Mutant = program(
+pub const ANY_CONTROL: Mutant = Mutant::program(
     "entry_state.p4 takes messages about any generation",
     "meta.same_generation = old[63:32] == meta.generation && meta.generation != 0;",
     "meta.same_generation = old[63:32] == meta.generation || meta.role == ROLE_CONTROL;",
 );
-pub const RETIRED_SERVES: Mutant = program(
+pub const RETIRED_SERVES: Mutant = Mutant::program(
     "entry_state.p4 lets a retired entry serve",
     "new[31:23] = INVALID ++ 1w1;",
     "new[23:23] = 1w1;",
 );
-pub const EMBED_NOTHING: Mutant = program(
+pub const EMBED_NOTHING: Mutant = Mutant::program(
     "forward_to_server.p4 embeds no record",
     "            if (meta.loads) {
                 // The record",
     "            if (false) {
                 // The record",
 );
-pub const EVICTED_KEEPS: Mutant = program(
+pub const EVICTED_KEEPS: Mutant = Mutant::program(
     "entry.p4 leaves an entry latest when a write passes that is to be evicted, and its reply",
     "if (meta.applied || meta.outdates || meta.filled
             || (meta.role == ROLE_REPLY && meta.serving)) {",
     "meta.outdates = false;
         if (meta.applied || meta.filled) {",
 );
-pub const APPLY_COPIES: Mutant = program(
+pub const APPLY_COPIES: Mutant = Mutant::program(
     "dedup.p4 forgets every write",
     "if (cell[9:9] == 1 && ahead == 0) {",
     "cell = 0;
             if (cell[9:9] == 1 && ahead == 0) {",
 );
-pub const APPLY_FORWARDED: Mutant = program(
+pub const APPLY_FORWARDED: Mutant = Mutant::program(
     "dedup.p4 applies copies of writes that were forwarded",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1;
                 meta.applied = !meta.repeated && meta.validity == VALID && meta.incoming.fits;",
 );
-pub const FORGET_WITH_ENTRY: Mutant = program(
+pub const FORGET_WITH_ENTRY: Mutant = Mutant::program(
     "dedup.p4 forgets an applied write when its entry is gone",
     "meta.repeated = cell[8:8] == 1;",
     "meta.repeated = cell[8:8] == 1 && meta.same_generation;",
 );
-pub const APPLY_PAST: Mutant = program(
-    "dedup.p4 applies writes of past lives",
+pub const APPLY_PAST: Mutant = Mutant::program(
+    "dedup.p4 applies writes of past incarnations",
     "&& meta.same_incarnation;\n                cells.write(",
     ";\n                cells.write(",
 );
-pub const PAST_UNTOLD: Mutant = program(
-    "forward_to_server.p4 does not tell that a write is of a past life",
+pub const PAST_UNTOLD: Mutant = Mutant::program(
+    "forward_to_server.p4 does not tell that a write is of a past incarnation",
     "if (hdr.version_stamp.incarnation != 0 && !meta.same_incarnation) {",
     "if (false) {",
 );
-pub const REPORT_AGAIN: Mutant = program(
+pub const REPORT_AGAIN: Mutant = Mutant::program(
     "reported_snapshot.p4 does not note what it has reported",
     "if (meta.applied) {
                 cells.write(meta.entry, meta.snapshot);
             }",
     "",
 );
-pub const REFRESH_AFTER_POINT: Mutant = program(
+pub const REFRESH_AFTER_POINT: Mutant = Mutant::program(
     "reported_snapshot.p4 lets replies refresh what the snapshot will hold",
     "meta.refreshes = false; // only",
     "// only",
 );
 pub const STAY_IN_PIPELINE: Mutant =
-    program("snapshot.p4 redirects nothing", "meta.redirected = true;", "");
-pub const PLAIN_NUMBERS: Mutant =
-    program("serial_numbers.p4 compares numbers as plain ones", "a - b < 0x80000000", "a > b");
-pub const ANY_LIFE: Mutant = program(
-    "incarnation.p4 takes the numbers of all lives for this one's",
+    Mutant::program("snapshot.p4 redirects nothing", "meta.redirected = true;", "");
+pub const PLAIN_NUMBERS: Mutant = Mutant::program(
+    "serial_numbers.p4 compares numbers as plain ones",
+    "a - b < 0x80000000",
+    "a > b",
+);
+pub const ANY_LIFE: Mutant = Mutant::program(
+    "incarnation.p4 takes the numbers of all incarnations for this one's",
     "if (meta.same_incarnation) {
             meta.sequence",
     "if (true) {
@@ -162,7 +138,7 @@ pub const ANY_LIFE: Mutant = program(
 
 macro_rules! roles {
     ($($name:ident = $mutation:ident, $text:literal;)*) => {
-        $(pub const $name: Mutant = role($text, mutation::$mutation);)*
+        $(pub const $name: Mutant = Mutant::role($text, mutation::$mutation);)*
     };
 }
 
@@ -172,28 +148,32 @@ roles! {
     NO_TOMBSTONES = LeaveNoTombstones, "the server leaves no tombstones";
     IGNORE_EMBEDDED = IgnoreEmbedded, "the server ignores embedded records";
     ANSWER_EMBEDDED = AnswerEmbedded, "the server answers with older embedded records";
-    DO_PAST = DoPastWrites, "the server carries out writes of past lives";
+    DO_PAST = DoPastWrites, "the server carries out writes of past incarnations";
     RESTORE_ANYTHING = RestoreAnything, "the server restores what is older than what it has";
     REPEAT_WRITES = RepeatWrites, "the server carries out copies of writes";
     REQUEST_ONCE = RequestOnce, "the client sends requests once";
     KEEP_NO_READS = ClientKeepsNoReads, "the client does not preserve what it reads";
     KEEP_NO_EMBEDDED = ClientKeepsNoEmbedded, "the client does not preserve embedded records";
     KEEP_NO_DELETES = ClientKeepsNoDeletes, "the client does not preserve deletes";
-    TAKE_PAST = ClientTakesPastAnswers, "the client believes a dead switch";
+    TAKE_PAST = ClientTakesPastAnswers, "the client takes answers of a failed switch";
     STAMP_ANEW = ClientStampsRetriesAnew, "the client stamps retries anew";
 }
 
 // The controller.
 
-pub const VALIDATE_EARLY: Mutant =
-    script("the controller sends VALIDATE before all pipelines know the key", Slip::ValidateEarly);
+pub const VALIDATE_EARLY: Mutant = Mutant::script(
+    "the controller sends VALIDATE before all pipelines know the key",
+    Slip::ValidateEarly,
+);
 pub const RETIRE_LATE: Mutant =
-    script("the controller deletes lookup entries before RETIRE", Slip::RetireLate);
-pub const RESTORE_NOTHING: Mutant = script("the controller restores nothing", Slip::RestoreNothing);
-pub const NO_REDIRECTION: Mutant = script(
+    Mutant::script("the controller deletes lookup entries before RETIRE", Slip::RetireLate);
+pub const RESTORE_NOTHING: Mutant =
+    Mutant::script("the controller restores nothing", Slip::RestoreNothing);
+pub const NO_REDIRECTION: Mutant = Mutant::script(
     "the controller redirects nothing before the snapshot point",
     Slip::PointWithoutRedirection,
 );
 pub const SNAPSHOT_WINS: Mutant =
-    script("the controller recovers what the snapshot has", Slip::SnapshotWins);
-pub const ASK_ONE: Mutant = script("the controller collects from one client", Slip::AskOneClient);
+    Mutant::script("the controller recovers what the snapshot has", Slip::SnapshotWins);
+pub const ASK_ONE: Mutant =
+    Mutant::script("the controller collects from one client", Slip::AskOneClient);

@@ -1,79 +1,63 @@
 //! The traps of multigets (`docs/testing.md`) in all three architectures: real clients, servers and
 //! coordinator, each frame handed over by hand, and a switch that does what the paper says.
 //!
-//! Every trap is a test. It plays its script as everything is, where no user may suffer: over the
-//! programs that ship, on the interpreter and on machine code, and over a switch that follows the
-//! paper line by line. Then it plays once for each of its protections without that protection, where users must. A last test plays every
-//! script without every protection and demands that exactly the traps in the table fail (but for
-//! protections without which nearly nothing works).
+//! A trap with all protections is played over the programs that ship, on the interpreter and on
+//! machine code, and over a switch that follows the paper line by line.
 
 mod rack;
 mod random;
 mod scripts;
 mod switch;
 
-use std::collections::BTreeSet;
-
 use crate::Architecture::{self, CliMc, CoordiMc, NetMc};
+use crate::common::traps::{self, Trap, traps};
+use netkv_compiled::ExecutorKind;
 use netkv_roles::multiget::Layout;
-use netkv_roles::multiget::mutation;
+use netkv_roles::multiget::mutation::{self, *};
 use netkv_roles::{MILLISECOND, Mutation, SECOND};
 use netkv_wire::client_ip;
 use netkv_wire::multiget::{Addresses, Header, Op, group, splitter_ip, write_keys};
 use netkv_workload::Random;
 
-use netkv_compiled::ExecutorKind;
 use rack::{Harm, Rack, Setup};
+use scripts::*;
 use switch::{Kind, Switch};
 
 const INTERPRETED: Kind = Kind::Program(ExecutorKind::Interpreter);
 const COMPILED: Kind = Kind::Program(ExecutorKind::Compiled);
 
-type Mutants = &'static [(Mutation, Harm, &'static [Architecture])];
+/// Where traps are played.
+type Places = &'static [(Architecture, Kind)];
 
-/// A trap: what happens in which architectures, and who falls into it.
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Rack),
-    setup: fn() -> Setup,
-    architectures: &'static [Architecture],
-    /// Without one of its protections, what users suffer from then, and where.
-    mutants: Mutants,
-    /// Without these it fails too, somewhere: they protect what its script takes for granted.
-    also: &'static [Mutation],
-}
+const ALL: Places = &[(NetMc, INTERPRETED), (CliMc, INTERPRETED), (CoordiMc, INTERPRETED)];
+const SWITCH: Places = &[(NetMc, INTERPRETED)];
+const COORDINATOR: Places = &[(CoordiMc, INTERPRETED)];
 
-impl Trap {
+impl traps::Rack for Rack {
+    type Mutant = Mutation;
+    type Harm = Harm;
+    type Setup = (fn() -> Setup, Places);
+    type Kind = (Architecture, Kind);
+
+    const USUAL: (fn() -> Setup, Places) = (usual, ALL);
+
+    fn kinds((_, places): (fn() -> Setup, Places)) -> Vec<(Architecture, Kind)> {
+        let of = |kind| places.iter().map(move |(architecture, _)| (*architecture, kind));
+        [Kind::Paper, INTERPRETED, COMPILED].into_iter().flat_map(of).collect()
+    }
+
+    fn kinds_of_mutants((_, places): (fn() -> Setup, Places)) -> Vec<(Architecture, Kind)> {
+        places.to_vec()
+    }
+
     fn play(
-        &self,
-        architecture: Architecture,
+        trap: &Trap<Self>,
+        (architecture, kind): (Architecture, Kind),
         mutation: Option<Mutation>,
-        kind: Kind,
-    ) -> BTreeSet<Harm> {
-        let mut rack = Rack::new(architecture, (self.setup)(), mutation, kind);
-        (self.script)(&mut rack);
-        rack.harm
-    }
-
-    fn check(&self) {
-        for architecture in self.architectures {
-            for kind in [Kind::Paper, INTERPRETED, COMPILED] {
-                let harm = self.play(*architecture, None, kind);
-                let what = format!("{architecture:?}, {kind:?}");
-                assert!(harm.is_empty(), "with all protections, {what}: {harm:?}");
-            }
-        }
-        for (mutation, harm, architectures) in self.mutants {
-            for architecture in *architectures {
-                let found = self.play(*architecture, Some(*mutation), INTERPRETED);
-                let what = format!("{mutation:?}, {architecture:?}");
-                assert!(found.contains(harm), "{what}: expected {harm:?}, found {found:?}");
-            }
-        }
-    }
-
-    fn suffers(&self, mutation: Mutation) -> bool {
-        self.architectures.iter().any(|it| !self.play(*it, Some(mutation), Kind::Paper).is_empty())
+    ) -> Vec<Harm> {
+        let mut rack = Self::new(architecture, (trap.setup.0)(), mutation, kind);
+        (trap.script)(&mut rack);
+        rack.harm.into_iter().collect()
     }
 }
 
@@ -98,130 +82,108 @@ fn four_at_a_time() -> Setup {
     Setup { max_requests: 4, coordinator_deadline: 50 * MILLISECOND, ..Setup::default() }
 }
 
-macro_rules! traps {
-    ($($name:ident: $script:ident, $setup:ident, $architectures:expr,
-        [$($mutation:ident => $harm:ident in $where:expr),* $(,)?]
-        $(, also [$($also:ident),+ $(,)?])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: scripts::$script,
-            setup: $setup,
-            architectures: $architectures,
-            mutants: &[$((mutation::$mutation, Harm::$harm, $where)),*],
-            also: &[$($(mutation::$also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                trap.expect("every trap is in the table").check();
-            }
-        )+
-    };
-}
-
-const ALL: &[Architecture] = &[NetMc, CliMc, CoordiMc];
-const SWITCH: &[Architecture] = &[NetMc];
-const COORDINATOR: &[Architecture] = &[CoordiMc];
-
 traps! {
-    copies_of_replies_do_not_end_a_request: copies_of_replies, usual, ALL,
+    of Rack;
+
+    copies_of_replies_do_not_end_a_request: copies_of_replies,
         [ClientCountsKeys => WrongValue in ALL, ClientTakesFirstReply => WrongValue in ALL];
     copies_of_replies_do_not_end_a_request_at_the_coordinator:
-        copies_of_replies_to_the_coordinator, usual, COORDINATOR,
+        copies_of_replies_to_the_coordinator, on (usual, COORDINATOR),
         [CoordinatorCountsKeys => WrongOutcome in COORDINATOR];
-    lost_reply_is_asked_for_again_and_no_other: lost_replies, usual, ALL,
+    lost_reply_is_asked_for_again_and_no_other: lost_replies,
         [RequestOnce => NoAnswer in ALL];
-    lost_request_is_sent_again: lost_requests, usual, ALL, [RequestOnce => NoAnswer in ALL];
+    lost_request_is_sent_again: lost_requests, [RequestOnce => NoAnswer in ALL];
     request_lost_behind_the_coordinator_is_sent_again:
-        requests_lost_behind_the_coordinator, patient, COORDINATOR,
+        requests_lost_behind_the_coordinator, on (patient, COORDINATOR),
         [CoordinatorAsksOnce => NoAnswer in COORDINATOR];
-    replies_in_another_order_are_put_where_they_belong: replies_in_another_order, usual, ALL,
+    replies_in_another_order_are_put_where_they_belong: replies_in_another_order,
         [ClientAppendsReplies => WrongValue in ALL];
-    keys_that_are_not_there_are_answered: keys_that_are_not_there, usual, ALL,
+    keys_that_are_not_there_are_answered: keys_that_are_not_there,
         [ClientIgnoresAbsent => NoAnswer in ALL];
-    one_key_is_a_group: one_key, usual, ALL, [ClientEndsNoLastGroup => NoAnswer in SWITCH];
-    sixteen_keys_of_one_server_are_one_group: sixteen_keys_on_one_server, usual, ALL,
+    one_key_is_a_group: one_key, [ClientEndsNoLastGroup => NoAnswer in SWITCH];
+    sixteen_keys_of_one_server_are_one_group: sixteen_keys_on_one_server,
         [ClientTakesFirstReply => WrongValue in ALL, ClientEndsNoLastGroup => NoAnswer in SWITCH];
-    sixteen_keys_of_16_servers_are_16_groups: sixteen_keys_on_16_servers, sixteen_servers, ALL,
+    sixteen_keys_of_16_servers_are_16_groups: sixteen_keys_on_16_servers, on (sixteen_servers, ALL),
         [ServerReadsAllKeys => WrongValue in SWITCH, ClientEndsNoLastGroup => NoAnswer in SWITCH];
-    more_than_16_keys_are_several_requests_to_a_switch: more_than_16_keys, usual, ALL,
+    more_than_16_keys_are_several_requests_to_a_switch: more_than_16_keys,
         [ClientAsksOnce => WrongValue in SWITCH];
-    keys_above_the_size_of_a_frame_are_several_requests: keys_of_two_frames, usual, ALL,
+    keys_above_the_size_of_a_frame_are_several_requests: keys_of_two_frames,
         [ClientAsksOnce => WrongValue in ALL];
-    large_request_survives_losses_copies_and_reordering: large_request, usual, ALL,
+    large_request_survives_faults: large_request,
         [RequestOnce => NoAnswer in ALL, ClientCountsKeys => WrongValue in ALL];
-    large_request_survives_losses_copies_and_reordering_at_the_coordinator:
-        large_request_behind_the_coordinator, patient, COORDINATOR,
+    large_request_survives_faults_at_the_coordinator:
+        large_request_behind_the_coordinator, on (patient, COORDINATOR),
         [CoordinatorCountsKeys => WrongOutcome in COORDINATOR,
             CoordinatorAsksOnce => NoAnswer in COORDINATOR];
-    large_request_ends_as_a_whole_and_names_the_server_that_is_down:
-        large_request_with_a_server_down, patient, ALL,
+    large_request_ends_as_a_whole_and_names_a_server_down:
+        large_request_with_a_server_down, on (patient, ALL),
         [ClientEndsWithAPart => WrongOutcome in ALL,
             CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
         also [RequestOnce, ClientNumbersRetriesAnew, ClientCountsKeys, CoordinatorIgnoresClient,
             CoordinatorRepeatsRequests];
-    large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators, usual,
-        COORDINATOR, [RequestOnce => NoAnswer in COORDINATOR];
-    repeated_key_is_asked_for_once_and_answered_each_time: repeated_key, usual, ALL,
+    large_request_is_answered_by_the_next_coordinator: large_request_and_two_coordinators,
+        on (usual, COORDINATOR), [RequestOnce => NoAnswer in COORDINATOR];
+    repeated_key_is_asked_for_once_and_answered_each_time: repeated_key,
         [ClientAnswersRepeatsOnce => WrongValue in ALL];
 
-    numbers_wrap_with_requests_under_way: numbers_that_wrap, end_of_numbers, ALL,
+    numbers_wrap_with_requests_under_way: numbers_that_wrap, on (end_of_numbers, ALL),
         [ServerPlainNumbers => NoAnswer in ALL],
         also [ClientIgnoresReceiver, CoordinatorIgnoresClient];
-    writes_go_on_when_numbers_wrap: writes_around_the_wrap, end_of_numbers, ALL,
+    writes_go_on_when_numbers_wrap: writes_around_the_wrap, on (end_of_numbers, ALL),
         [ServerPlainNumbers => NoAnswer in ALL];
-    clients_may_have_the_same_numbers: two_clients_with_one_number, usual, ALL,
+    clients_may_have_the_same_numbers: two_clients_with_one_number,
         [ClientIgnoresReceiver => NoAnswer in ALL,
             CoordinatorIgnoresClient => NoAnswer in COORDINATOR];
-    reply_to_an_older_request_of_the_same_number_is_not_taken: reply_of_another_life, usual, ALL,
+    reply_to_an_older_request_of_the_same_number_is_ignored: reply_to_an_older_request,
         [ClientTrustsPlaces => WrongValue in ALL];
 
-    one_server_down_ends_the_whole_and_is_named: one_server_down, usual, ALL,
+    one_server_down_ends_the_whole_and_is_named: one_server_down,
         [ClientEndsWithAPart => WrongOutcome in ALL,
             CoordinatorTellsNoPart => WrongMissing in COORDINATOR],
         also [RequestOnce, ClientNumbersRetriesAnew];
-    store_that_fails_is_not_taken_for_one_without_the_key: store_that_fails, usual, ALL,
+    store_that_fails_is_not_taken_for_one_without_the_key: store_that_fails,
         [ServerTakesFailuresForAbsent => WrongOutcome in ALL,
             AnswerFailuresAsDone => WrongOutcome in ALL,
             ClientTakesFailuresAsDone => WrongOutcome in ALL],
         also [CoordinatorIgnoresClient, AnswerBeforeStored];
 
-    late_copy_of_a_write_has_no_effect: late_copy_of_a_write, usual, ALL,
+    late_copy_of_a_write_has_no_effect: late_copy_of_a_write,
         [RepeatWrites => WrongEffect in ALL],
         also [ServerNumbersByCoordinator];
-    late_copy_of_a_delete_has_no_effect: late_copy_of_a_delete, usual, ALL,
+    late_copy_of_a_delete_has_no_effect: late_copy_of_a_delete,
         [RepeatWrites => WrongEffect in ALL],
         also [ServerNumbersByCoordinator];
-    late_copy_from_before_the_window_has_no_effect: late_copy_from_before_the_window, usual, ALL,
+    late_copy_from_before_the_window_has_no_effect: late_copy_from_before_the_window,
         [RepeatLateWrites => WrongEffect in ALL],
         also [ServerNumbersByCoordinator];
-    write_that_is_repeated_has_one_effect_and_is_answered: write_whose_answer_was_lost, usual, ALL,
+    write_that_is_repeated_has_one_effect_and_is_answered: write_whose_answer_was_lost,
         [ClientNumbersRetriesAnew => WrongEffect in ALL, RepeatWrites => WrongEffect in ALL,
             LeaveCopiesUnanswered => NoAnswer in ALL, RequestOnce => NoAnswer in ALL],
         also [ClientIgnoresReceiver, ServerNumbersByCoordinator];
-    write_that_is_repeated_after_its_server_was_restarted_has_one_effect:
-        write_before_its_server_was_restarted, usual, ALL,
+    repeated_write_has_one_effect_after_a_server_restart:
+        write_before_its_server_was_restarted,
         [ClientNumbersRetriesAnew => WrongEffect in ALL, RepeatWrites => WrongEffect in ALL],
-        also [RequestOnce, ClientIgnoresReceiver, LeaveCopiesUnanswered, ServerNumbersByCoordinator];
-    write_that_is_repeated_after_the_coordinator_was_restarted_has_one_effect:
-        write_before_the_coordinator_was_restarted, usual, COORDINATOR,
+        also [RequestOnce, ClientIgnoresReceiver, LeaveCopiesUnanswered,
+            ServerNumbersByCoordinator];
+    repeated_write_has_one_effect_after_a_coordinator_restart:
+        write_before_the_coordinator_was_restarted, on (usual, COORDINATOR),
         [ServerNumbersByCoordinator => WrongEffect in COORDINATOR],
-        also [RequestOnce, ClientIgnoresReceiver, RepeatWrites, ClientNumbersRetriesAnew, LeaveCopiesUnanswered];
-    write_is_answered_only_when_it_is_stored: store_that_is_slow, usual, ALL,
+        also [RequestOnce, ClientIgnoresReceiver, RepeatWrites, ClientNumbersRetriesAnew,
+            LeaveCopiesUnanswered];
+    write_is_answered_only_when_it_is_stored: store_that_is_slow,
         [AnswerBeforeStored => WrongEffect in ALL],
         also [RequestOnce, CoordinatorAsksOnce];
-    writes_of_one_key_are_done_in_order: two_writes_of_one_key, usual, ALL,
+    writes_of_one_key_are_done_in_order: two_writes_of_one_key,
         [OvertakeWrites => WrongEffect in ALL],
         also [CoordinatorIgnoresClient];
-    keys_of_the_store_itself_are_refused: reserved_key, usual, ALL,
+    keys_of_the_store_itself_are_refused: reserved_key,
         [ServerTakesReservedKeys => WrongEffect in ALL],
         also [CoordinatorIgnoresClient];
 
-    coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do, four_at_a_time,
-        COORDINATOR, [CoordinatorTakesAll => Unlimited in COORDINATOR],
+    coordinator_refuses_more_than_it_can_do: coordinator_with_too_much_to_do,
+        on (four_at_a_time, COORDINATOR), [CoordinatorTakesAll => Unlimited in COORDINATOR],
         also [RequestOnce, CoordinatorAsksOnce];
-    copy_of_a_request_under_way_is_answered_with_it: copy_of_a_request_under_way, usual, ALL,
+    copy_of_a_request_under_way_is_answered_with_it: copy_of_a_request_under_way,
         [CoordinatorRepeatsRequests => Flood in COORDINATOR];
 }
 
@@ -255,60 +217,33 @@ fn the_program_splits_requests_as_the_paper_does() {
 
 #[test]
 fn server_that_forgets_what_it_has_applied_does_writes_twice() {
-    for architecture in ALL {
-        let mut rack = Rack::new(*architecture, usual(), None, INTERPRETED);
-        scripts::write_before_its_server_was_restarted_without_memory(&mut rack);
+    for (architecture, kind) in ALL {
+        let mut rack = Rack::new(*architecture, usual(), None, *kind);
+        write_before_its_server_was_restarted_without_memory(&mut rack);
         assert!(rack.harm.contains(&Harm::WrongEffect), "{architecture:?}: {:?}", rack.harm);
     }
 }
 
 /// Without these nearly nothing works, so most traps fail, some of them for nobody's good.
 const FUNDAMENTAL: &[Mutation] = &[
-    mutation::ClientTakesFirstReply,
-    mutation::ClientAppendsReplies,
-    mutation::ClientEndsNoLastGroup,
-    mutation::ClientAsksOnce,
-    mutation::ServerReadsAllKeys,
+    ClientTakesFirstReply,
+    ClientAppendsReplies,
+    ClientEndsNoLastGroup,
+    ClientAsksOnce,
+    ServerReadsAllKeys,
 ];
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut wrong = String::new();
-    for mutation in TRAPS.iter().flat_map(|trap| trap.mutants.iter().map(|(it, ..)| *it)) {
-        for trap in TRAPS {
-            let own = trap.mutants.iter().any(|(it, ..)| *it == mutation);
-            if FUNDAMENTAL.contains(&mutation) && !own {
-                continue;
-            }
-            let may_fail = own || trap.also.contains(&mutation);
-            if may_fail != trap.suffers(mutation) {
-                let line = format!("{}: {mutation:?}\n", trap.name);
-                if !wrong.contains(&line) {
-                    wrong += &line;
-                }
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    traps::only_the_table_fails(TRAPS, FUNDAMENTAL);
 }
 
 #[test]
 fn every_protection_of_multigets_has_a_trap() {
-    for mutation in mutation::MULTIGET {
-        let has = TRAPS.iter().any(|trap| trap.mutants.iter().any(|(it, ..)| it == mutation));
-        assert!(has, "no trap for {mutation:?}");
-    }
+    traps::every_one_has_a_trap(TRAPS, &[mutation::MULTIGET]);
 }
 
 #[test]
-fn the_documentation_has_every_trap_with_its_mutants() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for trap in TRAPS {
-        let mut rows =
-            text.lines().filter(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let has_all =
-            |row: &str| trap.mutants.iter().all(|(it, ..)| row.contains(&format!("`{it:?}`")));
-        assert!(rows.any(has_all), "docs/testing.md: no row for {}", trap.name);
-    }
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }

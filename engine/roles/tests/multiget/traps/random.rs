@@ -42,7 +42,7 @@ struct World {
     servers: Vec<Server>,
     stores: Vec<MemoryStore>,
     /// How often each server was started.
-    lives: Vec<u32>,
+    incarnations: Vec<u32>,
     splitter: Splitter,
     random: Random,
     loss: f64,
@@ -104,7 +104,7 @@ impl World {
             coordinator: coordinator(layout, 1, mutation),
             servers: Vec::new(),
             stores: servers.iter().map(|_| MemoryStore::new(KEYS, workload.value_size)).collect(),
-            lives: vec![0; servers.len()],
+            incarnations: vec![0; servers.len()],
             splitter: Splitter {
                 fields: layout.fields,
                 racks: layout.servers.div_ceil(per_rack) as u8,
@@ -160,11 +160,11 @@ impl World {
     }
 
     fn take_calls(&mut self, server: u16, out: &Actions) {
-        let life = self.lives[usize::from(server)];
+        let incarnation = self.incarnations[usize::from(server)];
         let calls: Vec<OwnedCall> = out.calls().map(OwnedCall::from).collect();
         for call in calls {
             let after = self.delay();
-            self.schedule(after, Event::Execute(server, life, call));
+            self.schedule(after, Event::Execute(server, incarnation, call));
         }
     }
 
@@ -180,14 +180,14 @@ impl World {
                 self.take_calls(server, &out);
             }
             // The store has it, whether or not the process that asked is still there.
-            Event::Execute(server, life, call) => {
+            Event::Execute(server, incarnation, call) => {
                 let call = call.view();
                 let result = self.stores[usize::from(server)].execute(&call).into();
                 let after = self.delay();
-                self.schedule(after, Event::Stored(server, life, call.id, result));
+                self.schedule(after, Event::Stored(server, incarnation, call.id, result));
             }
-            Event::Stored(server, life, call, result) => {
-                if self.lives[usize::from(server)] == life {
+            Event::Stored(server, incarnation, call, result) => {
+                if self.incarnations[usize::from(server)] == incarnation {
                     let to = &mut self.servers[usize::from(server)];
                     to.on_stored(self.now, call, result.view(), &mut out);
                     self.take_calls(server, &out);
@@ -198,7 +198,7 @@ impl World {
                 // What it has asked of its store is done before it comes back, or never.
                 let drop = |it: &Reverse<(Nanos, u64, Event)>| matches!(&it.0.2, Event::Execute(server, ..) if usize::from(*server) == at);
                 self.events.retain(|event| !drop(event));
-                self.lives[at] += 1;
+                self.incarnations[at] += 1;
                 self.servers[at] = self.server(*self.servers[at].config());
                 self.schedule(15 * MILLISECOND, Event::RestartServer);
             }
@@ -278,7 +278,7 @@ fn seeds() -> u64 {
 }
 
 #[test]
-fn no_history_over_a_bad_network_has_a_wrong_read_or_loses_a_write() {
+fn histories_over_a_bad_network_are_correct() {
     for architecture in ARCHITECTURES {
         let (mut sum, mut keys) = (ClientCounts::default(), 0);
         for seed in 0..seeds() {

@@ -15,7 +15,7 @@ use netkv_workload::{Mix, MultigetSize, Workload};
 use super::*;
 
 #[test]
-fn the_client_makes_the_request_of_figure_5_and_puts_the_replies_of_figure_7_together() {
+fn the_request_of_figure_5_gets_the_replies_of_figure_7() {
     // Keys A to D; server 1 has A and D, server 2 has B, server 3 has C; the 1001st request.
     let keys = keys_on(&[1, 2, 3, 1], 4);
     let mut client = user(Architecture::NetMc, layout(4));
@@ -66,7 +66,7 @@ fn each_architecture_sends_what_it_has_to() {
 }
 
 #[test]
-fn a_retry_of_netmc_is_the_request_itself_or_what_the_switch_would_have_made_of_it() {
+fn a_retry_is_the_request_or_what_the_switch_makes_of_it() {
     let keys = keys_on(&[0, 0, 1, 1, 1, 3], 4);
     let mut client = user(Architecture::NetMc, layout(4));
     let first = get(&mut client, 0, &keys);
@@ -107,7 +107,7 @@ fn requests_to_several_racks_are_one_for_each() {
 }
 
 #[test]
-fn no_client_gets_a_window_ahead_of_a_request_that_is_not_answered() {
+fn no_client_gets_a_window_ahead_of_an_open_request() {
     for architecture in ALL {
         let mix = Mix { read: 0.5, read_modify_write: 0.5, ..Mix::writes(0.0, 0.0) };
         let workload = workload(MultigetSize::Fixed(128), mix);
@@ -182,7 +182,7 @@ fn hex(key: &[u8]) -> String {
 }
 
 #[test]
-fn users_wait_for_room_in_their_order_and_no_longer_than_their_deadline() {
+fn users_wait_for_room_in_order_until_their_deadline() {
     let load = netkv_roles::ClientConfig { max_outstanding: 2, max_waiting: 3, ..load(0) };
     let keys = keys_on(&[0, 1, 2], 4);
     let none = workload(MultigetSize::Fixed(1), Mix::YCSB_C);

@@ -10,7 +10,7 @@ use netkv_wire::{Ip, client_ip, server_ip};
 use super::*;
 
 #[test]
-fn the_coordinator_asks_each_server_once_and_answers_with_everything() {
+fn the_coordinator_asks_each_server_once() {
     let keys = keys_on(&[3, 0, 3, 1], 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
     let request = get(&mut client, 0, &keys).remove(0);
@@ -48,7 +48,7 @@ fn the_coordinator_asks_each_server_once_and_answers_with_everything() {
 }
 
 #[test]
-fn a_large_request_is_one_frame_to_the_coordinator_and_one_to_each_server() {
+fn a_large_request_is_one_frame_on_each_hop() {
     let servers: Vec<u16> = (0..128).map(|at| at % 4).collect();
     let keys = keys_on(&servers, 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
@@ -81,7 +81,7 @@ fn a_large_request_is_one_frame_to_the_coordinator_and_one_to_each_server() {
 }
 
 #[test]
-fn an_answer_counts_that_comes_after_the_deadline_of_the_request() {
+fn an_answer_after_the_deadline_of_the_request_counts() {
     let keys = keys_on(&[0, 1], 4);
     let mut client = user(Architecture::CoordiMc, layout(4));
     let deadline = 20 * MILLISECOND;

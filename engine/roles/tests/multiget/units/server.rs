@@ -115,7 +115,7 @@ fn a_server_that_has_too_much_to_read_or_write_says_so() {
 }
 
 #[test]
-fn an_emulated_server_serves_its_rate_and_drops_what_does_not_fit() {
+fn an_emulated_server_serves_its_rate_and_drops_the_rest() {
     let keys = keys_on(&[1], 4);
     let config = ServerConfig {
         service_rate: Some(1000.0),

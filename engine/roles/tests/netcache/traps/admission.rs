@@ -5,14 +5,14 @@ use netkv_wire::{FrameView, Mark, Message, Op, Status};
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
+use crate::common::rack::Harm;
 use crate::traps::control::Slip;
-use crate::traps::judge::Harm;
 use crate::traps::rack::{BITMAP, Rack};
 
 /// An UPDATE arrives when its key has a new entry at the same version.
 ///
 /// Protection: An UPDATE fills only the entry of its generation, and no generation is given twice.
-pub fn straggler_of_a_former_life(rack: &mut Rack) {
+pub fn update_of_an_earlier_entry(rack: &mut Rack) {
     rack.cache();
     let first = rack.write();
     rack.carry(&first);
@@ -93,7 +93,7 @@ pub fn controller_dies_after_admit(rack: &mut Rack) {
 ///
 /// Protection: A copy of a controller's message gets the previous answer and has no effect.
 pub fn late_copy_of_admit(rack: &mut Rack) {
-    rack.configure(|server| server.lease = 60 * SECOND);
+    rack.configure(|config| config.protocol.lease = 60 * SECOND);
     let generation = rack.next_generation();
     let admit = rack.control(Op::Admit, generation);
     rack.carry(&admit);

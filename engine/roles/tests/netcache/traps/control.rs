@@ -7,7 +7,7 @@ use netkv_wire::{
 
 use crate::common::frame::Frame;
 use crate::common::frame_of;
-use crate::common::switch::Entry;
+use crate::switch::Entry;
 use crate::traps::rack::{BITMAP, Rack};
 
 /// What is wrong with the script of the control plane, or with the driver.
@@ -17,19 +17,29 @@ pub enum Slip {
     ReuseGenerations,
     /// The cells of an entry are given away while its lookup entry is still there.
     ReuseCellsEarly,
-    /// A server that starts again begins with the request numbers of its former life.
+    /// A server that starts again begins with the request numbers of its former incarnation.
     RestartWithOldNumbers,
-    /// A server that starts again does not know what its former life has carried out.
+    /// A server that starts again does not know what its former incarnation has carried out.
     RestartWithoutMemory,
+}
+
+/// What the controller knows.
+#[derive(Debug, Default)]
+pub struct Control {
+    /// Frames that arrived at it.
+    arrived: Vec<Vec<u8>>,
+    /// The last generation and the last request number that it has given.
+    generation: u32,
+    request: u32,
 }
 
 impl Rack {
     /// A generation that was never given before.
     pub fn next_generation(&mut self) -> u32 {
-        if self.generation == 0 || !self.slips(Slip::ReuseGenerations) {
-            self.generation += 1;
+        if self.control.generation == 0 || !self.slips(Slip::ReuseGenerations) {
+            self.control.generation += 1;
         }
-        self.generation
+        self.control.generation
     }
 
     /// A message of the controller with a number of its own.
@@ -49,9 +59,9 @@ impl Rack {
     }
 
     fn control_marked(&mut self, key: Key, op: Op, mark: Mark) -> Frame {
-        self.control_request += 1;
+        self.control.request += 1;
         let (from, sender) = (CONTROLLER_IP, CONTROLLER_SENDER);
-        let message = Message::request(from, SERVICE_IP, op, sender, self.control_request, key);
+        let message = Message::request(from, SERVICE_IP, op, sender, self.control.request, key);
         Frame::to_switch(frame_of(&message.with_mark(mark)))
     }
 
@@ -105,12 +115,13 @@ impl Rack {
 
     /// How the last message of the controller with this reply was answered.
     pub fn status(&self, reply: Op) -> Option<Status> {
-        let frames = self.controller.iter().rev().map(|bytes| FrameView::parse(bytes).unwrap());
+        let frames =
+            self.control.arrived.iter().rev().map(|bytes| FrameView::parse(bytes).unwrap());
         frames.into_iter().find(|frame| frame.op() == reply).map(|frame| frame.status())
     }
 
     pub fn on_controller(&mut self, bytes: &[u8]) {
-        self.controller.push(bytes.to_vec());
+        self.control.arrived.push(bytes.to_vec());
         let Ok(frame) = FrameView::parse(bytes) else { return };
         if frame.op() == Op::Outgrown {
             self.wire.push_back(Frame::to_switch(frame_of(&frame.reply(Status::Ok))));

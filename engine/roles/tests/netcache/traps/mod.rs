@@ -7,7 +7,6 @@
 
 mod admission;
 mod control;
-mod judge;
 mod mutants;
 mod rack;
 mod requests;
@@ -15,101 +14,20 @@ mod restarts;
 mod updates;
 mod values;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
-
-use netkv_compiled::ExecutorKind;
-use netkv_ir::Program;
 use netkv_roles::netcache::mutation;
 
-use crate::common::program;
-use crate::common::switch::Switch;
-use judge::Harm;
+use crate::common::program::{self, Edit};
+use crate::common::rack::Harm;
+use crate::common::traps::{self, traps};
 use mutants::*;
 use rack::Rack;
 
-/// A trap: what happens, and the mutants that fall into it.
-struct Trap {
-    name: &'static str,
-    script: fn(&mut Rack),
-    /// Without one of its own protections, and what users suffer from then.
-    mutants: &'static [(Mutant, Harm)],
-    /// Without these it fails too: they protect what its script takes for granted.
-    also: &'static [Mutant],
-}
-
-struct Outcome {
-    harm: BTreeSet<Harm>,
-    missing: Vec<String>,
-}
-
-/// Plays a script. It plays to its end also without what it waits for.
-fn play(script: fn(&mut Rack), switch: Switch, fault: Option<Fault>) -> Outcome {
-    let mut rack = match fault {
-        Some(Fault::Role(mutation)) => Rack::new(switch, Some(mutation), None),
-        Some(Fault::Script(slip)) => Rack::new(switch, None, Some(slip)),
-        Some(Fault::Program(_)) | None => Rack::new(switch, None, None),
-    };
-    script(&mut rack);
-    rack.finish();
-    Outcome { harm: rack.harm, missing: rack.missing }
-}
-
-fn switch_of(program: &Arc<Program>) -> Switch {
-    Switch::with_program(1, Arc::clone(program), ExecutorKind::Interpreter)
-}
-
-fn program_of(fault: Fault) -> Arc<Program> {
-    match fault {
-        Fault::Program(edit) => program::edited(&edit),
-        Fault::Role(_) | Fault::Script(_) => program::shipped(),
-    }
-}
-
-impl Trap {
-    /// Whether this trap fails where `mutant` is.
-    fn may_fail(&self, mutant: &Mutant) -> bool {
-        self.mutants.iter().any(|(own, _)| own == mutant) || self.also.contains(mutant)
-    }
-
-    fn check(&self) {
-        for executor in [ExecutorKind::Interpreter, ExecutorKind::Compiled] {
-            let switch = Switch::with_program(1, program::shipped(), executor);
-            let Outcome { harm, missing } = play(self.script, switch, None);
-            assert!(missing.is_empty(), "the script is out of date, no {missing:?}");
-            assert!(harm.is_empty(), "with all protections, {executor:?}: {harm:?}");
-        }
-        for (Mutant { name, fault }, harm) in self.mutants {
-            let switch = switch_of(&program_of(*fault));
-            let found = play(self.script, switch, Some(*fault)).harm;
-            assert!(found.contains(harm), "{name}: expected {harm:?}, found {found:?}");
-        }
-    }
-}
-
-macro_rules! traps {
-    ($($name:ident: $script:path,
-        [$($mutant:ident => $harm:ident),+] $(, also [$($also:ident),+])?;)+) => {
-        const TRAPS: &[Trap] = &[$(Trap {
-            name: stringify!($name),
-            script: $script,
-            mutants: &[$(($mutant, Harm::$harm)),+],
-            also: &[$($($also),+)?],
-        }),+];
-        $(
-            #[test]
-            fn $name() {
-                let trap = TRAPS.iter().find(|trap| trap.name == stringify!($name));
-                trap.expect("every trap is in the table").check();
-            }
-        )+
-    };
-}
-
 traps! {
+    of Rack;
+
     delayed_update_does_not_bring_back_an_overwritten_value:
         updates::delayed_update, [ANY_VERSION => StaleRead];
-    write_that_passed_before_the_entry_existed_leaves_no_old_value_in_it:
+    write_from_before_the_entry_leaves_no_old_value_in_it:
         updates::write_before_the_entry,
         [
             TRUST_UNMARKED => StaleRead,
@@ -120,27 +38,27 @@ traps! {
         also [TRUST_UNMARKED];
     acknowledged_write_is_read_while_its_update_is_lost:
         updates::lost_update, [PUT_KEEPS => StaleRead, UPDATE_ONCE => NoAnswer];
-    writes_go_on_though_the_acknowledgement_of_an_update_was_lost:
+    writes_go_on_though_an_acknowledgement_was_lost:
         updates::lost_acknowledgement, [UPDATE_ONCE => NoAnswer];
-    copies_of_an_update_and_its_acknowledgement_do_not_end_the_next_update:
+    copies_of_update_and_answer_do_not_end_the_next_update:
         updates::doubled_update_and_acknowledgement,
         [
             ANSWERS_BY_KEY => NotServed,
             ANY_VERSION => StaleRead,
             UPDATE_ONCE => NotServed
         ];
-    answer_to_an_earlier_question_does_not_acknowledge_a_write_too_early:
+    late_answer_does_not_acknowledge_a_write_too_early:
         updates::answer_to_an_earlier_question, [ANSWERS_BY_KEY => StaleRead],
         also [TRUST_UNMARKED, REPLIES_BY_KEY];
-    read_on_its_way_when_a_write_passed_does_not_revalidate_the_old_value:
+    read_in_flight_does_not_revalidate_an_old_value:
         updates::read_on_its_way, [ANY_VERSION => StaleRead],
         also [REQUEST_ONCE];
-    write_overtaken_by_a_refill_is_not_acknowledged_while_the_old_value_is_served:
+    write_overtaken_by_a_refill_is_acknowledged_in_time:
         updates::write_overtaken_by_a_refill, [TRUST_OLD_VERSIONS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
-    writes_that_change_places_leave_the_same_one_in_switch_and_store:
+    reordered_writes_leave_the_same_one_in_switch_and_store:
         updates::writes_that_change_places, [TRUST_OLD_VERSIONS => StaleRead];
-    writes_that_change_places_at_the_wrap_leave_the_same_one_in_switch_and_store:
+    reordered_writes_at_the_wrap_leave_one_in_switch_and_store:
         updates::writes_that_change_places_at_the_wrap,
         [
             PLAIN_VERSIONS => StaleRead,
@@ -173,13 +91,13 @@ traps! {
     read_with_a_udp_checksum_is_answered:
         values::read_with_a_checksum, [OLD_UDP_CHECKSUM => NoAnswer];
 
-    update_of_a_former_life_does_not_fill_the_next_one:
-        admission::straggler_of_a_former_life,
+    update_of_an_earlier_entry_does_not_fill_the_next:
+        admission::update_of_an_earlier_entry,
         [
             ANY_GENERATION => StaleRead,
             SAME_GENERATION => StaleRead
         ];
-    reused_place_does_not_serve_the_value_of_its_former_life:
+    reused_entry_does_not_serve_its_earlier_value:
         admission::reused_place, [VALID_IS_A_BIT => StaleRead, SAME_GENERATION => StaleRead];
     cells_of_an_entry_are_not_read_under_another_key:
         admission::cells_of_another_key, [EARLY_REUSE => WrongValue];
@@ -191,17 +109,17 @@ traps! {
         also [REQUEST_ONCE];
     late_copy_of_an_admission_holds_up_no_writes:
         admission::late_copy_of_admit, [REPEAT_CONTROL => NoAnswer];
-    late_notice_of_an_eviction_does_not_make_the_server_forget_the_next_entry:
+    late_eviction_message_does_not_remove_the_next_record:
         admission::late_notice_of_an_eviction, [EVICT_ANY => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS, SAME_GENERATION];
-    write_marked_by_a_former_entry_leaves_no_old_value_in_the_next:
+    write_with_metadata_of_an_earlier_entry_is_not_trusted:
         admission::write_marked_by_a_former_entry, [TRUST_GENERATIONS => StaleRead],
         also [INVALIDATE_KEEPS, SAME_GENERATION];
     mark_that_no_switch_has_written_is_not_believed:
         admission::forged_mark, [FOREIGN_MARKS => StaleRead],
         also [TRUST_UNMARKED, INVALIDATE_KEEPS];
 
-    switch_that_restarts_within_a_write_does_not_serve_it_for_a_later_one:
+    switch_restart_within_a_write_brings_no_old_value_back:
         restarts::switch_restarts_within_a_write,
         [
             SAME_GENERATION => StaleRead,
@@ -213,24 +131,24 @@ traps! {
     restarted_server_does_not_trust_marks:
         restarts::server_forgets_what_it_pushed, [TRUST_MARKS => StaleRead],
         also [INVALIDATE_KEEPS, REPLIES_BY_KEY];
-    answer_to_a_dead_server_does_not_acknowledge_a_write_of_its_successor:
+    answer_to_a_failed_server_acknowledges_no_later_write:
         restarts::answer_to_a_dead_server, [OLD_NUMBERS => StaleRead],
         also [ANSWERS_BY_KEY, NO_GUARD, REPLIES_BY_KEY];
-    restarted_server_does_not_repeat_a_write_of_its_former_life:
+    restarted_server_does_not_repeat_an_applied_write:
         restarts::server_forgets_what_it_carried_out,
         [
             NO_MEMORY => StaleRead,
             REPEAT_WRITES => StaleRead
         ],
         also [SILENT_COPIES, REQUEST_ONCE, REPLIES_BY_KEY];
-    acknowledged_write_survives_the_death_of_its_server:
+    acknowledged_write_survives_the_failure_of_its_server:
         restarts::server_dies_before_it_has_stored, [ANSWER_EARLY => StaleRead],
         also [REQUEST_ONCE];
 
     late_copy_of_a_write_does_not_undo_another_clients_write:
         requests::late_copy_of_a_write, [REPEAT_WRITES => StaleRead],
         also [REQUEST_ONCE];
-    copy_older_than_the_servers_memory_does_not_undo_a_later_write:
+    copy_older_than_the_dedup_window_undoes_no_later_write:
         requests::very_late_copy_of_a_write, [REPEAT_LATE_WRITES => StaleRead],
         also [REQUEST_ONCE];
     lost_request_is_sent_again:
@@ -249,59 +167,29 @@ traps! {
 
 #[test]
 fn without_a_protection_exactly_the_traps_in_the_table_fail() {
-    let mut mutants: Vec<Mutant> = Vec::new();
-    for mutant in TRAPS.iter().flat_map(|trap| trap.mutants.iter().map(|(mutant, _)| *mutant)) {
-        if !mutants.contains(&mutant) {
-            mutants.push(mutant);
-        }
-    }
-    let mut wrong = String::new();
-    for mutant in &mutants {
-        let program = program_of(mutant.fault);
-        for trap in TRAPS {
-            let harm = play(trap.script, switch_of(&program), Some(mutant.fault)).harm;
-            if trap.may_fail(mutant) == harm.is_empty() {
-                wrong += &format!("{}: {}: {harm:?}\n", mutant.name, trap.name);
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "other than the table says:\n{wrong}");
+    traps::only_the_table_fails(TRAPS, &[]);
+}
+
+#[test]
+fn every_protection_of_a_role_has_a_trap() {
+    let of_keys = [mutation::MatchAnswersByKey, mutation::MatchRepliesByKey];
+    traps::every_one_has_a_trap(TRAPS, &[mutation::REQUESTS, mutation::NETCACHE, &of_keys]);
+}
+
+#[test]
+fn documentation_has_every_trap_with_its_mutants() {
+    traps::every_one_is_documented(TRAPS);
 }
 
 #[test]
 fn what_is_edited_is_the_program_that_ships() {
-    let file = netkv_p4::compile_file(&program::main_file(), &program::options()).unwrap();
-    assert_eq!(program::compile(&program::flat()).source_hash, file.source_hash);
+    program::assert_edits_are_of_what_ships("netcache");
 }
 
 #[test]
-fn an_edit_that_finds_its_place_never_or_twice_is_refused_with_a_sentence() {
-    let edit = |find| program::Edit { find, replace: "" };
+fn edit_that_finds_its_place_never_or_twice_is_refused() {
+    let edit = |find| Edit { find, replace: "" };
     assert!(program::apply("a b a", &edit("c")).unwrap_err().contains("no 'c' any more"));
     assert!(program::apply("a b a", &edit("a")).unwrap_err().contains("'a' 2 times"));
     assert_eq!(program::apply("a b a", &edit(" b")).unwrap(), "a a");
-}
-
-#[test]
-fn every_protection_of_a_role_that_can_be_taken_out_has_a_trap() {
-    let own = [mutation::REQUESTS, mutation::NETCACHE].concat();
-    let of_keys = [mutation::MatchAnswersByKey, mutation::MatchRepliesByKey];
-    for mutation in own.into_iter().chain(of_keys) {
-        let fault = Fault::Role(mutation);
-        let mut mutants = TRAPS.iter().flat_map(|trap| trap.mutants);
-        assert!(mutants.any(|(mutant, _)| mutant.fault == fault), "{mutation:?} has no trap");
-    }
-}
-
-#[test]
-fn the_documentation_has_every_trap_with_its_mutants() {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/testing.md");
-    let text = std::fs::read_to_string(file).unwrap();
-    for trap in TRAPS {
-        let row = text.lines().find(|line| line.starts_with(&format!("| `{}` |", trap.name)));
-        let row = row.unwrap_or_else(|| panic!("docs/testing.md has no row for {}", trap.name));
-        for (mutant, _) in trap.mutants {
-            assert!(row.contains(mutant.name), "no mutant '{}' in: {row}", mutant.name);
-        }
-    }
 }

@@ -1,55 +1,25 @@
 //! Protections, and what is left without them.
 
-use netkv_roles::Mutation;
 use netkv_roles::netcache::mutation;
 
-use crate::common::program::Edit;
+use crate::common::traps;
 use crate::traps::control::Slip;
 
-/// How a protection is taken out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fault {
-    /// The text of the switch program is changed.
-    Program(Edit),
-    /// A role does without it.
-    Role(Mutation),
-    /// The control plane, or the driver, does something else.
-    Script(Slip),
-}
-
-/// A rack without one protection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Mutant {
-    /// What is different, as `docs/testing.md` has it.
-    pub name: &'static str,
-    pub fault: Fault,
-}
-
-const fn program(name: &'static str, find: &'static str, replace: &'static str) -> Mutant {
-    Mutant { name, fault: Fault::Program(Edit { find, replace }) }
-}
-
-const fn role(name: &'static str, mutation: Mutation) -> Mutant {
-    Mutant { name, fault: Fault::Role(mutation) }
-}
-
-const fn script(name: &'static str, slip: Slip) -> Mutant {
-    Mutant { name, fault: Fault::Script(slip) }
-}
+pub type Mutant = traps::Mutant<Slip>;
 
 // The switch program.
 
-pub const ANY_VERSION: Mutant = program(
+pub const ANY_VERSION: Mutant = Mutant::program(
     "validity.p4 takes an UPDATE of any version",
     "if (meta.same_entry && hdr.cache_metadata.version == meta.version) {",
     "if (meta.same_entry) {",
 );
-pub const ANY_GENERATION: Mutant = program(
+pub const ANY_GENERATION: Mutant = Mutant::program(
     "validity.p4 takes an UPDATE of any generation",
     "hdr.cache_metadata.generation == meta.generation",
     "true",
 );
-pub const VALID_IS_A_BIT: Mutant = program(
+pub const VALID_IS_A_BIT: Mutant = Mutant::program(
     "validity.p4 asks whether an entry is valid, not for which generation",
     "meta.readable = valid_generation == meta.generation;",
     "meta.readable = valid_generation != 0;",
@@ -57,56 +27,56 @@ pub const VALID_IS_A_BIT: Mutant = program(
 // Where all that follows would fail without a protection, it is taken out for values of 48 or 32
 // bytes only, which one trap has to itself.
 const INVALIDATE: &str = "valid.write(meta.entry, 0);";
-pub const PUT_KEEPS: Mutant = program(
+pub const PUT_KEEPS: Mutant = Mutant::program(
     "validity.p4 leaves the entry valid when a PUT passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_PUT || hdr.kv.length != 32) { valid.write(meta.entry, 0); }",
 );
-pub const LARGE_PUT_KEEPS: Mutant = program(
+pub const LARGE_PUT_KEEPS: Mutant = Mutant::program(
     "validity.p4 leaves the entry valid when a PUT of more than 128 bytes passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_PUT || hdr.kv.length <= 128) { valid.write(meta.entry, 0); }",
 );
-pub const DELETE_KEEPS: Mutant = program(
+pub const DELETE_KEEPS: Mutant = Mutant::program(
     "validity.p4 leaves the entry valid when a DELETE passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_DELETE) { valid.write(meta.entry, 0); }",
 );
-pub const INVALIDATE_KEEPS: Mutant = program(
+pub const INVALIDATE_KEEPS: Mutant = Mutant::program(
     "validity.p4 leaves the entry valid when an INVALIDATE passes",
     INVALIDATE,
     "if (hdr.kv.op != OP_INVALIDATE) { valid.write(meta.entry, 0); }",
 );
-pub const FOREIGN_MARKS: Mutant = program(
+pub const FOREIGN_MARKS: Mutant = Mutant::program(
     "cache_metadata.p4 leaves marks on frames of uncached keys",
     "} else if (hdr.cache_metadata.isValid()) {",
     "} else if (false) {",
 );
-pub const LENGTH_WITHOUT_MARK: Mutant = program(
+pub const LENGTH_WITHOUT_MARK: Mutant = Mutant::program(
     "cache_metadata.p4 adds a mark without adding to the length",
     "hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;",
     "if (hdr.kv.length != 48) {
                     hdr.ipv4.total_len = hdr.ipv4.total_len + CACHE_METADATA_BYTES;
                 }",
 );
-pub const LENGTH_WITHOUT_VALUE: Mutant = program(
+pub const LENGTH_WITHOUT_VALUE: Mutant = Mutant::program(
     "reflect.p4 adds a value without adding to the length",
     "hdr.udp.length = UDP_KV_BYTES + meta.value_bytes;",
     "hdr.udp.length = UDP_KV_BYTES + (hdr.kv.length == 48 ? 16w0 : meta.value_bytes);",
 );
-pub const OLD_IP_CHECKSUM: Mutant = program(
+pub const OLD_IP_CHECKSUM: Mutant = Mutant::program(
     "kv_checksum.p4 leaves the IPv4 checksum as it came",
     "update_checksum(hdr.kv.isValid(),",
     "update_checksum(hdr.kv.isValid() && hdr.kv.length != 48,",
 );
 pub const OLD_UDP_CHECKSUM: Mutant =
-    program("reflect.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
-pub const CUT_FRAMES: Mutant = program(
+    Mutant::program("reflect.p4 leaves the UDP checksum as it came", "hdr.udp.checksum = 0;", "");
+pub const CUT_FRAMES: Mutant = Mutant::program(
     "frame_check.p4 lets frames pass that ended too early for the parser",
     "std.parser_error != error.NoError || ",
     "",
 );
-pub const ANY_EPOCH: Mutant = program(
+pub const ANY_EPOCH: Mutant = Mutant::program(
     "statistics_epoch.p4 takes a statistics epoch that is over",
     "meta.epoch == 0 || (ahead != 0 && ahead < 0x8000)",
     "true",
@@ -116,7 +86,7 @@ pub const ANY_EPOCH: Mutant = program(
 
 macro_rules! roles {
     ($($name:ident = $mutation:ident, $text:literal;)*) => {
-        $(pub const $name: Mutant = role($text, mutation::$mutation);)*
+        $(pub const $name: Mutant = Mutant::role($text, mutation::$mutation);)*
     };
 }
 
@@ -153,16 +123,16 @@ roles! {
 // The control plane and the driver.
 
 pub const SAME_GENERATION: Mutant =
-    script("the controller gives a generation twice", Slip::ReuseGenerations);
-pub const EARLY_REUSE: Mutant = script(
+    Mutant::script("the controller gives a generation twice", Slip::ReuseGenerations);
+pub const EARLY_REUSE: Mutant = Mutant::script(
     "the controller gives cells away before the lookup entry is deleted",
     Slip::ReuseCellsEarly,
 );
-pub const NO_MEMORY: Mutant = script(
+pub const NO_MEMORY: Mutant = Mutant::script(
     "a server that restarts does not know what it has carried out",
     Slip::RestartWithoutMemory,
 );
-pub const OLD_NUMBERS: Mutant = script(
+pub const OLD_NUMBERS: Mutant = Mutant::script(
     "a server that restarts begins with its old request numbers",
     Slip::RestartWithOldNumbers,
 );

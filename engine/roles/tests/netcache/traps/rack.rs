@@ -1,371 +1,149 @@
-//! A rack whose frames are handed over one by one: a client process, the real switch program, a
-//! server with its store, and the control plane's messages as a script.
-//!
-//! A frame is on its way to the switch, or from the switch to a host. What a role sends is put on
-//! the wire; a script takes it off to hold, drop, double or reorder it, or lets it run.
+//! A rack of NetCache: one client process, whose client judges what it reads, too.
 
-use std::collections::{BTreeSet, VecDeque};
-
-use netkv_roles::netcache::{self, Server};
+use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::Client;
-use netkv_roles::single_key::ServerConfig;
+use netkv_roles::single_key::{Server, ServerConfig};
 use netkv_roles::{
-    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, MemoryStore, Mutation, Nanos, SECOND,
-    Server as _, StoreOp, StoreResult, WriteId, read_writer,
+    Actions, Backoff, Client as _, ClientConfig, MILLISECOND, Mutation, Nanos, SECOND,
 };
-use netkv_wire::{FrameView, Key, Op, Status};
-use netkv_workload::{Arrivals, Mix, ValueSize, Workload, WorkloadConfig, key_of};
+use netkv_workload::{Arrivals, Workload, WorkloadConfig};
 
-use crate::common::OwnedCall;
-use crate::common::frame::{Frame, has_good_udp_checksum};
-use crate::common::register::Register;
-use crate::common::switch::{Node, Switch};
-use crate::traps::control::Slip;
-use crate::traps::judge::Harm;
+use crate::common::frame::Frame;
+use crate::common::rack::{self, DELETES, Harm, READS, SIZE, Scheme, Settings, WRITES};
+use crate::switch::Switch;
+use crate::traps::control::{Control, Slip};
 
-/// Bytes of a value, unless a script says otherwise; they fill [`BITMAP`].
-pub const SIZE: usize = 64;
+/// The cells that a value of [`SIZE`] bytes fills.
 pub const BITMAP: u8 = 0b1111;
 
-const READS: Mix = Mix::YCSB_C;
-const WRITES: Mix = Mix::writes(1.0, 0.0);
-const DELETES: Mix = Mix::writes(1.0, 1.0);
+pub type Rack = rack::Rack<Cached>;
 
-pub struct Rack {
-    pub now: Nanos,
-    pub key: Key,
-    pub other: Key,
-    pub client: Client,
-    pub switch: Switch,
-    server: Server,
-    config: ServerConfig<netcache::Config>,
-    store: MemoryStore,
-    /// The store finishes nothing.
-    pub store_hangs: bool,
-    /// The store refuses the next write.
-    pub store_refuses: bool,
-    calls: VecDeque<OwnedCall>,
-    pub wire: VecDeque<Frame>,
-    losing: Option<Op>,
-    holding: Option<Op>,
-    held: Vec<Frame>,
-    /// Frames that arrived at the controller.
-    pub controller: Vec<Vec<u8>>,
-    /// The last generation, and the last request number of the controller.
-    pub generation: u32,
-    pub control_request: u32,
-    pub register: Register,
-    pub harm: BTreeSet<Harm>,
-    /// What the script waited for in vain.
-    pub missing: Vec<String>,
-    mutation: Option<Mutation>,
-    slip: Option<Slip>,
+pub struct Cached;
+
+impl Scheme for Cached {
+    const PROGRAM: &'static str = "netcache";
+    const PIPELINES: &'static [usize] = &[1];
+    type Client = Client;
+    type Protocol = NetCache;
+    type Switch = Switch;
+    type Control = Control;
+    type Slip = Slip;
+
+    fn clients(mutation: Option<Mutation>) -> Vec<Client> {
+        vec![process_of(2, mutation)]
+    }
+
+    fn settings(usual: Settings<Self>) -> Settings<Self> {
+        let retry = Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND };
+        ServerConfig { retry, guard: 0, protocol: Config { lease: 50 * MILLISECOND }, ..usual }
+    }
+
+    fn on_controller(rack: &mut Rack, bytes: &[u8]) {
+        rack.on_controller(bytes);
+    }
+
+    /// Lets everything end, then reads the key from the switch and from the store, writes it once
+    /// more, and reads it back.
+    fn finish(rack: &mut Rack) {
+        rack.lose_nothing();
+        rack.release();
+        rack.store_recovers();
+        rack.settle();
+        rack.read_now();
+        rack.evict();
+        rack.read_now();
+        rack.write_now();
+        rack.read_now();
+        rack.settle();
+        let mut out = Actions::new();
+        rack.clients[0].verify(rack.now, &mut out);
+        rack.send(&out);
+        while rack.clients[0].verified().is_none() {
+            rack.wait(10 * MILLISECOND);
+        }
+        let report = rack.clients[0].verified().unwrap_or_default();
+        let counts = rack.clients[0].stats().counts;
+        let harms = [
+            (Harm::StaleRead, counts.stale_reads > 0 || !rack.is_explained()),
+            (Harm::WrongValue, counts.phantom_reads > 0),
+            (Harm::LostWrite, report.acked_writes_lost > 0),
+            (Harm::NoAnswer, counts.lost > 0 || report.unread > 0),
+        ];
+        rack.harm.extend(harms.into_iter().filter(|(_, suffered)| *suffered).map(|(it, _)| it));
+    }
 }
 
 impl Rack {
-    pub fn new(switch: Switch, mutation: Option<Mutation>, slip: Option<Slip>) -> Self {
-        let protocol = netcache::Config {
-            guard: 0,
-            lease: 50 * MILLISECOND,
-            retry: Backoff { initial: MILLISECOND, cap: 8 * MILLISECOND },
-        };
-        let config = ServerConfig { protocol, ..ServerConfig::new(0, 1) };
-        let mut rack = Self {
-            now: SECOND,
-            key: key_of(0),
-            other: key_of(1),
-            client: client(2, mutation),
-            switch,
-            server: Server::new(config, SECOND),
-            config,
-            store: MemoryStore::new(2, ValueSize::Fixed(SIZE)),
-            store_hangs: false,
-            store_refuses: false,
-            calls: VecDeque::new(),
-            wire: VecDeque::new(),
-            losing: None,
-            holding: None,
-            held: Vec::new(),
-            controller: Vec::new(),
-            generation: 0,
-            control_request: 0,
-            register: Register::default(),
-            harm: BTreeSet::new(),
-            missing: Vec::new(),
-            mutation,
-            slip,
-        };
-        rack.start_server();
-        rack
-    }
-
-    pub fn slips(&self, slip: Slip) -> bool {
-        self.slip == Some(slip)
-    }
-
-    // ---------------------------------------------------------------------------- roles
-
     /// Emulates so many clients instead of two. Before the first request.
     pub fn clients(&mut self, clients: u16) {
-        self.client = client(clients, self.mutation);
+        self.clients = vec![process_of(clients, self.mutation)];
     }
 
     /// The server is another from the start. Before anything happens.
-    pub fn configure(&mut self, change: impl FnOnce(&mut netcache::Config)) {
-        change(&mut self.config.protocol);
+    pub fn configure(&mut self, change: impl FnOnce(&mut Settings<Cached>)) {
+        change(&mut self.config);
         self.start_server();
     }
 
-    fn start_server(&mut self) {
-        self.server = if self.slips(Slip::RestartWithoutMemory) {
-            Server::new(self.config, self.now)
-        } else {
-            Server::restore(self.config, self.now, self.store.applied())
-        };
-        if let Some(mutation) = self.mutation {
-            self.server.mutate(mutation);
-        }
-    }
-
-    /// The server process dies with what it knew and what its store had not begun, and comes back
+    /// The server process fails with what it knew and what its store had not begun, and comes back
     /// with this guard time. The store stays.
     pub fn restart_server(&mut self, guard: Nanos) {
-        self.config.protocol.guard = guard;
+        self.config.guard = guard;
         if !self.slips(Slip::RestartWithOldNumbers) {
             self.config.first_request += 1_000_000;
         }
         self.calls.clear();
         self.start_server();
+        if self.slips(Slip::RestartWithoutMemory) {
+            self.server = Server::new(self.config, self.now);
+        }
     }
 
     /// A client starts a read; gives the frame as it leaves.
     pub fn read(&mut self) -> Frame {
-        self.begin(READS, SIZE)
+        self.begin(0, self.key, READS, SIZE)
     }
 
     /// A client starts a write.
     pub fn write(&mut self) -> Frame {
-        self.begin(WRITES, SIZE)
+        self.write_of(SIZE)
     }
 
     /// A client starts a write of so many bytes.
     pub fn write_of(&mut self, size: usize) -> Frame {
-        self.begin(WRITES, size)
+        self.begin(0, self.key, WRITES, size)
     }
 
     /// A client starts a delete.
     pub fn delete(&mut self) -> Frame {
-        self.begin(DELETES, SIZE)
+        self.begin(0, self.key, DELETES, SIZE)
     }
 
-    fn begin(&mut self, mix: Mix, size: usize) -> Frame {
-        let workload = self.client.workload_mut();
-        workload.set_mix(mix).unwrap();
-        workload.set_value_size(ValueSize::Fixed(size)).unwrap();
-        let one_more = self.client.outstanding() as u32 + 1;
-        let mut out = Actions::new();
-        self.client.set_arrivals(self.now, Arrivals::Closed { outstanding: one_more }, &mut out);
-        self.client.set_arrivals(
-            self.now,
-            Arrivals::Closed { outstanding: 0 },
-            &mut Actions::new(),
-        );
-        let Some(frame) = out.frames().next() else {
-            self.missing.push("a client that may start a request".to_owned());
-            return Frame::NONE;
-        };
-        self.note_request(frame);
-        Frame::to_switch(frame.to_vec())
+    /// A client reads the key now, and everything arrives.
+    pub fn read_now(&mut self) {
+        let read = self.read();
+        self.now(&read);
     }
 
-    fn note_request(&mut self, bytes: &[u8]) {
-        let frame = FrameView::parse(bytes).unwrap();
-        let id = WriteId { client: frame.sender(), request: frame.request() };
-        let content = match frame.op() {
-            Op::Get => None,
-            Op::Put => Some(read_writer(&self.key, frame.value())),
-            _ => Some(None),
-        };
-        self.register.ask(id, content);
+    /// A client writes the key now, and everything arrives.
+    pub fn write_now(&mut self) {
+        let write = self.write();
+        self.now(&write);
     }
 
-    fn note_reply(&mut self, bytes: &[u8]) {
-        let Ok(frame) = FrameView::parse(bytes) else { return };
-        let id = WriteId { client: frame.sender(), request: frame.request() };
-        match (frame.op(), frame.status()) {
-            (Op::GetReply, Status::Ok) => {
-                // A value of nobody is counted by the client.
-                if let Some(writer) = read_writer(&self.key, frame.value()) {
-                    self.register.read(id, Some(writer));
-                }
-            }
-            (Op::GetReply, Status::NotFound) => self.register.read(id, None),
-            (Op::PutReply | Op::DeleteReply, Status::Ok) => self.register.written(id),
-            _ => {}
+    /// Reads of the key are served by the switch, but for the first, which may refill the entry.
+    pub fn must_be_served(&mut self) {
+        self.read_now();
+        let hits = self.switch.hits;
+        self.read_now();
+        if self.switch.hits == hits {
+            self.harm.insert(Harm::NotServed);
         }
-    }
-
-    // --------------------------------------------------------------------------- frames
-
-    /// One frame passes the switch; gives what leaves.
-    pub fn pass(&mut self, frame: &Frame) -> Frame {
-        if frame.bytes.is_empty() {
-            return Frame::NONE;
-        }
-        assert_eq!(frame.to, Node::Switch, "the frame has passed the switch already");
-        match self.switch.process(&frame.bytes) {
-            Some((to, bytes)) => Frame { to, bytes },
-            None => Frame::NONE,
-        }
-    }
-
-    /// A frame that has passed the switch arrives at its host. What the host sends is put on the
-    /// wire.
-    pub fn arrive(&mut self, frame: &Frame) {
-        if frame.bytes.is_empty() || !has_good_udp_checksum(&frame.bytes) {
-            return;
-        }
-        let mut out = Actions::new();
-        match frame.to {
-            Node::Client => {
-                self.note_reply(&frame.bytes);
-                self.client.on_frame(self.now, &frame.bytes, &mut out);
-                self.put_on_wire(&out);
-            }
-            Node::Server(_) => {
-                self.server.on_frame(self.now, &frame.bytes, &mut out);
-                self.carry_out(out);
-            }
-            Node::Controller => self.on_controller(&frame.bytes),
-            Node::Switch => panic!("the frame has not passed the switch yet"),
-        }
-    }
-
-    /// A frame passes the switch and arrives.
-    pub fn carry(&mut self, frame: &Frame) {
-        let passed = self.pass(frame);
-        self.arrive(&passed);
-    }
-
-    /// Takes the first frame with this operation off the wire.
-    pub fn take(&mut self, op: Op) -> Frame {
-        match self.wire.iter().position(|frame| frame.is(op)) {
-            Some(at) => self.wire.remove(at).unwrap_or(Frame::NONE),
-            None => {
-                self.missing.push(format!("a frame {op:?}"));
-                Frame::NONE
-            }
-        }
-    }
-
-    /// From now on the network keeps back what has this operation.
-    pub fn hold(&mut self, op: Op) {
-        self.holding = Some(op);
-    }
-
-    /// What was kept back arrives.
-    pub fn release(&mut self) {
-        self.holding = None;
-        self.wire.extend(self.held.drain(..));
-        self.run();
-    }
-
-    /// From now on the network loses what has this operation.
-    pub fn lose(&mut self, op: Op) {
-        self.losing = Some(op);
-    }
-
-    /// From now on the network loses nothing.
-    pub fn lose_nothing(&mut self) {
-        self.losing = None;
-    }
-
-    /// Everything on the wire, and what it leads to, arrives in order.
-    pub fn run(&mut self) {
-        while let Some(frame) = self.wire.pop_front() {
-            match frame.to {
-                Node::Switch => {
-                    let passed = self.pass(&frame);
-                    if !passed.bytes.is_empty() {
-                        self.wire.push_back(passed);
-                    }
-                }
-                _ => self.arrive(&frame),
-            }
-        }
-    }
-
-    /// Time passes, and what is due happens; all frames arrive.
-    pub fn wait(&mut self, time: Nanos) {
-        let end = self.now + time;
-        self.run();
-        while let Some(due) = self.deadline().filter(|due| *due <= end) {
-            self.now = self.now.max(due);
-            let mut out = Actions::new();
-            self.client.poll(self.now, &mut out);
-            out.frames().for_each(|frame| self.note_request(frame));
-            self.put_on_wire(&out);
-            let mut out = Actions::new();
-            self.server.on_timer(self.now, &mut out);
-            self.carry_out(out);
-            self.run();
-        }
-        self.now = end;
-    }
-
-    /// When something is due.
-    pub fn deadline(&self) -> Option<Nanos> {
-        [self.client.deadline(), self.server.deadline()].into_iter().flatten().min()
-    }
-
-    pub fn put_on_wire(&mut self, out: &Actions) {
-        for bytes in out.frames() {
-            let frame = Frame::to_switch(bytes.to_vec());
-            let is = |op: Option<Op>| op.is_some_and(|op| frame.is(op));
-            match (is(self.losing), is(self.holding)) {
-                (true, _) => {}
-                (_, true) => self.held.push(frame),
-                _ => self.wire.push_back(frame),
-            }
-        }
-    }
-
-    // ---------------------------------------------------------------------------- store
-
-    fn carry_out(&mut self, out: Actions) {
-        self.put_on_wire(&out);
-        self.calls.extend(out.calls().map(OwnedCall::from));
-        while !self.store_hangs && !self.calls.is_empty() {
-            self.store_one();
-        }
-    }
-
-    /// The store carries out the oldest call that hangs.
-    pub fn store_one(&mut self) {
-        let Some(call) = self.calls.pop_front() else {
-            self.missing.push("a storage call".to_owned());
-            return;
-        };
-        let call = call.view();
-        let result = if call.op != StoreOp::Get && std::mem::take(&mut self.store_refuses) {
-            StoreResult::Failed
-        } else {
-            self.store.execute(&call)
-        };
-        let mut out = Actions::new();
-        self.server.on_stored(self.now, call.id, result, &mut out);
-        self.carry_out(out);
-    }
-
-    /// The store works again.
-    pub fn store_recovers(&mut self) {
-        self.store_hangs = false;
-        self.carry_out(Actions::new());
     }
 }
 
 /// A client process that starts what it is told to.
-fn client(clients: u16, mutation: Option<Mutation>) -> Client {
+fn process_of(clients: u16, mutation: Option<Mutation>) -> Client {
     let config = ClientConfig {
         retry: Backoff { initial: 10 * MILLISECOND, cap: 100 * MILLISECOND },
         deadline: SECOND,

@@ -3,7 +3,7 @@
 use netkv_roles::{MILLISECOND, WINDOW};
 use netkv_wire::Op;
 
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
 /// Longer than a client waits before it asks again.

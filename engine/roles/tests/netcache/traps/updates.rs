@@ -3,7 +3,7 @@
 use netkv_roles::MILLISECOND;
 use netkv_wire::Op;
 
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
 /// Longer than the server waits before it asks again.
@@ -126,7 +126,7 @@ pub fn doubled_update_and_acknowledgement(rack: &mut Rack) {
 ///
 /// Protection: Answers are matched by request number.
 pub fn answer_to_an_earlier_question(rack: &mut Rack) {
-    rack.configure(|server| server.guard = 5 * MILLISECOND);
+    rack.configure(|config| config.guard = 5 * MILLISECOND);
     let first = rack.write(); // The key is not cached; the server has just started and asks.
     rack.carry(&first);
     let question = rack.take(Op::Invalidate);

@@ -4,7 +4,7 @@ use netkv_roles::MILLISECOND;
 use netkv_wire::{MAX_VALUE, Op};
 
 use crate::common::frame::{Frame, with_udp_checksum};
-use crate::traps::judge::Harm;
+use crate::common::rack::Harm;
 use crate::traps::rack::Rack;
 
 /// Values grow over the room of their entry (64 bytes) and over what a switch caches (128).

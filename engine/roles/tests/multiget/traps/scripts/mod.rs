@@ -261,7 +261,7 @@ pub fn two_clients_with_one_number(rack: &mut Rack) {
 /// Replies arrive for an older request with the same number and other keys.
 ///
 /// Protection: A reply must name the keys that were requested at its places.
-pub fn reply_of_another_life(rack: &mut Rack) {
+pub fn reply_to_an_older_request(rack: &mut Rack) {
     let keys = some_keys(rack, SMALL);
     let get = rack.get(&keys);
     // A reply to a request that had this number once: other keys at the same places.

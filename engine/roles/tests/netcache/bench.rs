@@ -14,9 +14,10 @@ use netkv_wire::{
 };
 use netkv_workload::{ValueSize, key_of};
 
-use super::switch::{Entry, Node, Switch};
-use super::world::{Behind, server_config};
-use super::{OwnedCall, frame_of};
+use crate::common::frame::Node;
+use crate::common::{OwnedCall, frame_of};
+use crate::switch::{Entry, Switch};
+use crate::world::{Behind, server_config};
 
 pub const GENERATION: u32 = 5;
 
@@ -43,7 +44,7 @@ impl<P: Behind> Bench<P> {
             key: key_of(1),
             server: Server::new(config, 1_000_000),
             store: MemoryStore::new(10, ValueSize::Fixed(64)),
-            switch: Switch::new(1),
+            switch: Switch::of(1),
             sent: VecDeque::new(),
             arrived: Vec::new(),
             fail: false,
@@ -68,7 +69,7 @@ impl<P: Behind> Bench<P> {
         fill_value(&self.key, WriteId { client, request }, &mut value);
         let value = if op == Op::Put { &value[..] } else { &[] };
         let frame = frame_of(&message.with_value(value));
-        let (node, bytes) = self.switch.process(&frame).expect("the switch drops no request");
+        let (node, bytes) = self.switch.process_one(&frame).expect("the switch drops no request");
         assert_eq!(node, Node::Server(0), "the switch did not answer itself");
         bytes
     }
@@ -129,7 +130,7 @@ impl<P: Behind> Bench<P> {
 
     /// One frame passes the switch; gives what comes out.
     pub fn pass(&mut self, bytes: &[u8]) -> Vec<u8> {
-        self.switch.process(bytes).expect("the switch drops no frame of a role").1
+        self.switch.process_one(bytes).expect("the switch drops no frame of a role").1
     }
 
     /// Everything that was sent, and what it leads to, arrives in order.
@@ -140,7 +141,7 @@ impl<P: Behind> Bench<P> {
     /// The first frame that was sent arrives; false if there is none.
     pub fn run_one(&mut self) -> bool {
         let Some(bytes) = self.sent.pop_front() else { return false };
-        match self.switch.process(&bytes) {
+        match self.switch.process_one(&bytes) {
             Some((Node::Server(_), bytes)) => self.arrive(&bytes),
             Some((_, bytes)) => self.arrived.push(bytes),
             None => panic!("the switch drops no frame of a role"),
@@ -180,7 +181,7 @@ impl<P: Behind> Bench<P> {
     pub fn restart(&mut self, guard: Nanos) {
         let old = *self.server.config();
         let first_request = old.first_request + 1000;
-        let config = ServerConfig { protocol: P::settings(guard), first_request, ..old };
+        let config = ServerConfig { guard, first_request, ..old };
         self.server = Server::restore(config, self.now, self.store.applied());
         self.sent.clear();
     }

@@ -9,8 +9,8 @@ use netkv_wire::{
 };
 use netkv_workload::Random;
 
-use super::frame_of;
-use super::switch::{Entry, Switch};
+use crate::common::frame_of;
+use crate::switch::{Entry, Switch};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Stage {

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use netkv_roles::netcache::{self, NetCache};
+use netkv_roles::netcache::{Config, NetCache};
 use netkv_roles::plain::{Client, Plain};
 use netkv_roles::single_key::server::Protocol;
 use netkv_roles::single_key::{Server, ServerConfig};
@@ -13,9 +13,10 @@ use netkv_roles::{
 use netkv_wire::{Key, Message, Op, SERVICE_IP, client_ip};
 use netkv_workload::{Random, Workload, WorkloadConfig, key_of};
 
-use super::controller::Controller;
-use super::switch::{Node, Switch};
-use super::{OwnedCall, OwnedResult, frame_of};
+use crate::common::frame::Node;
+use crate::common::{OwnedCall, OwnedResult, frame_of};
+use crate::controller::Controller;
+use crate::switch::Switch;
 
 pub const MICROSECOND: Nanos = 1000;
 
@@ -73,21 +74,23 @@ pub trait Behind: Protocol {
     /// Whether the controller inserts and evicts keys.
     const CACHES: bool;
 
-    fn settings(guard: Nanos) -> Self::Config;
+    fn settings(usual: ServerConfig<Self::Config>) -> ServerConfig<Self::Config>;
 }
 
 impl Behind for Plain {
     const CACHES: bool = false;
 
-    fn settings(_: Nanos) {}
+    fn settings(usual: ServerConfig<()>) -> ServerConfig<()> {
+        usual
+    }
 }
 
 impl Behind for NetCache {
     const CACHES: bool = true;
 
-    fn settings(guard: Nanos) -> netcache::Config {
+    fn settings(usual: ServerConfig<Config>) -> ServerConfig<Config> {
         let retry = Backoff { initial: MILLISECOND / 2, cap: 8 * MILLISECOND };
-        netcache::Config { retry, lease: 5 * MILLISECOND, guard }
+        ServerConfig { retry, protocol: Config { lease: 5 * MILLISECOND }, ..usual }
     }
 }
 
@@ -96,8 +99,7 @@ pub fn server_config<P: Behind>(
     servers: u16,
     guard: Nanos,
 ) -> ServerConfig<P::Config> {
-    let usual = ServerConfig::new(server, servers);
-    ServerConfig { max_waiting: 8, protocol: P::settings(guard), ..usual }
+    ServerConfig { max_waiting: 8, guard, ..P::settings(ServerConfig::new(server, servers)) }
 }
 
 pub fn client_config(config: ClientConfig) -> ClientConfig {
@@ -123,7 +125,7 @@ impl<P: Behind> World<P> {
             stores: (0..servers)
                 .map(|_| MemoryStore::new(workload.keys, workload.value_size))
                 .collect(),
-            switch: Switch::new(servers),
+            switch: Switch::of(servers),
             controller: Controller::new(slots),
             churn: P::CACHES.then_some(300 * MICROSECOND),
             keys: workload.keys,
@@ -180,7 +182,7 @@ impl<P: Behind> World<P> {
         let mut out = Actions::new();
         match event {
             Event::Frame(Node::Switch, bytes) => {
-                if let Some((to, bytes)) = self.switch.process(&bytes) {
+                if let Some((to, bytes)) = self.switch.process_one(&bytes) {
                     self.send(to, bytes);
                 }
             }

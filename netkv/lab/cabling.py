@@ -16,12 +16,14 @@ from typing import Any
 
 from netkv.control.topology import CPU_PORT
 from netkv.lab import ports
-from netkv.lab.spec import COORDINATOR, LabSpec, RackSpec
+from netkv.lab.spec import LabSpec, RackSpec
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
 FIRST_GUEST_PORT = 2
 COORDINATOR_PORT = 90
+COORDINATOR = "coordinator"
+"""What its node is called."""
 FIRST_SERVER_PORT = 100
 
 

@@ -28,7 +28,7 @@ from netkv import schemes
 from netkv.control import base
 from netkv.errors import UsageError, suggest
 from netkv.lab import cabling
-from netkv.lab.cabling import Cabling
+from netkv.lab.cabling import COORDINATOR, Cabling
 from netkv.lab.conditions import Conditions, Direction
 from netkv.lab.controller import Controller
 from netkv.lab.guests import Farewells
@@ -36,7 +36,7 @@ from netkv.lab.process import BusyPortError, Kind, NodeError, NodeProcess
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
 from netkv.lab.shards import Shards, is_shard
-from netkv.lab.spec import COORDINATOR, RackSpec
+from netkv.lab.spec import RackSpec
 from netkv.schemes.options import CoordinatorOptions
 
 _ADDRESS_TRIES = 5

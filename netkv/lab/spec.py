@@ -18,9 +18,6 @@ MOST_KEYS_IN_MULTIGET = 128
 DEFAULT_KEY_SIZE = 16
 """Bytes of a key: the only size that schemes for single keys have."""
 
-COORDINATOR = "coordinator"
-"""Name of the coordinator's node."""
-
 Mix = Literal["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-f", "insert"]
 
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.lab import shards
-from netkv.lab.spec import COORDINATOR, LabSpec, Shift
+from netkv.lab.spec import LabSpec, Shift
 from netkv.options import RATE, SECONDS, Spec
 
 Direction = Literal["both", "to", "from"]
@@ -35,6 +35,9 @@ NAMED_KINDS: tuple[FaultKind, ...] = ("controller-restart", "client-crash")
 """Faults that happen by chance only if they are asked for by name. The one is the simulator's. The
 other needs a scheme whose clients keep records, and such a scheme may lose what was acknowledged if
 client and switch die one soon after the other."""
+
+COORDINATOR = "coordinator"
+"""What events call the coordinator of multigets."""
 
 Probability = Annotated[float, Field(ge=0, le=1)]
 Delay = Annotated[float, Field(ge=0, le=10), SECONDS]

@@ -17,8 +17,9 @@ from collections.abc import Iterable, Sequence
 from typing import TypeAlias, TypeVar
 
 from netkv.errors import FieldError
-from netkv.lab.spec import COORDINATOR, LabSpec
+from netkv.lab.spec import LabSpec
 from netkv.scenarios.events import (
+    COORDINATOR,
     FAULT_KINDS,
     NAMED_KINDS,
     Direction,

@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 from netkv import schemes
 from netkv.errors import FieldError, UsageError
 from netkv.lab.spec import (
-    COORDINATOR,
     HeavyTail,
     LabSpec,
     MultigetSize,
@@ -24,7 +23,7 @@ from netkv.lab.spec import (
 )
 from netkv.options import SECONDS, Spec
 from netkv.scenarios import faults, possible
-from netkv.scenarios.events import LinkFault, RandomFaults, SlowFault, TimelineEvent
+from netkv.scenarios.events import COORDINATOR, LinkFault, RandomFaults, SlowFault, TimelineEvent
 from netkv.scenarios.plot import Baseline, Plot
 
 OnFailure = Literal["fail", "continue"]

@@ -18,11 +18,11 @@ from netkv import schemes
 from netkv.control import base
 from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError, suggest
-from netkv.lab.cabling import partitions
+from netkv.lab.cabling import COORDINATOR, partitions
 from netkv.lab.process import NodeError
 from netkv.lab.report import EventKind, RackEvent, RackSample
 from netkv.lab.sampling import ControlDrops, CoordinatorCounts, ServerCounts, client_sample
-from netkv.lab.spec import COORDINATOR, RackSpec
+from netkv.lab.spec import RackSpec
 from netkv.schemes.options import CoordinatorOptions
 from netkv.sim import config, profiles
 from netkv.sim.controller import SimController

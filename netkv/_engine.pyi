@@ -1,7 +1,7 @@
 """The engine: everything that touches packets, in Rust.
 
 Blocking calls release the GIL, and the loops of the three nodes are threads that never hold it (a
-server with a Python storage back end takes it once per batch).
+server with a Python storage back end takes it once per batch, a role in Python for each call).
 
 Conventions of the control plane calls (`Switch`):
 
@@ -849,7 +849,8 @@ class ServerNode:
         """`config` is JSON.
 
         "bind", "peer" (the switch's port); "scheme" (role of the shim: "nocache", "netcache",
-        "farreach" or "multiget", whose servers own keys by hash modulo "servers"); "key_size"
+        "farreach", "multiget", whose servers own keys by hash modulo "servers", or the name of one
+        in Python, `netkv.roles`); "key_size"
         (bytes of a key, 16 but for "multiget");
         "partitions" (indices of the servers in this process), "servers" (how many there are in
         all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
@@ -905,8 +906,8 @@ class ClientNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer"; "role" ("plain", the default, or "farreach": clients that preserve what only
-        the switch has); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
+        "bind", "peer"; "role" ("plain", the default, "farreach": clients that preserve what only
+        the switch has, or the name of one in Python, `netkv.roles`); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
         "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and remember them for the phase
         "verify"). A wrong configuration raises ValueError, a busy port OSError.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netkv import roles
 from netkv.errors import UsageError
 from netkv.schemes import multiget, registry
 from netkv.schemes.options import SwitchCache
@@ -25,6 +26,8 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
             f"The scheme '{scheme.name}' is made for one switch: 'lab.topology.kind' must be "
             f"'rack', not '{lab.topology.kind}'."
         )
+    roles.check("servers", scheme.server_role)
+    roles.check("clients", scheme.client_role)
     if scheme.needs is not None:
         scheme.needs(lab)
     if lab.pipelines > scheme.max_pipelines:

@@ -217,7 +217,10 @@ class SimRack:
         while True:
             dues = [each.deadline for each in controllers if each.deadline is not None]
             before = time.thread_time()
-            notices = simulation.run(max(min([until, *dues]), simulation.now()))
+            try:
+                notices = simulation.run(max(min([until, *dues]), simulation.now()))
+            except ValueError as error:
+                raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()
             self.engine_cpu += time.thread_time() - before
             for notice in notices:

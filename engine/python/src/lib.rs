@@ -12,6 +12,7 @@ mod json;
 mod loads;
 mod nodes;
 mod objects;
+mod roles;
 mod session;
 mod sim;
 mod store;
@@ -24,6 +25,8 @@ use pyo3::prelude::*;
 /// The engine: everything that touches packets.
 #[pymodule]
 mod _engine {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::bench::{bench_load, bench_measure, bench_paths, bench_source};
     #[pymodule_export]
@@ -44,4 +47,10 @@ mod _engine {
     use crate::sim::Simulation;
     #[pymodule_export]
     use crate::switch::Switch;
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::roles::register();
+        Ok(())
+    }
 }

@@ -1,0 +1,97 @@
+"""Roles in Python in a live rack: they serve, come back after a crash, and fail in sentences."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from netkv import schemes
+from netkv.lab.rack import Rack
+from tests.lab.racks import finish, sampled, serves, spec, written
+from tests.waiting import until_async
+
+EXAMPLES = "python:tests.roles.examples:"
+MakeRack = Callable[..., Rack]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
+    """Makes racks of NoCache with other roles."""
+
+    def rack(**changed: str) -> Rack:
+        scheme = dataclasses.replace(schemes.get("nocache"), **changed)  # type: ignore[arg-type]
+        monkeypatch.setattr(schemes, "of", lambda _: scheme)
+        return Rack(spec("nocache", servers=2), tmp_path / "rack")
+
+    return rack
+
+
+async def test_servers_and_clients_serve_and_no_write_is_lost_in_a_crash(make: MakeRack) -> None:
+    rack = make(
+        server_role="python:netkv.roles:SingleKeyServer",
+        client_role="python:netkv.roles:SingleKeyClient",
+    )
+    await rack.start()
+    try:
+        await written(rack, 20)
+        await rack.kill("servers-0")
+        await rack.start_node("servers-0")
+        await serves(rack)
+        await finish(rack, "drain")
+        report = await finish(rack, "verify")
+        assert report.client_statistics["verified"] > 0
+        assert report.client_statistics["acked_writes_lost"] == 0
+        assert report.client.stale_reads == 0
+        assert rack.failed is None
+    finally:
+        await rack.stop()
+
+
+async def test_counts_and_sequences_of_a_role_are_in_samples(make: MakeRack) -> None:
+    rack = make(server_role=f"{EXAMPLES}Sequenced")
+    await rack.start()
+    try:
+        await sampled(
+            rack,
+            "a server has read what was written with a sequence",
+            lambda it: any(each.get("highest") for each in it.server_statistics),
+        )
+    finally:
+        await rack.stop()
+
+
+@pytest.mark.parametrize(
+    ("changed", "node", "sentence"),
+    [
+        (
+            {"server_role": f"{EXAMPLES}FailingRead"},
+            "servers-",
+            "FailingRead failed in on_read: RuntimeError: no read of",
+        ),
+        (
+            {"client_role": f"{EXAMPLES}FailingClient"},
+            "client",
+            "FailingClient failed in judge: ValueError: 'perhaps' is no verdict",
+        ),
+    ],
+    ids=["server", "client"],
+)
+async def test_exception_ends_the_node_with_a_sentence_and_its_log_has_the_trace(
+    make: MakeRack, changed: dict[str, str], node: str, sentence: str
+) -> None:
+    rack = make(**changed)
+    await rack.start()
+    try:
+        await rack.client({"do": "phase", "name": "measure"})
+        failed = await until_async(lambda: rack.failed, "the node has failed")
+        assert failed.node.startswith(node)
+        assert sentence in failed.text
+        assert "Traceback" not in failed.text
+        log = rack.directory / "logs" / f"{failed.node}.log"
+        if node == "servers-":
+            assert "Traceback" in log.read_text()
+    finally:
+        await rack.stop()

@@ -24,7 +24,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
     def rack(**changed: str) -> Rack:
         scheme = dataclasses.replace(schemes.get("nocache"), **changed)  # type: ignore[arg-type]
         monkeypatch.setattr(schemes, "of", lambda _: scheme)
-        return Rack(spec("nocache", servers=2), tmp_path / "rack")
+        return Rack(spec("nocache", servers=2, backend="rocksdb"), tmp_path / "rack")
 
     return rack
 

@@ -174,9 +174,10 @@ impl Role {
 
 /// What is said of an exception; the trace goes to the log.
 fn sentence(py: Python<'_>, class: &Bound<'_, PyType>, method: &str, error: &PyErr) -> String {
-    let tell = || {
-        module(py)?.getattr("failure")?.call1((class, method, error.value(py)))?.extract::<String>()
-    };
+    // With its trace back.
+    let raised = error.clone_ref(py).into_value(py);
+    let tell =
+        || module(py)?.getattr("failure")?.call1((class, method, raised))?.extract::<String>();
     tell().unwrap_or_else(|_| format!("a role failed in {method}: {error}"))
 }
 

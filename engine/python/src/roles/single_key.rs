@@ -8,10 +8,11 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
-use super::{Role, load, module, number_of, options_of, sequence_of, taken};
+use super::{PREFIX, Role, load, module, number_of, options_of, sequence_of, taken};
 
 #[derive(Debug)]
 pub struct ServerRole {
+    name: &'static str,
     role: Role,
     /// `RequestActions` of `netkv.roles`, and `decode` and `Status` of the codec.
     actions: Py<PyAny>,
@@ -21,10 +22,11 @@ pub struct ServerRole {
 
 impl ServerRole {
     /// An object of the class with this name.
-    pub fn new(name: &str, options: &ServerOptions, now: Nanos) -> Outcome<Self> {
+    pub fn new(name: &'static str, options: &ServerOptions, now: Nanos) -> Outcome<Self> {
         load("servers", name, |py, class| {
             let codec = py.import("netkv.control.messages")?;
             Ok(Self {
+                name: name.trim_start_matches(PREFIX),
                 role: Role::new(py, class, (options_of(py, options)?, now))
                     .map_err(PyValueError::new_err)?,
                 actions: module(py)?.getattr("RequestActions")?.unbind(),
@@ -90,6 +92,10 @@ fn order(kind: &str, action: &Bound<'_, PyAny>) -> PyResult<Order<Py<PyAny>>> {
 
 impl ServerHooks for ServerRole {
     type Frame = Py<PyAny>;
+
+    fn name(&self) -> &str {
+        self.name
+    }
 
     fn frame(&self, bytes: &[u8]) -> Outcome<Py<PyAny>> {
         Python::attach(|py| self.decode.bind(py).call1((bytes,)).map(Bound::unbind))

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::fmt::Debug;
+use std::sync::OnceLock;
 
 use netkv_wire::{FrameView, Ip, Key, Message, Op, Sequence, Status};
 
@@ -58,23 +59,21 @@ pub type Orders<F> = Outcome<Vec<Order<F>>>;
 
 /// The decisions of a protocol. Failures of the store and requests that cannot be are answered
 /// before they come here.
+#[allow(clippy::missing_errors_doc)] // the sentence with which a hook fails
 pub trait ServerHooks: Debug + Send + Sync + 'static {
     /// A frame as the language has it.
     type Frame: Debug + Send + Sync;
 
+    /// The name of the role, for sentences about it.
+    fn name(&self) -> &str;
+
     /// A frame in the language.
-    ///
-    /// # Errors
-    ///
-    /// As all hooks: the sentence with which it fails.
     fn frame(&self, bytes: &[u8]) -> Outcome<Self::Frame>;
 
     /// A read has come.
-    #[allow(clippy::missing_errors_doc)] // as `frame`, here and below
     fn on_read(&mut self, now: Nanos, request: &Self::Frame) -> Orders<Self::Frame>;
 
     /// The record for a request is there: its value, unless there is none, and its sequence.
-    #[allow(clippy::missing_errors_doc)]
     fn on_value(
         &mut self,
         now: Nanos,
@@ -84,19 +83,15 @@ pub trait ServerHooks: Debug + Send + Sync + 'static {
     ) -> Orders<Self::Frame>;
 
     /// The turn of a write has come: it is under way until [`Order::End`].
-    #[allow(clippy::missing_errors_doc)]
     fn on_write(&mut self, now: Nanos, write: &Self::Frame) -> Orders<Self::Frame>;
 
     /// The store has the write.
-    #[allow(clippy::missing_errors_doc)]
     fn on_stored(&mut self, now: Nanos, write: &Self::Frame) -> Orders<Self::Frame>;
 
     /// A copy of a write has come, whose original has ended like that.
-    #[allow(clippy::missing_errors_doc)]
     fn on_copy(&mut self, now: Nanos, write: &Self::Frame, status: Status) -> Orders<Self::Frame>;
 
     /// A frame has come that is no request of a client; none if the protocol does not have it.
-    #[allow(clippy::missing_errors_doc)]
     fn on_message(
         &mut self,
         now: Nanos,
@@ -104,19 +99,20 @@ pub trait ServerHooks: Debug + Send + Sync + 'static {
     ) -> Outcome<Option<Vec<Order<Self::Frame>>>>;
 
     /// It is [`ServerHooks::deadline`].
-    #[allow(clippy::missing_errors_doc)]
     fn on_timer(&mut self, now: Nanos) -> Orders<Self::Frame>;
 
     /// When to call [`ServerHooks::on_timer`].
-    #[allow(clippy::missing_errors_doc)]
     fn deadline(&self) -> Outcome<Option<Nanos>>;
 
     /// Counts and gauges of its own.
-    #[allow(clippy::missing_errors_doc)]
     fn counts(&self) -> Outcome<Counts>;
 }
 
 /// A server of this protocol that starts now over a store that has applied these writes.
+///
+/// # Errors
+///
+/// The sentence with which a hook fails.
 pub fn server<H: ServerHooks>(
     hooks: H,
     options: &ServerOptions,
@@ -124,7 +120,7 @@ pub fn server<H: ServerHooks>(
     applied: &Applied,
 ) -> Outcome<Box<dyn crate::Server>> {
     let due = hooks.deadline()?;
-    let protocol = Foreign { hooks, due, failed: false };
+    let protocol = Foreign { hooks, due, failure: OnceLock::new(), reported: false };
     let mut server = Server::with(protocol, ServerConfig::of(options), now, applied);
     if let Some(at) = due {
         server.timers.set(at, ());
@@ -137,7 +133,9 @@ struct Foreign<H: ServerHooks> {
     hooks: H,
     /// When the timer that counts is due; others in the queue mean nothing.
     due: Option<Nanos>,
-    failed: bool,
+    /// Why it cannot go on.
+    failure: OnceLock<String>,
+    reported: bool,
 }
 
 /// What is under way for a key.
@@ -166,24 +164,31 @@ impl<H: ServerHooks> Server<Foreign<H>> {
         out: &mut Actions,
         hook: impl FnOnce(&mut Self) -> Orders<H::Frame>,
     ) {
-        if self.protocol.failed {
-            return;
+        if self.protocol.failure.get().is_none()
+            && let Err(text) = self.do_orders(now, out, hook)
+        {
+            let _ = self.protocol.failure.set(text);
         }
-        let end = hook(self).and_then(|orders| {
-            orders.into_iter().try_for_each(|order| self.carry_out(now, order, out))?;
-            self.protocol.hooks.deadline()
-        });
-        match end {
-            Ok(due) if due != self.protocol.due => {
-                self.protocol.due = due;
-                due.into_iter().for_each(|at| self.timers.set(at, ()));
-            }
-            Ok(_) => {}
-            Err(text) => {
-                self.protocol.failed = true;
-                out.fail(text);
-            }
+        let protocol = &mut self.protocol;
+        if let Some(text) = protocol.failure.get().filter(|_| !protocol.reported) {
+            out.fail(text.clone());
+            protocol.reported = true;
         }
+    }
+
+    fn do_orders(
+        &mut self,
+        now: Nanos,
+        out: &mut Actions,
+        hook: impl FnOnce(&mut Self) -> Orders<H::Frame>,
+    ) -> Outcome<()> {
+        hook(self)?.into_iter().try_for_each(|order| self.carry_out(now, order, out))?;
+        let due = self.protocol.hooks.deadline()?;
+        if due != self.protocol.due {
+            self.protocol.due = due;
+            due.into_iter().for_each(|at| self.timers.set(at, ()));
+        }
+        Ok(())
     }
 
     fn carry_out(&mut self, now: Nanos, order: Order<H::Frame>, out: &mut Actions) -> Outcome<()> {
@@ -220,11 +225,10 @@ impl<H: ServerHooks> Server<Foreign<H>> {
     fn take_write(&mut self, key: &Key) -> Outcome<Write<Outcome<H::Frame>>> {
         match self.take_step(key) {
             Some(Step::Deciding(write)) => Ok(write),
-            Some(Step::Storing(_)) => Err(format!(
-                "its server role stores or ends a write of key {key:02x?} that the store has already"
-            )),
-            None => Err(format!(
-                "its server role stores or ends a write of key {key:02x?}, but none is under way"
+            step => Err(format!(
+                "the role {} stores or ends a write of key {key:02x?}, but {}",
+                self.protocol.hooks.name(),
+                if step.is_some() { "the store has it" } else { "none is under way" }
             )),
         }
     }
@@ -372,7 +376,10 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
     }
 
     fn add_counts(&self, into: &mut Counts) {
-        // A server that cannot count goes on; the binding has noted why it cannot.
-        into.extend(self.hooks.counts().unwrap_or_default());
+        // A failure is reported with the next frame.
+        match self.hooks.counts() {
+            Ok(counts) => into.extend(counts),
+            Err(text) => drop(self.failure.set(text)),
+        }
     }
 }

@@ -75,7 +75,7 @@ def test_program_has_no_errors(package: Package) -> None:
 
 def test_scenario_meets_its_expectations_in_virtual_time(package: Package) -> None:
     document = package.netkv("scenario", "run", "writearound.yaml", "--mode", "sim")
-    assert [each["ok"] for each in document["thresholds"]] == [True] * 5
+    assert [each["ok"] for each in document["thresholds"]] == [True] * 3
     plain, cached = document["runs"]
     assert cached["hit_ratio"] > 0.3
     assert cached["refills"] > 0
@@ -85,8 +85,7 @@ def test_scenario_meets_its_expectations_in_virtual_time(package: Package) -> No
 def test_option_limits_what_is_cached(package: Package) -> None:
     small = ["--set", "lab.cached_bytes=64", "--set", "duration=1", "--scheme", "writearound"]
     run = ["scenario", "run", "writearound.yaml", "--mode", "sim", "--set", "events=[]"]
-    # The expectations compare with a scheme that does not run here.
-    (limited,) = package.netkv(*run, *small, status=1)["runs"]
+    (limited,) = package.netkv(*run, *small)["runs"]
     assert limited["hit_ratio"] == 0
 
 
@@ -107,7 +106,7 @@ def test_soak_finds_a_program_without_rule_2(package: Package) -> None:
 @pytest.mark.live
 def test_scenario_is_linearizable_live(package: Package) -> None:
     short = ["--set", "warmup=0.5", "--scheme", "writearound", "--mode", "live"]
-    (run,) = package.netkv("scenario", "run", "writearound.yaml", *short, status=1)["runs"]
+    (run,) = package.netkv("scenario", "run", "writearound.yaml", *short)["runs"]
     assert run["status"] == "done"
     assert run["linearizable"]
     assert run["acked_writes_lost"] == 0

@@ -907,8 +907,9 @@ class ClientNode:
         """`config` is JSON.
 
         "bind", "peer"; "role" ("plain", the default, "farreach": clients that preserve what only
-        the switch has, or the name of one in Python, `netkv.roles`); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
-        "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
+        the switch has, or the name of one in Python, `netkv.roles`); "clients" (identities),
+        "seed", "deadline_s", "retry_s", "servers"; "workload" (netkv.lab.spec.WorkloadSpec as JSON;
+        its shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and remember them for the phase
         "verify"). A wrong configuration raises ValueError, a busy port OSError.
         """

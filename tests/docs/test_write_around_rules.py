@@ -126,9 +126,7 @@ def test_old_value_is_not_read(
 
 
 @pytest.mark.parametrize("size", [1, 16, 17, 127, 128])
-def test_answer_to_a_read_fills_the_entry_and_a_write_makes_it_invalid(
-    package: Path, size: int
-) -> None:
+def test_answer_fills_the_entry_and_a_write_makes_it_invalid(package: Path, size: int) -> None:
     story = Story(str(package / PROGRAM.removesuffix(".p4")))
     value = bytes(range(1, size + 1))
     story.answer(story.ask(Op.GET), sequence=0, value=value)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from netkv import schemes
+from netkv import _engine, schemes
 from netkv.lab.rack import Rack
 from tests.lab.racks import finish, sampled, serves, spec, written
 from tests.waiting import until_async
 
 EXAMPLES = "python:tests.roles.examples:"
+KEY = bytes(range(16))
 MakeRack = Callable[..., Rack]
 
 
@@ -29,7 +32,7 @@ def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> MakeRack:
     return rack
 
 
-async def test_servers_and_clients_serve_and_no_write_is_lost_in_a_crash(make: MakeRack) -> None:
+async def test_servers_and_clients_serve_and_lose_no_write_in_a_crash(make: MakeRack) -> None:
     rack = make(
         server_role="python:netkv.roles:SingleKeyServer",
         client_role="python:netkv.roles:SingleKeyClient",
@@ -63,6 +66,34 @@ async def test_counts_and_sequences_of_a_role_are_in_samples(make: MakeRack) -> 
         await rack.stop()
 
 
+async def test_program_is_a_client_until_its_role_in_python_fails(make: MakeRack) -> None:
+    """Its thread and the program, which asks for statistics, do not wait for each other."""
+    rack = make(client_role="python:netkv.roles:SingleKeyClient")
+    await rack.start()
+    try:
+        first, second, *_ = rack.guests()
+        session = _engine.Session(json.dumps(first))
+        failing = _engine.Session(json.dumps(second | {"role": f"{EXAMPLES}FailingClient"}))
+        for each in (session, failing):
+            each.start()
+
+        def ended() -> list[Any]:
+            assert isinstance(session.statistics(), dict)
+            return session.take()
+
+        session.put(1, KEY, b"value")
+        assert await until_async(ended, "the write ends") == [(1, "done", None)]
+        session.get(2, [KEY])
+        assert await until_async(ended, "the read ends") == [(2, "values", [b"value"])]
+        failing.get(1, [KEY])
+        sentence = await until_async(failing.failure, "the role has failed")
+        assert "FailingClient failed in judge: ValueError: 'perhaps' is no verdict" in sentence
+        for each in (session, failing):
+            each.stop()
+    finally:
+        await rack.stop()
+
+
 @pytest.mark.parametrize(
     ("changed", "node", "sentence"),
     [
@@ -79,7 +110,7 @@ async def test_counts_and_sequences_of_a_role_are_in_samples(make: MakeRack) -> 
     ],
     ids=["server", "client"],
 )
-async def test_exception_ends_the_node_with_a_sentence_and_its_log_has_the_trace(
+async def test_exception_ends_the_node_and_its_log_has_the_trace(
     make: MakeRack, changed: dict[str, str], node: str, sentence: str
 ) -> None:
     rack = make(**changed)

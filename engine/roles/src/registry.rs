@@ -212,3 +212,25 @@ roles! {
     /// A role of coordinators, by its name.
     CoordinatorRole of CoordinatorEntry in COORDINATORS, or coordinator, "coordinators";
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Absent;
+
+    impl Loader for Absent {
+        fn server(&self, name: &str) -> Option<Result<&'static ServerEntry, String>> {
+            (name == "elsewhere:absent").then(|| Err("it is not there".to_owned()))
+        }
+    }
+
+    #[test]
+    fn names_of_the_loader_are_its_own_and_others_those_of_the_tables() {
+        set_loader(Box::new(Absent));
+        assert_eq!(ServerRole::named("elsewhere:absent").unwrap_err(), "it is not there");
+        assert_eq!(ServerRole::named("netcache").unwrap().name, "netcache");
+        let unknown = ClientRole::named("elsewhere:absent").unwrap_err();
+        assert!(unknown.starts_with("'elsewhere:absent' is not a role of clients"), "{unknown}");
+    }
+}

@@ -1,8 +1,7 @@
 //! `Server`: a whole server in Python.
 
-use std::sync::OnceLock;
-
 use netkv_roles::registry::ServerOptions;
+use netkv_roles::single_key::foreign::Failure;
 use netkv_roles::{
     Actions, Applied, CallId, Counts, Nanos, Origin, SECOND, Server, StoreCall, StoreOp,
     StoreResult,
@@ -21,9 +20,8 @@ pub struct WholeServer {
     /// `ServerActions` and `Stored` of `netkv.roles`.
     actions: Py<PyAny>,
     stored: Py<PyAny>,
-    /// Why it cannot go on: then it does nothing but report that, which is due at once.
-    failure: OnceLock<String>,
-    reported: bool,
+    /// It is reported with the next call, which is due then.
+    failure: Failure,
 }
 
 /// A storage call or a frame.
@@ -75,8 +73,7 @@ impl WholeServer {
                 epoch: options.epoch,
                 actions: module(py)?.getattr("ServerActions")?.unbind(),
                 stored: module(py)?.getattr("Stored")?.unbind(),
-                failure: OnceLock::new(),
-                reported: false,
+                failure: Failure::default(),
             })
         })
     }
@@ -88,22 +85,18 @@ impl WholeServer {
         out: &mut Actions,
         call: impl FnOnce(Python<'_>, &Self, &Bound<'_, PyAny>) -> Result<(), String>,
     ) {
-        if self.failure.get().is_none() {
+        if self.failure.is_none() {
             let done = Python::attach(|py| {
                 let failed = |error: PyErr| error.to_string();
                 let actions = self.actions.bind(py).call0().map_err(failed)?;
                 call(py, self, &actions)?;
                 taken(&actions, action).map_err(failed)
             });
-            match done {
-                Ok(actions) => actions.into_iter().for_each(|it| self.carry_out(now, it, out)),
-                Err(text) => drop(self.failure.set(text)),
+            for action in self.failure.keep(done).unwrap_or_default() {
+                self.carry_out(now, action, out);
             }
         }
-        if let Some(text) = self.failure.get().filter(|_| !self.reported) {
-            out.fail(text.clone());
-            self.reported = true;
-        }
+        self.failure.report(out);
     }
 
     fn carry_out(&self, now: Nanos, action: Action, out: &mut Actions) {
@@ -120,10 +113,7 @@ impl WholeServer {
 
     /// What a method without actions gives; nothing if the role has failed.
     fn asked<T>(&self, call: impl FnOnce(&Role) -> Result<T, String>) -> Option<T> {
-        if self.failure.get().is_some() {
-            return None;
-        }
-        call(&self.role).map_err(|text| self.failure.set(text)).ok()
+        if self.failure.is_none() { self.failure.keep(call(&self.role)) } else { None }
     }
 }
 
@@ -164,7 +154,7 @@ impl Server for WholeServer {
             |role: &Role| Python::attach(|py| role.call(py, "deadline", (), |due| due.extract()));
         match self.asked(call) {
             Some(due) => due,
-            None => (!self.reported).then_some(0),
+            None => self.failure.is_due().then_some(0),
         }
     }
 

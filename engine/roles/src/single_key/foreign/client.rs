@@ -1,12 +1,11 @@
 //! Clients whose protocol is not written in Rust.
 
 use std::fmt::Debug;
-use std::sync::OnceLock;
 
 use netkv_wire::{FrameView, Key, Stamp};
 use netkv_workload::Workload;
 
-use super::{Outcome, bytes_of};
+use super::{Failure, Outcome, bytes_of};
 use crate::registry::ClientOptions;
 use crate::single_key::Client;
 use crate::single_key::client::{Protocol, Verdict};
@@ -53,30 +52,20 @@ pub fn client<H: ClientHooks>(
     workload: Workload,
 ) -> Outcome<Box<dyn crate::Client>> {
     options.load.check_window(crate::WINDOW, "a server")?;
-    let protocol = Foreign { hooks, failure: OnceLock::new(), reported: false };
+    let protocol = Foreign { hooks, failure: Failure::default() };
     Ok(Box::new(Client::with(protocol, options.load, workload)?))
 }
 
 #[derive(Debug)]
 struct Foreign<H> {
     hooks: H,
-    /// Why it cannot go on; it is reported when it is polled, which is due then.
-    failure: OnceLock<String>,
-    reported: bool,
+    /// It is reported when the protocol is polled, which is due then.
+    failure: Failure,
 }
 
 impl<H: ClientHooks> Foreign<H> {
-    /// What a hook has given; nothing if it has failed.
-    fn keep<T>(&self, outcome: Outcome<T>) -> Option<T> {
-        outcome.map_err(|text| self.failure.set(text)).ok()
-    }
-
-    fn works(&self) -> bool {
-        self.failure.get().is_none()
-    }
-
     fn send(&self, frames: Outcome<Vec<Vec<u8>>>, out: &mut Actions) {
-        for frame in self.keep(frames).unwrap_or_default() {
+        for frame in self.failure.keep(frames).unwrap_or_default() {
             out.send_written(|bytes| bytes.extend(frame));
         }
     }
@@ -88,18 +77,21 @@ impl<H: ClientHooks> Protocol for Foreign<H> {
     }
 
     fn stamp(&self) -> Option<Stamp> {
-        if self.works() { self.keep(self.hooks.stamp()).flatten() } else { None }
+        if self.failure.is_none() { self.failure.keep(self.hooks.stamp()).flatten() } else { None }
     }
 
     fn judge(&self, frame: &FrameView<'_>, written: usize) -> Verdict {
-        let verdict =
-            || self.keep(self.hooks.judge(&bytes_of(frame), written)).unwrap_or(Verdict::Ignore);
-        if self.works() { verdict() } else { Verdict::Ignore }
+        let verdict = || {
+            self.failure
+                .keep(self.hooks.judge(&bytes_of(frame), written))
+                .unwrap_or(Verdict::Ignore)
+        };
+        if self.failure.is_none() { verdict() } else { Verdict::Ignore }
     }
 
     fn on_read(&mut self, _: &Key, frame: &FrameView<'_>) {
         let outcome = self.hooks.on_read(&bytes_of(frame));
-        self.keep(outcome);
+        self.failure.keep(outcome);
     }
 
     fn on_written(
@@ -115,12 +107,12 @@ impl<H: ClientHooks> Protocol for Foreign<H> {
             value
         });
         let outcome = self.hooks.on_written(value.as_deref(), &bytes_of(frame));
-        self.keep(outcome);
+        self.failure.keep(outcome);
     }
 
     fn on_message(&mut self, now: Nanos, frame: &FrameView<'_>, out: &mut Actions) -> bool {
         let outcome = self.hooks.on_message(now, &bytes_of(frame));
-        let frames = self.keep(outcome).flatten();
+        let frames = self.failure.keep(outcome).flatten();
         let known = frames.is_some();
         self.send(Ok(frames.unwrap_or_default()), out);
         known
@@ -128,41 +120,38 @@ impl<H: ClientHooks> Protocol for Foreign<H> {
 
     fn start(&mut self, now: Nanos) {
         let outcome = self.hooks.start(now);
-        self.keep(outcome);
+        self.failure.keep(outcome);
     }
 
     fn poll(&mut self, now: Nanos, out: &mut Actions) {
-        if self.works() && self.due() <= now {
+        if self.failure.is_none() && self.due() <= now {
             let frames = self.hooks.on_timer(now);
             self.send(frames, out);
         }
-        if let Some(text) = self.failure.get().filter(|_| !self.reported) {
-            out.fail(text.clone());
-            self.reported = true;
-        }
+        self.failure.report(out);
     }
 
     fn due(&self) -> Nanos {
-        if self.works()
-            && let Some(due) = self.keep(self.hooks.deadline())
+        if self.failure.is_none()
+            && let Some(due) = self.failure.keep(self.hooks.deadline())
         {
             return due.unwrap_or(Nanos::MAX);
         }
-        if self.reported { Nanos::MAX } else { 0 }
+        if self.failure.is_due() { 0 } else { Nanos::MAX }
     }
 
     fn crash(&mut self) {
         let outcome = self.hooks.crash();
-        self.keep(outcome);
+        self.failure.keep(outcome);
     }
 
     fn leave(&mut self, now: Nanos) {
         let outcome = self.hooks.leave(now);
-        self.keep(outcome);
+        self.failure.keep(outcome);
     }
 
     fn has_left(&self) -> bool {
-        !self.works() || self.keep(self.hooks.has_left()).unwrap_or(true)
+        !self.failure.is_none() || self.failure.keep(self.hooks.has_left()).unwrap_or(true)
     }
 
     fn take_counts(&mut self, into: &mut Counts) {
@@ -170,8 +159,8 @@ impl<H: ClientHooks> Protocol for Foreign<H> {
     }
 
     fn add_gauges(&self, into: &mut Counts) {
-        if self.works() {
-            into.extend(self.keep(self.hooks.gauges()).unwrap_or_default());
+        if self.failure.is_none() {
+            into.extend(self.failure.keep(self.hooks.gauges()).unwrap_or_default());
         }
     }
 }

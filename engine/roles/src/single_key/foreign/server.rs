@@ -2,11 +2,10 @@
 
 use std::convert::Infallible;
 use std::fmt::Debug;
-use std::sync::OnceLock;
 
 use netkv_wire::{FrameView, Ip, Key, Message, Op, Sequence, Status};
 
-use super::{Outcome, bytes_of};
+use super::{Failure, Outcome, bytes_of};
 use crate::common::window::Seen;
 use crate::registry::ServerOptions;
 use crate::single_key::server::state::{Call, KeyState, Write};
@@ -120,7 +119,7 @@ pub fn server<H: ServerHooks>(
     applied: &Applied,
 ) -> Outcome<Box<dyn crate::Server>> {
     let due = hooks.deadline()?;
-    let protocol = Foreign { hooks, due, failure: OnceLock::new(), reported: false };
+    let protocol = Foreign { hooks, due, failure: Failure::default() };
     let mut server = Server::with(protocol, ServerConfig::of(options), now, applied);
     if let Some(at) = due {
         server.timers.set(at, ());
@@ -133,9 +132,7 @@ struct Foreign<H: ServerHooks> {
     hooks: H,
     /// When the timer that counts is due; others in the queue mean nothing.
     due: Option<Nanos>,
-    /// Why it cannot go on.
-    failure: OnceLock<String>,
-    reported: bool,
+    failure: Failure,
 }
 
 /// What is under way for a key.
@@ -164,16 +161,11 @@ impl<H: ServerHooks> Server<Foreign<H>> {
         out: &mut Actions,
         hook: impl FnOnce(&mut Self) -> Orders<H::Frame>,
     ) {
-        if self.protocol.failure.get().is_none()
-            && let Err(text) = self.do_orders(now, out, hook)
-        {
-            let _ = self.protocol.failure.set(text);
+        if self.protocol.failure.is_none() {
+            let end = self.do_orders(now, out, hook);
+            self.protocol.failure.keep(end);
         }
-        let protocol = &mut self.protocol;
-        if let Some(text) = protocol.failure.get().filter(|_| !protocol.reported) {
-            out.fail(text.clone());
-            protocol.reported = true;
-        }
+        self.protocol.failure.report(out);
     }
 
     fn do_orders(
@@ -377,9 +369,6 @@ impl<H: ServerHooks> Protocol for Foreign<H> {
 
     fn add_counts(&self, into: &mut Counts) {
         // A failure is reported with the next frame.
-        match self.hooks.counts() {
-            Ok(counts) => into.extend(counts),
-            Err(text) => drop(self.failure.set(text)),
-        }
+        into.extend(self.failure.keep(self.hooks.counts()).unwrap_or_default());
     }
 }

@@ -70,8 +70,14 @@ def sequence_stamp(sequence: int, generation: int = 0) -> Stamp:
 class Actions:
     """What a role wants done. Methods of a role call it; the engine reads `taken`."""
 
-    def __init__(self) -> None:
+    def __init__(self, keeps_sequences: bool = False) -> None:
         self.taken: list[tuple[Any, ...]] = []
+        self._keeps_sequences = keeps_sequences
+
+    def _checked(self, sequence: int | None) -> int | None:
+        if sequence is not None and not self._keeps_sequences:
+            raise ValueError("a write has a sequence, but 'keeps_sequences' of its role is false")
+        return sequence
 
     def send(self, frame: bytes) -> None:
         """Send a frame (`netkv.control.messages.encode`)."""
@@ -109,7 +115,7 @@ class RequestActions(Actions):
         """Hand the write under way to the store: `on_stored` follows. With `sequence` (64 bits) the
         store keeps that with the record, and a delete leaves it behind; `keeps_sequences` is true
         then. If the store fails, the write is answered REJECTED and is over."""
-        self.taken.append(("store", write.message.key, sequence))
+        self.taken.append(("store", write.message.key, self._checked(sequence)))
 
     def end(self, write: Datagram, status: Status = Status.OK, stamp: Stamp | None = None) -> None:
         """Answer the write under way; the next one of its key begins."""
@@ -255,7 +261,7 @@ class ServerActions(Actions):
     ) -> None:
         """Write a record. `origin`: sender and number of the request, which the store remembers
         with it (`applied` of a server that starts again)."""
-        self.taken.append(("put", call, key, value, origin, sequence))
+        self.taken.append(("put", call, key, value, origin, self._checked(sequence)))
 
     def delete(
         self,
@@ -265,7 +271,7 @@ class ServerActions(Actions):
         sequence: int | None = None,
     ) -> None:
         """Delete a record; with a sequence the store keeps that."""
-        self.taken.append(("delete", call, key, b"", origin, sequence))
+        self.taken.append(("delete", call, key, b"", origin, self._checked(sequence)))
 
 
 class Server(ABC):

@@ -142,6 +142,11 @@ class Stamping(SingleKeyClient):
         return {"own_reads": self.reads, "own_writes": self.writes}
 
 
+class Unkept(SingleKeyServer):
+    def on_write(self, now: int, write: Datagram, out: RequestActions) -> None:
+        out.store(write, 1)
+
+
 class FailingRead(SingleKeyServer):
     def on_read(self, now: int, request: Datagram, out: RequestActions) -> None:
         raise RuntimeError(f"no read of {request.message.key[:1].hex()}, not\nnow")

@@ -183,6 +183,7 @@ def test_client_decides_which_answers_count() -> None:
             {"server_role": "EndsTwice"},
             "examples:EndsTwice stores or ends a write of key .*none is",
         ),
+        ({"server_role": "Unkept"}, "Unkept failed in on_write: .* 'keeps_sequences' of its role"),
         ({"server_role": "FailingWhole"}, r"FailingWhole failed in on_stored: KeyError: \d+"),
         (
             {"client_role": "FailingClient"},

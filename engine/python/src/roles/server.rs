@@ -17,6 +17,7 @@ pub struct WholeServer {
     role: Role,
     index: u16,
     epoch: Nanos,
+    keeps_sequences: bool,
     /// `ServerActions` and `Stored` of `netkv.roles`.
     actions: Py<PyAny>,
     stored: Py<PyAny>,
@@ -71,6 +72,7 @@ impl WholeServer {
                 role: Role::new(py, class, args).map_err(PyValueError::new_err)?,
                 index: options.server,
                 epoch: options.epoch,
+                keeps_sequences: class.getattr("keeps_sequences")?.is_truthy()?,
                 actions: module(py)?.getattr("ServerActions")?.unbind(),
                 stored: module(py)?.getattr("Stored")?.unbind(),
                 failure: Failure::default(),
@@ -88,7 +90,8 @@ impl WholeServer {
         if self.failure.is_none() {
             let done = Python::attach(|py| {
                 let failed = |error: PyErr| error.to_string();
-                let actions = self.actions.bind(py).call0().map_err(failed)?;
+                let actions =
+                    self.actions.bind(py).call1((self.keeps_sequences,)).map_err(failed)?;
                 call(py, self, &actions)?;
                 taken(&actions, action).map_err(failed)
             });

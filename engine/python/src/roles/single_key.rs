@@ -14,6 +14,7 @@ use super::{PREFIX, Role, load, module, number_of, options_of, sequence_of, take
 pub struct ServerRole {
     name: &'static str,
     role: Role,
+    keeps_sequences: bool,
     /// `RequestActions` of `netkv.roles`, and `decode` and `Status` of the codec.
     actions: Py<PyAny>,
     decode: Py<PyAny>,
@@ -29,6 +30,7 @@ impl ServerRole {
                 name: name.trim_start_matches(PREFIX),
                 role: Role::new(py, class, (options_of(py, options)?, now))
                     .map_err(PyValueError::new_err)?,
+                keeps_sequences: class.getattr("keeps_sequences")?.is_truthy()?,
                 actions: module(py)?.getattr("RequestActions")?.unbind(),
                 decode: codec.getattr("decode")?.unbind(),
                 status: codec.getattr("Status")?.unbind(),
@@ -46,7 +48,7 @@ impl ServerRole {
         take: impl FnOnce(Bound<'py, PyAny>, Vec<Order<Py<PyAny>>>) -> PyResult<T>,
     ) -> Outcome<T> {
         let failed = |error: PyErr| error.to_string();
-        let out = self.actions.bind(py).call0().map_err(failed)?;
+        let out = self.actions.bind(py).call1((self.keeps_sequences,)).map_err(failed)?;
         let now = now.into_pyobject(py).map_err(|error| error.to_string())?.into_any();
         let args = std::iter::once(now).chain(args).chain([out.clone()]).collect::<Vec<_>>();
         let args = PyTuple::new(py, args).map_err(failed)?;

@@ -1,7 +1,7 @@
 """The engine: everything that touches packets, in Rust.
 
 Blocking calls release the GIL, and the loops of the three nodes are threads that never hold it (a
-server with a Python storage back end takes it once per batch).
+server with a Python storage back end takes it once per batch, a role in Python for each call).
 
 Conventions of the control plane calls (`Switch`):
 
@@ -1035,7 +1035,7 @@ class ServerNode:
         """`config` is JSON.
 
         "bind", "peer" (the switch's port); "role" (a role of servers, by its name in the
-        engine's registry); "key_size" (bytes of a key);
+        engine's registry or in Python, `netkv.roles`); "key_size" (bytes of a key);
         "partitions" (indices of the servers in this process), "servers" (how many there are in
         all); "keys", "value_size" (bytes, or {"min", "max"}): the data set that the store holds at
         first, which clients know; "seed" (of the run; the data set does not depend on it);
@@ -1086,9 +1086,10 @@ class ClientNode:
     def __init__(self, config: str) -> None:
         """`config` is JSON.
 
-        "bind", "peer"; "role" (of clients, by its name in the engine's registry; the default only
-        sends requests); "clients" (identities), "seed", "deadline_s", "retry_s", "servers";
-        "workload" (netkv.lab.spec.WorkloadSpec as JSON; its shifts happen in the phase "measure");
+        "bind", "peer"; "role" (of clients, by its name in the engine's registry or in Python,
+        `netkv.roles`; the default only sends requests); "clients" (identities), "seed",
+        "deadline_s", "retry_s", "servers"; "workload" (netkv.lab.spec.WorkloadSpec as JSON; its
+        shifts happen in the phase "measure");
         "verify" (check reads against acknowledged writes, and remember them for the phase
         "verify"). A wrong configuration raises ValueError, a busy port OSError.
         """

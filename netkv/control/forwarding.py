@@ -79,8 +79,13 @@ class ForwardingTables:
         """Give an empty switch its initial writes: partition, routes, and those of the scheme."""
         self._started = True
         self.refused = 0
+        self._pending.clear()
+        yield from self.add(writes)
+
+    def add(self, writes: Iterable[TableWrite]) -> Iterator[Action]:
+        """Further initial writes, such as those of preloaded keys."""
         initial = list(writes)
-        self._pending = {write.write for write in initial}
+        self._pending.update(write.write for write in initial)
         yield from initial
 
     @property

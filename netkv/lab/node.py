@@ -12,6 +12,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import logging
 import os
 import signal
 import sys
@@ -21,6 +22,8 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any, Protocol
+
+from netkv import roles
 
 _PR_SET_PDEATHSIG = 1
 _WATCH_INTERVAL = 0.25
@@ -145,7 +148,7 @@ class ClientProcess:
         raise ValueError(f"a client does not know the command '{command['do']}'")
 
     def failure(self) -> str | None:
-        return None
+        return self._node.failure()
 
 
 class CoordinatorProcess:
@@ -208,6 +211,9 @@ def main() -> None:
         sys.exit(2)
     _die_with_parent()
     channel = _own_stdout()
+    # The log of the node gets the traces of roles in Python.
+    logging.basicConfig()
+    roles.log.setLevel(logging.INFO)
     line = sys.stdin.readline()
     if not line:
         os._exit(0)

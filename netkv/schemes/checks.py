@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from netkv import roles
 from netkv.errors import MisfitError
 from netkv.schemes import multiget, registry
 from netkv.schemes.options import SwitchCache
@@ -26,6 +27,8 @@ def check(scheme: Scheme, lab: LabSpec, workload: WorkloadSpec) -> None:
             f"'rack', not '{lab.topology.kind}'.",
             *("lab", "topology", "kind"),
         )
+    roles.check("servers", scheme.server_role)
+    roles.check("clients", scheme.client_role)
     options = scheme.options.of(lab)
     if isinstance(options, SwitchCache):
         _check_entries(scheme.name, options)

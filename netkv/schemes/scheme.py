@@ -53,9 +53,10 @@ class Scheme:
     program: str
     """Path of the P4 program in `p4/`, `NAME/NAME.p4`, or the absolute path of another."""
     server_role: str
-    """The protocol role that the server shims play."""
+    """The protocol role that the server shims play: a name of engine/roles, or one of Python,
+    `python:package.module:Class` (`netkv.roles`)."""
     client_role: str
-    """The protocol role that the clients play."""
+    """The protocol role that the clients play, likewise."""
     caches: bool
     """Whether the switch serves reads; a scheme that does not has no hit ratio to predict."""
     paper: str

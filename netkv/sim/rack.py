@@ -19,7 +19,7 @@ from netkv.control.network import Network
 from netkv.errors import NetkvError, UsageError
 from netkv.lab.spec import RackSpec
 from netkv.rack.base import Rack, hottest_keys
-from netkv.rack.nodes import partitions
+from netkv.rack.nodes import NodeError, partitions
 from netkv.rack.report import RackEvent, RackSample
 from netkv.sim import config, profiles
 from netkv.sim.controller import SwitchControl
@@ -214,7 +214,10 @@ class SimRack(Rack):
         while True:
             dues = [each.deadline for each in controllers if each.deadline is not None]
             before = time.thread_time()
-            notices = simulation.run(max(min([until, *dues]), simulation.now()))
+            try:
+                notices = simulation.run(max(min([until, *dues]), simulation.now()))
+            except ValueError as error:
+                raise NodeError(f"The simulated rack has stopped: {error}.") from error
             self._nanoseconds = simulation.now()
             self.engine_cpu += time.thread_time() - before
             for notice in notices:

@@ -1,74 +1,117 @@
-"""The example of docs/add-a-scheme.md compiles, counts, and serves a load in the simulator."""
+"""The package that docs/add-a-scheme.md builds does what the document says, from its very text."""
 
 from __future__ import annotations
 
-import asyncio
-from dataclasses import replace
+import json
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from netkv import schemes
-from netkv.control.forwarding import ForwardingOnly
-from netkv.control.messages import Message, Op
-from netkv.control.network import rack
-from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
 from netkv.schemes import Scheme
-from netkv.sim.rack import SECOND, SimRack
-from tests.control.fabric import Fabric
-from tests.docs.documents import ROOT, blocks
-from tests.schemes.netcache.netcache_rack import key_of
+from tests.docs.documents import ROOT
+from tests.docs.write_around import DOCUMENT, files, install
 
-DOCUMENT = ROOT / "docs/add-a-scheme.md"
-(PROGRAM,) = blocks("p4", DOCUMENT)
-(ENTRY,) = blocks("python", DOCUMENT)
-SPEC = RackSpec(
-    scheme="nocache",
-    lab=LabSpec(servers=3, profile="farreach-testbed"),
-    workload=WorkloadSpec(keys=100, writes=0.2, arrivals=ClosedLoop(outstanding=8)),
-)
+PROGRAM = "write_around/write_around.p4"
+RULE_2 = "if (hdr.stamp.sequence > sequence) { // rule 2"
 
 
-@pytest.fixture
-def scheme(tmp_path: Path) -> Scheme:
-    (tmp_path / "counted.p4").write_text(PROGRAM.text)
-    names: dict[str, Any] = {}
-    exec(ENTRY.text, names)
-    found: Scheme = names["COUNTED"]
-    assert found.program == "counted.p4"
-    return replace(found, program=str(tmp_path / "counted.p4"))
+@dataclass
+class Package:
+    """The installed package."""
+
+    folder: Path
+
+    def netkv(self, *arguments: str, status: int = 0) -> Any:
+        """Runs a command in the package's folder; gives its JSON document."""
+        ended = subprocess.run(
+            [sys.executable, "-m", "netkv", *arguments, "--json"],
+            cwd=self.folder,
+            env={
+                **os.environ,
+                "PYTHONPATH": f"{self.folder}{os.pathsep}{ROOT}",
+                "NETKV_HOME": str(self.folder / "home"),
+            },
+            capture_output=True,
+            text=True,
+        )
+        assert ended.returncode == status, ended.stderr + ended.stdout
+        return json.loads(ended.stdout)
 
 
-def test_example_serves_a_load_as_nocache_does(scheme: Scheme) -> None:
-    served = []
-    for each in (scheme, schemes.get("nocache")):
-        simulated = SimRack(SPEC, scheme=each)
-        asyncio.run(simulated.compile())
-        simulated.bring_up()
-        simulated.command({"do": "phase", "name": "measure"})
-        simulated.advance(simulated.nanoseconds + SECOND // 50)
-        served.append(simulated.take_sample().server_load)
-    assert served[0] == served[1]
-    assert min(served[0]) > 0
+@pytest.fixture(scope="module")
+def package(tmp_path_factory: pytest.TempPathFactory) -> Package:
+    folder = tmp_path_factory.mktemp("write-around")
+    install(folder)
+    return Package(folder)
 
 
-def test_example_counts_the_requests_of_each_server(scheme: Scheme) -> None:
-    fabric = Fabric(rack(clients=1, servers=3), scheme.program.removesuffix(".p4"), ForwardingOnly)
-    for number in range(30):
-        assert fabric.ask("client-1", Message(Op.GET, key_of(number), number + 1, 1))
-    (switch,) = fabric.switches.values()
-    counter = fabric.schema.counters.named("NetkvIngress.count_requests.requests")
-    counted = {cell: packets for cell, packets, _ in switch.read_counter(counter.id) if packets}
-    assert counted == {server.host.index: len(server.served) for server in fabric.servers.values()}
-    assert sum(counted.values()) == 30
+def test_package_has_fewer_than_300_lines() -> None:
+    lines = [line for text in files().values() for line in text.splitlines() if line.strip()]
+    assert len(files()) == 6
+    assert 200 < len(lines) < 300
 
 
-def test_example_differs_from_nocache_by_its_count_only() -> None:
-    ours = {line.strip() for line in PROGRAM.text.splitlines()}
-    theirs = {line.strip() for line in schemes.get("nocache").program_path.read_text().splitlines()}
-    more = {line for line in ours - theirs if "ount" in line or "requests" in line}
-    assert len(ours - theirs - more) < 12
+def test_scheme_is_listed_and_shown_with_its_options(package: Package) -> None:
+    listed = package.netkv("scheme", "list")
+    assert listed["problems"] == []
+    assert ("writearound", "write-around") in {
+        (each["name"], each["package"]) for each in listed["schemes"]
+    }
+    shown = package.netkv("scheme", "show", "writearound")
+    (option,) = [each for each in shown["options"] if each["option"] == "lab.cached_bytes"]
+    assert (option["default"], option["unit"]) == (128, "bytes")
+    assert option["meaning"] == "Largest value that the switch caches."
+    assert shown["server_role"] == "python:write_around.server:WriteAroundServer"
+
+
+def test_program_has_no_errors(package: Package) -> None:
+    assert package.netkv("p4", "check", PROGRAM)["ok"]
+
+
+def test_scenario_meets_its_expectations_in_virtual_time(package: Package) -> None:
+    document = package.netkv("scenario", "run", "writearound.yaml", "--mode", "sim")
+    assert [each["ok"] for each in document["thresholds"]] == [True] * 3
+    plain, cached = document["runs"]
+    assert cached["hit_ratio"] > 0.3
+    assert cached["refills"] > 0
+    assert plain["hit_ratio"] == 0
+
+
+def test_option_limits_what_is_cached(package: Package) -> None:
+    small = ["--set", "lab.cached_bytes=64", "--set", "duration=1", "--scheme", "writearound"]
+    run = ["scenario", "run", "writearound.yaml", "--mode", "sim", "--set", "events=[]"]
+    (limited,) = package.netkv(*run, *small)["runs"]
+    assert limited["hit_ratio"] == 0
+
+
+def test_soak_finds_nothing_in_the_scheme(package: Package) -> None:
+    assert package.netkv("soak", "writearound", "--seeds", "12")["violations"] == []
+
+
+def test_soak_finds_a_program_without_rule_2(package: Package) -> None:
+    text = files()[PROGRAM]
+    assert text.count(RULE_2) == 1
+    mutant = package.folder / "mutant.p4"
+    mutant.write_text(text.replace(RULE_2, "if (false) {"))
+    found = ["soak", "writearound", "--seeds", "30", "--program", str(mutant), "--reduce", "0"]
+    (violation,) = package.netkv(*found, status=1)["violations"]
+    assert "had taken its place" in violation["text"]
+
+
+@pytest.mark.live
+def test_scenario_is_linearizable_live(package: Package) -> None:
+    short = ["--set", "warmup=0.5", "--scheme", "writearound", "--mode", "live"]
+    (run,) = package.netkv("scenario", "run", "writearound.yaml", *short)["runs"]
+    assert run["status"] == "done"
+    assert run["linearizable"]
+    assert run["acked_writes_lost"] == 0
+    assert run["hit_ratio"] > 0
+    assert run["refills"] > 0
 
 
 def test_fields_of_the_table_are_those_of_a_scheme() -> None:

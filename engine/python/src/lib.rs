@@ -12,6 +12,7 @@ mod json;
 mod loads;
 mod nodes;
 mod objects;
+mod roles;
 mod session;
 mod sim;
 mod store;
@@ -25,6 +26,8 @@ use pyo3::prelude::*;
 /// The engine: everything that touches packets.
 #[pymodule]
 mod _engine {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use crate::bench::{bench_load, bench_measure, bench_paths, bench_source};
     #[pymodule_export]
@@ -52,10 +55,9 @@ mod _engine {
     #[pymodule_export]
     use crate::wire::{key_hash, owner_index, partition_range};
 
-    use pyo3::prelude::*;
-
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        crate::roles::register();
         crate::wire::add_to(module)
     }
 }

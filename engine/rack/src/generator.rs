@@ -172,7 +172,7 @@ impl Generator {
     ///
     /// # Errors
     ///
-    /// A sentence, if popularity cannot shift as configured.
+    /// A sentence, if popularity cannot shift as configured or the role cannot go on.
     pub fn poll(&mut self, now: Nanos) -> Result<(), String> {
         if let Some(shifts) = self.shifts.as_mut().filter(|shifts| shifts.next <= now) {
             shifts.next += shifts.every;
@@ -188,7 +188,7 @@ impl Generator {
         if self.client.deadline().is_some_and(|deadline| deadline <= now) {
             self.client.poll(now, &mut self.actions);
         }
-        Ok(())
+        self.actions.take_failure().map_or(Ok(()), Err)
     }
 
     /// When to call [`Generator::poll`], if nothing happens before.

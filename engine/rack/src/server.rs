@@ -228,6 +228,7 @@ impl<'a> Loop<'a> {
                 self.frames(&mut servers)?;
             }
             self.storage(&mut servers)?;
+            self.actions.take_failure().map_or(Ok(()), |text| Err(io::Error::other(text)))?;
             let settle = self.store.owes().then(|| clock::now() + SETTLE_PAUSE);
             deadline = servers.iter().filter_map(|server| server.deadline()).chain(settle).min();
             drop(servers);

@@ -3,9 +3,11 @@
 //! It is the only shared place that lists protocols. A role is named in the configuration of a node
 //! (`server_role` and `client_role` of a scheme in Python); a driver deserializes the name to a
 //! [`ServerRole`], [`ClientRole`] or [`CoordinatorRole`] and knows nothing else of the protocol.
+//! Roles that are not part of this crate are found by a [`Loader`].
 
 use std::fmt;
 use std::ops::Deref;
+use std::sync::OnceLock;
 
 use netkv_workload::Workload;
 use serde::{Deserialize, Deserializer};
@@ -87,6 +89,11 @@ pub struct CoordinatorOptions {
 /// A role that was made, or a sentence about what cannot be.
 pub type Made<R> = Result<Box<R>, String>;
 
+/// Makes a server that starts now over a store that has applied these writes.
+pub type Restore = dyn Fn(&ServerOptions, Nanos, &Applied) -> Made<dyn Server> + Sync;
+/// Makes clients that start no operation yet.
+pub type NewClient = dyn Fn(&ClientOptions, Workload) -> Made<dyn Client> + Sync;
+
 /// A role of servers.
 pub struct ServerEntry {
     /// Its name in configurations.
@@ -98,7 +105,7 @@ pub struct ServerEntry {
     /// The frames of its protocol.
     pub frames: fn(Keyspace) -> Box<dyn Frames>,
     /// A server that starts now over a store that has applied these writes.
-    pub restore: fn(&ServerOptions, Nanos, &Applied) -> Made<dyn Server>,
+    pub restore: &'static Restore,
 }
 
 /// A role of clients.
@@ -106,7 +113,7 @@ pub struct ClientEntry {
     /// Its name in configurations.
     pub name: &'static str,
     /// Clients that start no operation yet.
-    pub new: fn(&ClientOptions, Workload) -> Made<dyn Client>,
+    pub new: &'static NewClient,
 }
 
 /// A role of coordinators.
@@ -119,9 +126,35 @@ pub struct CoordinatorEntry {
     pub new: fn(&CoordinatorOptions) -> Made<dyn Coordinator>,
 }
 
+/// Finds roles by names that the tables do not have. A name that is not the loader's own gives
+/// `None`, and a role that cannot be loaded a sentence that says why.
+pub trait Loader: Send + Sync {
+    /// The role of servers with this name.
+    fn server(&self, _name: &str) -> Option<Result<&'static ServerEntry, String>> {
+        None
+    }
+
+    /// The role of clients with this name.
+    fn client(&self, _name: &str) -> Option<Result<&'static ClientEntry, String>> {
+        None
+    }
+
+    /// The role of coordinators with this name.
+    fn coordinator(&self, _name: &str) -> Option<Result<&'static CoordinatorEntry, String>> {
+        None
+    }
+}
+
+static LOADER: OnceLock<Box<dyn Loader>> = OnceLock::new();
+
+/// Sets the loader of this process. The first call counts.
+pub fn set_loader(loader: Box<dyn Loader>) {
+    let _ = LOADER.set(loader);
+}
+
 /// Makes the type of a role that is named in a configuration.
 macro_rules! roles {
-    ($($(#[$about:meta])* $role:ident of $entry:ident in $table:ident, $kind:literal;)*) => {$(
+    ($($(#[$about:meta])* $role:ident of $entry:ident in $table:ident, or $load:ident, $kind:literal;)*) => {$(
         $(#[$about])*
         #[derive(Clone, Copy)]
         pub struct $role(&'static $entry);
@@ -133,6 +166,9 @@ macro_rules! roles {
             ///
             /// A sentence with the names that there are.
             pub fn named(name: &str) -> Result<Self, String> {
+                if let Some(loaded) = LOADER.get().and_then(|loader| loader.$load(name)) {
+                    return loaded.map(Self);
+                }
                 $table.iter().find(|entry| entry.name == name).map(Self).ok_or_else(|| {
                     let names: Vec<&str> = $table.iter().map(|entry| entry.name).collect();
                     format!("'{name}' is not a role of {}; it is one of: {}", $kind, names.join(", "))
@@ -170,9 +206,31 @@ macro_rules! roles {
 
 roles! {
     /// A role of servers, by its name.
-    ServerRole of ServerEntry in SERVERS, "servers";
+    ServerRole of ServerEntry in SERVERS, or server, "servers";
     /// A role of clients, by its name; the default only sends requests and takes answers.
-    ClientRole of ClientEntry in CLIENTS, "clients";
+    ClientRole of ClientEntry in CLIENTS, or client, "clients";
     /// A role of coordinators, by its name.
-    CoordinatorRole of CoordinatorEntry in COORDINATORS, "coordinators";
+    CoordinatorRole of CoordinatorEntry in COORDINATORS, or coordinator, "coordinators";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Absent;
+
+    impl Loader for Absent {
+        fn server(&self, name: &str) -> Option<Result<&'static ServerEntry, String>> {
+            (name == "elsewhere:absent").then(|| Err("it is not there".to_owned()))
+        }
+    }
+
+    #[test]
+    fn names_of_the_loader_are_its_own_and_others_those_of_the_tables() {
+        set_loader(Box::new(Absent));
+        assert_eq!(ServerRole::named("elsewhere:absent").unwrap_err(), "it is not there");
+        assert_eq!(ServerRole::named("netcache").unwrap().name, "netcache");
+        let unknown = ClientRole::named("elsewhere:absent").unwrap_err();
+        assert!(unknown.starts_with("'elsewhere:absent' is not a role of clients"), "{unknown}");
+    }
 }

@@ -158,6 +158,7 @@ struct Loop<'a> {
     sender: Sender,
     actions: Actions,
     ended: Vec<Completion>,
+    gauges: Counts,
     leaving: bool,
 }
 
@@ -181,6 +182,7 @@ impl<'a> Loop<'a> {
             sender: Sender::default(),
             actions: Actions::new(),
             ended: Vec::new(),
+            gauges: Counts::new(),
             leaving: false,
         })
     }
@@ -204,6 +206,7 @@ impl<'a> Loop<'a> {
                 self.client.leave(now, &mut self.actions);
             }
             self.client.poll(now, &mut self.actions);
+            self.actions.take_failure().map_or(Ok(()), |text| Err(io::Error::other(text)))?;
             self.send();
             self.hand_over();
         }
@@ -244,10 +247,10 @@ impl<'a> Loop<'a> {
     }
 
     fn hand_over(&mut self) {
-        let mut gauges = lock(&self.shared.gauges);
-        gauges.clear();
-        self.client.add_gauges(&mut gauges);
-        drop(gauges);
+        // Not while the list is locked: a role in Python would wait for Python in that time.
+        self.gauges.clear();
+        self.client.add_gauges(&mut self.gauges);
+        std::mem::swap(&mut *lock(&self.shared.gauges), &mut self.gauges);
         self.client.completions(&mut self.ended);
         if self.ended.is_empty() {
             return;

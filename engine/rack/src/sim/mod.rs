@@ -114,6 +114,8 @@ pub struct Simulation {
     actions: Actions,
     /// Events since the start.
     events: u64,
+    /// Why a server cannot go on.
+    failure: Option<String>,
 }
 
 impl Simulation {
@@ -166,6 +168,7 @@ impl Simulation {
             output: Output::new(),
             actions: Actions::new(),
             events: 0,
+            failure: None,
         })
     }
 
@@ -179,7 +182,7 @@ impl Simulation {
     ///
     /// # Errors
     ///
-    /// A sentence, if the workload cannot go on as configured.
+    /// A sentence, if the workload cannot go on as configured, or a role cannot.
     pub fn run(&mut self, until: Nanos) -> Result<Vec<Notice>, String> {
         let locks = self.engines.clone();
         let mut engines: Vec<_> = locks.iter().map(|engine| lock(engine)).collect();
@@ -200,6 +203,7 @@ impl Simulation {
                 // What was made for a moment that is over happens now.
                 self.now = self.now.max(at);
                 self.happen(event, &mut engines);
+                self.failure.take().map_or(Ok(()), Err)?;
             }
             self.events += 1;
         }

@@ -259,6 +259,11 @@ impl Simulation {
             }
             self.servers.calls.clear();
         }
+        for actions in [&mut self.servers.actions, &mut self.servers.calls] {
+            if let Some(text) = actions.take_failure() {
+                self.failure.get_or_insert(text);
+            }
+        }
         let node = &mut self.servers.nodes[usize::from(server)];
         if let Some(due) = node.role.deadline().filter(|due| *due < node.wake) {
             node.wake = due;

@@ -1,4 +1,5 @@
-//! What a role wants done: frames to send and storage calls, in one reused buffer.
+//! What a role wants done: frames to send and storage calls, in one reused buffer; or that it cannot
+//! go on.
 
 use netkv_wire::{Key, Message, Sequence, write_frame};
 
@@ -81,6 +82,7 @@ pub struct Actions {
     bytes: Vec<u8>,
     frames: Vec<(usize, usize)>,
     calls: Vec<RawCall>,
+    failure: Option<String>,
 }
 
 impl Actions {
@@ -89,7 +91,7 @@ impl Actions {
         Self::default()
     }
 
-    /// Forgets everything, keeps the memory.
+    /// Forgets frames and calls, keeps the memory.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.frames.clear();
@@ -157,6 +159,17 @@ impl Actions {
         self.bytes.extend_from_slice(call.value);
         let parts = (start, middle, self.bytes.len());
         self.calls.push(RawCall { id, op, key, parts, origin, sequence });
+    }
+
+    /// The role cannot go on, for the reason in this sentence (without a full stop). The first reason
+    /// counts. A driver that finds one ends the node or the run.
+    pub fn fail(&mut self, reason: String) {
+        self.failure.get_or_insert(reason);
+    }
+
+    /// Why the role cannot go on, if it cannot.
+    pub fn take_failure(&mut self) -> Option<String> {
+        self.failure.take()
     }
 
     /// Adds a read of the store.

@@ -126,6 +126,13 @@ impl Applied {
         self.senders.contains_key(&sender)
     }
 
+    /// Sender and number of every write that is marked, in no order.
+    pub fn requests(&self) -> impl Iterator<Item = (u16, u32)> {
+        self.senders().flat_map(|(sender, blocks)| {
+            blocks.flat_map(Block::requests).map(move |request| (sender, request))
+        })
+    }
+
     /// Number of places for blocks of one sender.
     pub const PLACES: usize = BLOCKS;
 

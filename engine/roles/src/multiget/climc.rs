@@ -11,7 +11,7 @@ use crate::registry::ClientEntry;
 
 /// The registry's entry for clients.
 pub(crate) const CLIENT: ClientEntry =
-    ClientEntry { name: "climc", new: |options, workload| client(&CliMc, options, workload) };
+    ClientEntry { name: "climc", new: &|options, workload| client(&CliMc, options, workload) };
 
 /// The architecture.
 #[derive(Debug)]

@@ -29,7 +29,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
     keying: Keying::Modulo,
     keeps_sequences: false,
     frames: |keyspace| Box::new(MultigetFrames(Layout::of(keyspace))),
-    restore: |options, now, applied| {
+    restore: &|options, now, applied| {
         let config = ServerConfig {
             epoch: options.epoch,
             service_rate: options.service_rate,

@@ -11,7 +11,7 @@ use crate::registry::ClientEntry;
 
 /// The registry's entry for clients.
 pub(crate) const CLIENT: ClientEntry =
-    ClientEntry { name: "netmc", new: |options, workload| client(&NetMc, options, workload) };
+    ClientEntry { name: "netmc", new: &|options, workload| client(&NetMc, options, workload) };
 
 /// The architecture.
 #[derive(Debug)]

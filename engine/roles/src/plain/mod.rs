@@ -27,7 +27,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
     keying: |_| Keying::Ranges,
     keeps_sequences: false,
     frames: |_| Box::new(SingleKeyFrames),
-    restore: |options, now, applied| {
+    restore: &|options, now, applied| {
         Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
     },
 };
@@ -35,7 +35,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
 /// The registry's entry for clients.
 pub(crate) const CLIENT: ClientEntry = ClientEntry {
     name: NAME,
-    new: |options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
+    new: &|options, workload| Ok(Box::new(Client::new(options.load, workload)?)),
 };
 
 /// Requests and answers, nothing else.

@@ -32,7 +32,7 @@ pub const WINDOW: u32 = 1024;
 /// The registry's entry for clients.
 pub(crate) const CLIENT: ClientEntry = ClientEntry {
     name: "farreach",
-    new: |options, workload| {
+    new: &|options, workload| {
         let config = ClientConfig { window: WINDOW, ..options.load };
         Ok(Box::new(Client::new(config, workload)?))
     },

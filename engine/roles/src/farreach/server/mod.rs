@@ -54,7 +54,7 @@ pub(crate) const SERVER: ServerEntry = ServerEntry {
     keying: |_| Keying::Ranges,
     keeps_sequences: true,
     frames: |_| Box::new(SingleKeyFrames),
-    restore: |options, now, applied| {
+    restore: &|options, now, applied| {
         Ok(Box::new(Server::restore(ServerConfig::of(options), now, applied)))
     },
 };

@@ -15,8 +15,10 @@ pub use config::{CoordinatorConfig, CoordinatorStats};
 pub use coordinator::Coordinator;
 
 /// The registry's entry for clients.
-pub(crate) const CLIENT: ClientEntry =
-    ClientEntry { name: "coordimc", new: |options, workload| client(&CoordiMc, options, workload) };
+pub(crate) const CLIENT: ClientEntry = ClientEntry {
+    name: "coordimc",
+    new: &|options, workload| client(&CoordiMc, options, workload),
+};
 
 /// The registry's entry for coordinators.
 pub(crate) const COORDINATOR: CoordinatorEntry = CoordinatorEntry {

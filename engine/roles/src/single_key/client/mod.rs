@@ -70,6 +70,15 @@ impl<P: Protocol> Client<P> {
     /// A sentence, if there are no clients or more than there are ids, or about another setting
     /// that cannot be.
     pub fn new(config: ClientConfig, workload: Workload) -> Result<Self, String> {
+        Self::with(P::new(&config)?, config, workload)
+    }
+
+    /// The same with a protocol that has been made.
+    pub(crate) fn with(
+        protocol: P,
+        config: ClientConfig,
+        workload: Workload,
+    ) -> Result<Self, String> {
         config.check()?;
         Ok(Self {
             workload,
@@ -81,7 +90,7 @@ impl<P: Protocol> Client<P> {
             senders: Senders::new(&config, 1),
             timers: Timers::new(),
             timeouts: Timeouts::new(config.retry),
-            protocol: P::new(&config)?,
+            protocol,
             judge: Judge::new(&config),
             verification: None,
             users: Users::default(),

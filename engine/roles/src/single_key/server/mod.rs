@@ -62,6 +62,16 @@ impl<P: Protocol> Server<P> {
     /// A server that starts at `now` over a store that remembers what it has `applied`: it treats
     /// copies of those writes as if it had never stopped.
     pub fn restore(config: ServerConfig<P::Config>, now: Nanos, applied: &Applied) -> Self {
+        Self::with(P::new(&config, now), config, now, applied)
+    }
+
+    /// The same with a protocol that has been made.
+    pub(crate) fn with(
+        protocol: P,
+        config: ServerConfig<P::Config>,
+        now: Nanos,
+        applied: &Applied,
+    ) -> Self {
         let second = config.second(now);
         let window =
             |(sender, blocks)| Some((sender, Window::restored(blocks, second, Status::Ok)?));
@@ -74,7 +84,7 @@ impl<P: Protocol> Server<P> {
             service: config.service_rate.map(|rate| Service::new(rate, config.service_queue)),
             spare: Vec::new(),
             stats: ServerStats::default(),
-            protocol: P::new(&config, now),
+            protocol,
             mutated: Mutated::default(),
             config,
         }

@@ -1,0 +1,246 @@
+"""Roles in Python do in the simulator what those of the engine do, and fail in sentences."""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from typing import Any
+
+import pytest
+
+from netkv import roles, schemes
+from netkv.control.base import SECOND
+from netkv.control.messages import Mark, Message, Op, decode, encode
+from netkv.control.topology import CONTROLLER_IP, server_ip
+from netkv.errors import NetkvError, UsageError
+from netkv.lab.spec import ClosedLoop, LabSpec, RackSpec, WorkloadSpec
+from netkv.rack.report import RackSample
+from netkv.sim.rack import SimRack
+
+EXAMPLES = "python:tests.roles.examples:"
+SPEC = RackSpec(
+    scheme="nocache",
+    lab=LabSpec(servers=2, clients=2, executor="interpreter", profile="farreach-testbed"),
+    workload=WorkloadSpec(keys=50, writes=0.3, deletes=0.1, arrivals=ClosedLoop(outstanding=6)),
+)
+SPAN = SECOND // 200
+
+
+def brought_up(spec: RackSpec = SPEC, **changed: Any) -> SimRack:
+    """A rack of NoCache with other roles, under load."""
+    scheme = dataclasses.replace(schemes.get("nocache"), **changed)
+    rack = SimRack(spec, scheme=scheme)
+    asyncio.run(rack.compile())
+    rack.bring_up()
+    rack.command({"do": "phase", "name": "measure"})
+    return rack
+
+
+def sample(rack: SimRack, span: int = SPAN) -> RackSample:
+    rack.advance(rack.nanoseconds + span)
+    return rack.take_sample()
+
+
+def verified(rack: SimRack) -> dict[str, Any]:
+    """What the clients report once every key that was written is read back."""
+    for phase in ("drain", "verify"):
+        rack.command({"do": "phase", "name": phase})
+        taken = sample(rack, SECOND)
+    return dict(taken.client_statistics)
+
+
+# --------------------------------------------------------------------------------- twins
+
+
+@pytest.mark.parametrize("service_rate", [None, 20_000])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"server_role": "python:netkv.roles:SingleKeyServer"},
+        {"client_role": "python:netkv.roles:SingleKeyClient"},
+    ],
+    ids=["server", "client"],
+)
+def test_twin_in_python_gives_the_same_documents(
+    changed: dict[str, str], service_rate: float | None
+) -> None:
+    """The same seed, links that lose and repeat frames, and a server that crashes."""
+    lab = SPEC.lab.model_copy(update={"service_rate": service_rate, "server_processes": 2})
+    documents = []
+    for roles_of_rack in ({}, changed):
+        rack = brought_up(SPEC.model_copy(update={"lab": lab, "retry": 0.001}), **roles_of_rack)
+        taken = [sample(rack)]
+        asyncio.run(rack.linked_node("servers-1").impair("to", {"loss": 0.1, "duplicate": 0.2}))
+        asyncio.run(rack.linked_node("client").impair("to", {"loss": 0.1, "reorder": 0.2}))
+        taken.append(sample(rack))
+        asyncio.run(rack.node("servers-0").kill())
+        taken.append(sample(rack))
+        asyncio.run(rack.node("servers-0").start())
+        taken.append(sample(rack))
+        documents.append((taken, verified(rack), rack.simulation.statistics()))
+    assert documents[0] == documents[1]
+    assert documents[0][1]["acked_writes_lost"] == 0
+    assert documents[0][0][1].client.retries > 0
+
+
+def test_whole_server_in_python_serves_as_the_plain_one() -> None:
+    samples = [sample(brought_up(server_role=role)) for role in ("plain", f"{EXAMPLES}WholeServer")]
+    assert samples[0].client == samples[1].client
+    assert samples[0].server_load == samples[1].server_load
+    assert samples[1].client.completed > 100
+
+
+def test_whole_server_that_starts_again_is_told_what_was_applied() -> None:
+    rack = brought_up(server_role=f"{EXAMPLES}WholeServer")
+    written = sample(rack).client.writes
+    rack.command({"do": "phase", "name": "drain"})
+    sample(rack, SECOND)
+    asyncio.run(rack.node("servers-0").kill())
+    asyncio.run(rack.node("servers-0").start())
+    counts = rack.simulation.statistics()["servers"]
+    assert written / 4 < sum(each["applied"] for each in counts)
+
+
+# ---------------------------------------------------------------------- what roles can do
+
+
+def test_server_can_let_a_write_wait_for_a_timer() -> None:
+    rack = brought_up(server_role=f"{EXAMPLES}Timed")
+    taken = sample(rack, SECOND // 10)
+    assert taken.client.writes > 50
+    assert sum(each["timers"] for each in taken.server_statistics) > 50
+    # Six operations at a time, and a write in three or so takes more than a millisecond.
+    assert taken.client.completed < 6 * 100 * 5
+    assert verified(rack)["acked_writes_lost"] == 0
+
+
+@pytest.mark.parametrize(("role", "answered"), [("Talking", True), ("Timed", False)])
+def test_server_takes_messages_of_its_own_and_rejects_others(role: str, answered: bool) -> None:
+    rack = brought_up(server_role=f"{EXAMPLES}{role}")
+    request = Message(Op.FETCH, bytes(16), 7, mark=Mark(0, 1))
+    # A key that the server owns: other frames are not for it.
+    owned = next(
+        bytes([number]) * 16
+        for number in range(256)
+        if rack.network.switches[0].topology.owner(bytes([number]) * 16).index == 0
+    )
+    request = dataclasses.replace(request, key=owned)
+    (server,) = [it.host for it in rack.network.hosts if it.is_server and it.host.index == 0]
+    header = (server.port << 7).to_bytes(2, "big")
+    rack.simulation.packet_out(0, header + encode(request, CONTROLLER_IP, server_ip(0)))
+    end = rack.simulation.now() + SECOND // 100
+    replies = []
+    while rack.simulation.now() < end:
+        for notice in rack.simulation.run(end):
+            if notice[0] == "packet-in":
+                replies.append(decode(notice[2][2:]).message)
+    (reply,) = replies
+    assert (reply.op, reply.request) == (Op.FETCH_REPLY, 7)
+    assert (reply.status.name == "OK") is answered
+
+
+def test_store_keeps_the_sequences_of_a_role_over_a_restart() -> None:
+    rack = brought_up(server_role=f"{EXAMPLES}Sequenced")
+    sample(rack)
+    for index in range(rack.spec.lab.server_processes):
+        asyncio.run(rack.node(f"servers-{index}").kill())
+        asyncio.run(rack.node(f"servers-{index}").start())
+    rack.command({"do": "phase", "name": "drain"})
+    sample(rack, SECOND)
+    before = max(each["highest"] for each in rack.take_sample().server_statistics)
+    report = verified(rack)
+    after = max(each["highest"] for each in rack.take_sample().server_statistics)
+    assert report["acked_writes_lost"] == 0
+    assert after >= before > 0
+
+
+def test_client_decides_which_answers_count() -> None:
+    rack = brought_up(client_role=f"{EXAMPLES}Stamping", server_role=f"{EXAMPLES}Sequenced")
+    counts = sample(rack, SECOND // 2).client.counts
+    assert counts["ignored"] > 5
+    assert counts["own_reads"] == counts["reads"]
+    assert counts["own_writes"] == counts["writes"] > 0
+
+
+# ---------------------------------------------------------------------------------- faults
+
+
+@pytest.mark.parametrize(
+    ("changed", "sentence"),
+    [
+        (
+            {"server_role": "FailingRead"},
+            r"FailingRead failed in on_read: RuntimeError: no read .* now",
+        ),
+        (
+            {"server_role": "FailingDeadline"},
+            r"FailingDeadline failed in deadline: LookupError: no time",
+        ),
+        (
+            {"server_role": "EndsTwice"},
+            "examples:EndsTwice stores or ends a write of key .*none is",
+        ),
+        ({"server_role": "Unkept"}, "Unkept failed in on_write: .* 'keeps_sequences' of its role"),
+        ({"server_role": "FailingWhole"}, r"FailingWhole failed in on_stored: KeyError: \d+"),
+        (
+            {"client_role": "FailingClient"},
+            r"FailingClient failed in judge: ValueError: 'perhaps' is",
+        ),
+    ],
+    ids=lambda value: "".join(value.values()) if isinstance(value, dict) else "",
+)
+def test_exception_ends_the_run_with_a_sentence(
+    changed: dict[str, str], sentence: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    rack = brought_up(SPEC, **{kind: EXAMPLES + name for kind, name in changed.items()})
+    caplog.set_level(logging.INFO, "netkv.roles")
+    with pytest.raises(NetkvError, match=sentence) as raised:
+        sample(rack)
+    assert str(raised.value).startswith("The simulated rack has stopped: ")
+    assert "Traceback" not in str(raised.value)
+    raised_in_python = not {"EndsTwice", "FailingClient"} & set(changed.values())
+    assert ("Traceback" in caplog.text) is raised_in_python
+
+
+@pytest.mark.parametrize(
+    ("role", "sentence"),
+    [
+        ("FailingStart", "FailingStart failed in __init__: ValueError: server 0 of 2"),
+        ("WrongResult", "WrongResult failed in deadline: TypeError: "),
+    ],
+)
+def test_role_that_cannot_be_made_is_reported_at_once(role: str, sentence: str) -> None:
+    with pytest.raises(UsageError, match=sentence):
+        brought_up(server_role=f"{EXAMPLES}{role}")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "sentence"),
+    [
+        ("servers", "python:nowhere.at_all:Role", "the module 'nowhere.at_all' cannot be imported"),
+        ("servers", f"{EXAMPLES}Absent", "the module 'tests.roles.examples' has no 'Absent'"),
+        ("servers", "python:Role", "looks like 'python:package.module:Class'"),
+        ("servers", f"{EXAMPLES}Unrelated", "inherits netkv.roles.SingleKeyServer or"),
+        ("servers", f"{EXAMPLES}Stamping", "inherits netkv.roles.SingleKeyServer or"),
+        ("clients", f"{EXAMPLES}Timed", "inherits netkv.roles.SingleKeyClient"),
+        ("servers", f"{EXAMPLES}NoCounts", "it has no methods counts, on_stored"),
+        ("servers", f"{EXAMPLES}OldRead", r"method on_read must take \(self, now, request, out\)"),
+    ],
+)
+def test_bad_name_is_refused_when_the_scheme_is_checked(
+    kind: str, name: str, sentence: str
+) -> None:
+    field = "server_role" if kind == "servers" else "client_role"
+    scheme = dataclasses.replace(schemes.get("nocache"), **{field: name})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=sentence) as raised:
+        scheme.check(SPEC.lab, SPEC.workload)
+    assert name in str(raised.value)
+
+
+def test_names_of_the_engine_are_none_of_python() -> None:
+    roles.check("servers", "plain")
+    with pytest.raises(
+        UsageError, match="'nocash' is not a role of servers; it is one of: plain"
+    ):
+        brought_up(server_role="nocash")

@@ -1,35 +1,36 @@
-//! Which words the graphs before and after a pipeline read and write.
+//! Words of the state area that the graphs before and after a pipeline use (read) and define
+//! (write).
 
 use netkv_ir::{Cfg, Place, Program, Terminator, Word};
 
 use crate::effects::{self, Change};
-use crate::flow::Bits;
+use crate::flow::BitSet;
 use crate::reads::Reads;
 
-/// Words that graphs read and write.
-pub(crate) struct Touched<'a> {
+/// Words that some graphs use and define.
+pub(crate) struct UseDef<'a> {
     program: &'a Program,
-    read: Bits,
-    written: Bits,
+    read: BitSet,
+    written: BitSet,
 }
 
-impl<'a> Touched<'a> {
-    /// Of no graph yet.
+impl<'a> UseDef<'a> {
+    /// The sets of no graph: both are empty.
     pub(crate) fn new(program: &'a Program) -> Self {
-        let none = Bits::new(program.state_words as usize);
+        let none = BitSet::new(program.state_words as usize);
         Self { program, read: none.clone(), written: none }
     }
 
-    pub(crate) fn read(&self, word: Word) -> bool {
+    pub(crate) fn uses(&self, word: Word) -> bool {
         self.read.contains(word as usize)
     }
 
-    pub(crate) fn written(&self, word: Word) -> bool {
+    pub(crate) fn defines(&self, word: Word) -> bool {
         self.written.contains(word as usize)
     }
 
     /// Adds a graph.
-    pub(crate) fn graph(&mut self, cfg: &Cfg) {
+    pub(crate) fn add_graph(&mut self, cfg: &Cfg) {
         for block in &cfg.blocks {
             for effect in block.ops.iter().filter_map(|op| effects::of(self.program, op)) {
                 self.reads(&effect.reads);
@@ -37,9 +38,11 @@ impl<'a> Touched<'a> {
             }
             let mut reads = Reads::new(self.program);
             match &block.terminator {
-                Terminator::Branch { cond, .. } => reads.decided(cond, 0),
-                Terminator::Select { keys, .. } => keys.iter().for_each(|key| reads.ready(key, 0)),
-                Terminator::Apply(apply) => apply.keys.iter().for_each(|key| reads.ready(key, 0)),
+                Terminator::Branch { cond, .. } => reads.condition(cond, 0),
+                Terminator::Select { keys, .. } => {
+                    keys.iter().for_each(|key| reads.operand(key, 0))
+                }
+                Terminator::Apply(apply) => apply.keys.iter().for_each(|key| reads.operand(key, 0)),
                 Terminator::Jump(_) | Terminator::Exit => {}
             }
             self.reads(&reads);
@@ -48,34 +51,34 @@ impl<'a> Touched<'a> {
 
     fn reads(&mut self, reads: &Reads<'_>) {
         for read in &reads.found {
-            self.read.add(read.word as usize);
+            self.read.insert(read.word as usize);
         }
     }
 
     fn change(&mut self, change: &Change<'_>) {
         let (to, words) = match *change {
             Change::Value(place, _) => (place.word, place.words()),
-            Change::One(word) | Change::Outcome(word) => (word, 1),
+            Change::SetOne(word) | Change::Outcome(word) => (word, 1),
             Change::Copy { to, words, .. }
             | Change::Zero { to, words }
-            | Change::New { to, words }
-            | Change::Partly { to, words } => (to, words),
-            Change::Forget { .. } => return,
+            | Change::Unknown { to, words }
+            | Change::Partial { to, words } => (to, words),
+            Change::Reinterpret { .. } => return,
         };
         for word in to..to + words {
-            self.written.add(word as usize);
+            self.written.insert(word as usize);
         }
     }
 
-    /// What the switch itself puts there before the program begins.
-    pub(crate) fn arrives(&mut self) {
+    /// Adds the definitions by the switch itself, before the program begins.
+    pub(crate) fn add_switch_inputs(&mut self) {
         for place in standard_places(self.program) {
-            self.change(&Change::New { to: place.word, words: place.words() });
+            self.change(&Change::Unknown { to: place.word, words: place.words() });
         }
     }
 
-    /// What the switch itself reads, and what copies of the packet keep.
-    pub(crate) fn outside(&mut self) {
+    /// Adds the uses by the switch itself, and the fields that copies of a packet keep.
+    pub(crate) fn add_switch_outputs(&mut self) {
         let standard = &self.program.standard_metadata;
         let places = [standard.egress_spec, standard.mcast_grp, standard.priority];
         let kept = self.program.field_lists.iter().flat_map(|list| {
@@ -85,7 +88,7 @@ impl<'a> Touched<'a> {
         let places = places.iter().map(|place| (place.word, place.words()));
         for (word, words) in places.chain(kept) {
             for word in word..word + words {
-                self.read.add(word as usize);
+                self.read.insert(word as usize);
             }
         }
     }

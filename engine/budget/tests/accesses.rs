@@ -1,17 +1,17 @@
-//! When a register array is accessed twice in a pass, and when not.
+//! Tests of which accesses to a register array are possible in one pass.
 
 mod common;
 
 use common::{report, source};
-use netkv_budget::{Pipeline, Trouble};
+use netkv_budget::{Pipeline, WarningKind};
 
 /// The estimate for an ingress.
 fn ingress(body: &str) -> Pipeline {
     report("", body, "apply { }").ingress
 }
 
-/// The only warning, as kind, objects and lines (from the beginning of the body).
-fn warned(pipeline: &Pipeline) -> (Trouble, Vec<&str>, Vec<u32>) {
+/// The only warning: its kind, objects and lines (relative to the body).
+fn warned(pipeline: &Pipeline) -> (WarningKind, Vec<&str>, Vec<u32>) {
     let [warning] = pipeline.warnings.as_slice() else {
         panic!("one warning is expected: {:#?}", pipeline.warnings);
     };
@@ -25,6 +25,7 @@ fn warned(pipeline: &Pipeline) -> (Trouble, Vec<&str>, Vec<u32>) {
     (warning.kind, objects, lines)
 }
 
+/// The estimate for an ingress, which has no warnings.
 fn unwarned(body: &str) -> Pipeline {
     let pipeline = ingress(body);
     assert!(pipeline.warnings.is_empty(), "{body}\n{:#?}", pipeline.warnings);
@@ -32,7 +33,7 @@ fn unwarned(body: &str) -> Pipeline {
 }
 
 #[test]
-fn read_and_write_of_one_cell_is_one_access_in_one_stage() {
+fn a_read_and_a_write_of_one_cell_are_one_access() {
     let pipeline = unwarned(
         "register<bit<32>>(1024) r;
         apply {
@@ -46,7 +47,7 @@ fn read_and_write_of_one_cell_is_one_access_in_one_stage() {
 }
 
 #[test]
-fn a_stateful_alu_compares_a_cell_with_a_field_by_itself() {
+fn a_stateful_alu_compares_a_cell_with_a_field() {
     let pipeline = unwarned(
         "register<bit<32>>(1024) r;
         apply {
@@ -66,15 +67,15 @@ fn another_index_is_a_second_access() {
             r.write((bit<32>) hdr.h.other, meta.a);
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Twice, vec!["I.r"], vec![2, 3]));
+    assert_eq!(warned(&pipeline), (WarningKind::Twice, vec!["I.r"], vec![2, 3]));
     assert!(pipeline.warnings[0].message.contains("two indices"));
-    // The estimate goes on as if a packet could come to it again.
+    // The estimate continues as if a packet could access the array again.
     assert_eq!(pipeline.usage.arrays.used, 1);
     assert!(pipeline.stages[1].placed[0].again);
 }
 
 #[test]
-fn an_index_that_changes_in_between_is_another_one() {
+fn an_index_that_changes_between_accesses_is_another_one() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;
         apply {
@@ -83,7 +84,7 @@ fn an_index_that_changes_in_between_is_another_one() {
             r.write((bit<32>) meta.row, 0);
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Twice, vec!["I.r"], vec![2, 4]));
+    assert_eq!(warned(&pipeline), (WarningKind::Twice, vec!["I.r"], vec![2, 4]));
 }
 
 #[test]
@@ -101,7 +102,7 @@ fn a_copy_of_an_index_is_the_same_index() {
 }
 
 #[test]
-fn branches_that_exclude_each_other_are_one_access() {
+fn accesses_in_exclusive_branches_are_one_access() {
     let pipeline = unwarned(
         "register<bit<32>>(1024) r;
         apply {
@@ -114,7 +115,7 @@ fn branches_that_exclude_each_other_are_one_access() {
 }
 
 #[test]
-fn conditions_that_exclude_each_other_are_known_in_later_branches() {
+fn accesses_under_contradictory_conditions_are_one_access() {
     unwarned(
         "register<bit<32>>(1024) r;
         apply {
@@ -134,7 +135,7 @@ fn conditions_that_exclude_each_other_are_known_in_later_branches() {
 }
 
 #[test]
-fn a_condition_of_several_parts_is_known_by_its_parts() {
+fn conjunctions_and_disjunctions_are_decomposed() {
     let body = |first: &str, second: &str| {
         format!(
             "register<bit<32>>(1024) r;
@@ -156,12 +157,16 @@ fn a_condition_of_several_parts_is_known_by_its_parts() {
         ("writes || hdr.h.flags == 1", "hdr.h.op == 0"),
     ];
     for (first, second) in both {
-        assert_eq!(warned(&ingress(&body(first, second))).0, Trouble::Twice, "{first}, {second}");
+        assert_eq!(
+            warned(&ingress(&body(first, second))).0,
+            WarningKind::Twice,
+            "{first}, {second}"
+        );
     }
 }
 
 #[test]
-fn ways_that_come_together_keep_what_they_have_in_common() {
+fn a_join_keeps_the_conditions_common_to_its_paths() {
     let body = |op: u32| {
         format!(
             "register<bit<32>>(1024) r;
@@ -175,11 +180,11 @@ fn ways_that_come_together_keep_what_they_have_in_common() {
         )
     };
     unwarned(&body(3));
-    assert_eq!(warned(&ingress(&body(2))).0, Trouble::Twice);
+    assert_eq!(warned(&ingress(&body(2))).0, WarningKind::Twice);
 }
 
 #[test]
-fn conditions_that_may_both_hold_are_two_accesses() {
+fn accesses_under_compatible_conditions_are_two_accesses() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;
         apply {
@@ -187,7 +192,7 @@ fn conditions_that_may_both_hold_are_two_accesses() {
             if (hdr.h.flags == 2) { r.write((bit<32>) hdr.h.other, hdr.h.value); }
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Twice, vec!["I.r"], vec![2, 3]));
+    assert_eq!(warned(&pipeline), (WarningKind::Twice, vec!["I.r"], vec![2, 3]));
     let changed = ingress(
         "register<bit<32>>(1024) r;
         apply {
@@ -195,11 +200,11 @@ fn conditions_that_may_both_hold_are_two_accesses() {
             if (hdr.h.op == 2) { r.write((bit<32>) hdr.h.other, hdr.h.value); }
         }",
     );
-    assert_eq!(warned(&changed), (Trouble::Twice, vec!["I.r"], vec![2, 3]));
+    assert_eq!(warned(&changed), (WarningKind::Twice, vec!["I.r"], vec![2, 3]));
 }
 
 #[test]
-fn actions_of_one_table_exclude_each_other() {
+fn actions_of_one_table_are_mutually_exclusive() {
     unwarned(
         "register<bit<32>>(1024) r;
         action get(bit<32> at) { r.read(hdr.h.value, at); }
@@ -210,7 +215,7 @@ fn actions_of_one_table_exclude_each_other() {
 }
 
 #[test]
-fn a_result_that_goes_through_a_table_cannot_come_back() {
+fn a_write_that_depends_on_a_read_through_a_table_is_refused() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;
         action next(bit<32> value) { meta.b = value; }
@@ -221,12 +226,12 @@ fn a_result_that_goes_through_a_table_cannot_come_back() {
             r.write(0, meta.b);
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Twice, vec!["I.r"], vec![4, 5, 6]));
+    assert_eq!(warned(&pipeline), (WarningKind::Twice, vec!["I.r"], vec![4, 5, 6]));
     assert!(pipeline.warnings[0].message.contains("table I.t"));
 }
 
 #[test]
-fn a_result_that_goes_through_another_array_cannot_come_back() {
+fn a_write_that_depends_on_a_read_through_an_array_is_refused() {
     let body = |write: &str| {
         format!(
             "register<bit<32>>(1024) first;
@@ -239,19 +244,19 @@ fn a_result_that_goes_through_another_array_cannot_come_back() {
         )
     };
     let by_value = ingress(&body("first.write((bit<32>) hdr.h.index, meta.b);"));
-    assert_eq!(warned(&by_value), (Trouble::Twice, vec!["I.first"], vec![3, 4, 5]));
+    assert_eq!(warned(&by_value), (WarningKind::Twice, vec!["I.first"], vec![3, 4, 5]));
     assert!(by_value.warnings[0].message.contains("register I.second"));
     let by_condition =
         ingress(&body("if (meta.b == 1) { first.write((bit<32>) hdr.h.index, 0); }"));
-    assert_eq!(warned(&by_condition), (Trouble::Twice, vec!["I.first"], vec![3, 4, 5]));
-    // What does not come back is an ordinary dependency.
+    assert_eq!(warned(&by_condition), (WarningKind::Twice, vec!["I.first"], vec![3, 4, 5]));
+    // A write that does not depend on the second array is possible.
     let on = unwarned(&body("first.write((bit<32>) hdr.h.index, meta.a + 1);"));
     assert_eq!(on.usage.stages.used, 2);
     unwarned(&body("hdr.h.value = meta.b;"));
 }
 
 #[test]
-fn a_result_that_is_hashed_cannot_come_back() {
+fn a_write_that_depends_on_a_read_through_a_hash_is_refused() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;
         apply {
@@ -260,11 +265,11 @@ fn a_result_that_is_hashed_cannot_come_back() {
             r.write(0, meta.b);
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Twice, vec!["I.r"], vec![2, 3, 4]));
+    assert_eq!(warned(&pipeline), (WarningKind::Twice, vec!["I.r"], vec![2, 3, 4]));
 }
 
 #[test]
-fn arrays_that_are_needed_in_both_orders_have_none() {
+fn arrays_that_depend_on_each_other_are_refused() {
     let pipeline = ingress(
         "register<bit<32>>(1024) p;
         register<bit<32>>(1024) q;
@@ -273,7 +278,7 @@ fn arrays_that_are_needed_in_both_orders_have_none() {
             else { q.read(meta.b, 0); p.write(meta.b, 1); }
         }",
     );
-    assert_eq!(warned(&pipeline), (Trouble::Order, vec!["I.p", "I.q"], vec![3, 3, 4, 4]));
+    assert_eq!(warned(&pipeline), (WarningKind::Order, vec!["I.p", "I.q"], vec![3, 3, 4, 4]));
     let entangled = ingress(
         "register<bit<32>>(1024) p;
         register<bit<32>>(1024) q;
@@ -284,11 +289,11 @@ fn arrays_that_are_needed_in_both_orders_have_none() {
             q.write(0, meta.a - meta.b);
         }",
     );
-    assert_eq!(warned(&entangled).0, Trouble::Order);
+    assert_eq!(warned(&entangled).0, WarningKind::Order);
 }
 
 #[test]
-fn tables_counters_and_meters_have_one_place_too() {
+fn a_table_or_counter_is_accessed_once_in_a_pass() {
     let pipeline = ingress(
         "action set(bit<32> value) { meta.a = value; }
         table t { key = { hdr.h.key: exact; } actions = { set; NoAction; } }
@@ -308,16 +313,16 @@ fn tables_counters_and_meters_have_one_place_too() {
 }
 
 #[test]
-fn an_array_belongs_to_one_pipeline() {
+fn an_array_in_both_pipelines_is_refused() {
     let globals = "register<bit<32>>(16) shared;";
     let uses = "apply { shared.read(hdr.h.value, 0); }";
     let found = report(globals, uses, uses);
-    assert_eq!(found.ingress.warnings[0].kind, Trouble::Shared);
+    assert_eq!(found.ingress.warnings[0].kind, WarningKind::Shared);
     assert!(!found.fits());
 }
 
 #[test]
-fn a_stateful_alu_does_one_operation_on_at_most_two_cells() {
+fn a_stateful_alu_does_one_operation_on_up_to_two_cells() {
     let update = |width: u32, write: &str| {
         format!(
             "register<bit<{width}>>(64) r;
@@ -330,16 +335,17 @@ fn a_stateful_alu_does_one_operation_on_at_most_two_cells() {
     };
     unwarned(&update(64, "if (x < (bit<64>) hdr.h.value) { r.write(0, x + 1); }"));
     let wide = ingress(&update(128, "r.write(0, x + 1);"));
-    assert_eq!(warned(&wide), (Trouble::Update, vec!["I.r"], vec![3, 4]));
-    // A wide cell that is exchanged whole needs no arithmetic.
+    assert_eq!(warned(&wide), (WarningKind::Update, vec!["I.r"], vec![3, 4]));
+    // An exchange of a wide cell needs no arithmetic.
     unwarned(&update(128, "r.write(0, hdr.w.data); hdr.w.data = x;"));
     let long = ingress(&update(32, "x = x + 1; x = x ^ hdr.h.key; r.write(0, x);"));
-    assert_eq!(warned(&long).0, Trouble::Update);
+    assert_eq!(warned(&long).0, WarningKind::Update);
     unwarned(&update(32, "bit<32> y = hdr.h.key + 1; y = y ^ hdr.h.value; r.write(0, x + y);"));
 }
 
+/// `value` reads the old `key`, which is overwritten by a result of the array.
 #[test]
-fn what_reads_the_old_value_first_does_not_tie_an_array_to_itself() {
+fn a_read_before_an_overwrite_creates_no_cycle() {
     unwarned(
         "register<bit<32>>(1024) r;
         apply {

@@ -1,85 +1,86 @@
-//! The least that is kept of a key: which write it has.
+//! The compact form of a key's history: its last write, in 8 bytes.
 //!
-//! If one write only can be what a key has, and no read is under way that began before that was so,
-//! then nothing that happens later depends on when anything was: all that was is over before all
-//! that comes. So a key that nobody has used for a while is [`Settled`], 8 bytes beside its name,
-//! however much was done to it. Judgements are what they were with everything remembered; what is
-//! lost are times in reports, and the reads that saw a write that was never acknowledged.
+//! It is possible if only one write can be the last one, and no pending read was invoked before
+//! that was so. Then all past operations precede all future ones, and past times do not matter. The
+//! verdicts are those of a complete history. Reports lack the times of the write, and the reads of
+//! a write that was never acknowledged.
 
 use crate::cluster::{Cluster, ClusterKind};
-use crate::moments::{BEFORE, SETTLED};
+use crate::event_clock::{COMPACT_INTERVAL, INITIAL_TIME};
 use crate::operation::{NEVER, WriteId};
-use crate::register::Rest;
-use crate::world::Span;
+use crate::register::IdleHistory;
+use crate::witness::Zone;
 
-/// See the module.
+/// The compact form of a key's history.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Settled {
+pub(crate) struct Compact {
     request: u32,
     client: u16,
     flags: u8,
 }
 
-const _: () = assert!(size_of::<Settled>() == 8);
+const _: () = assert!(size_of::<Compact>() == 8);
 
-/// The key had a value before anybody wrote it.
+/// The key had an initial value.
 const EXISTED: u8 = 1;
 /// A delete was acknowledged.
 const DELETED: u8 = 1 << 1;
-/// Puts that may still take effect are forgotten.
+/// Puts that may still take effect were forgotten.
 const FORGOTTEN_PUT: u8 = 1 << 2;
-/// Deletes that may still take effect are forgotten.
+/// Deletes that may still take effect were forgotten.
 const FORGOTTEN_DELETE: u8 = 1 << 3;
-/// The write is a delete.
+/// The last write is a delete.
 const DELETE: u8 = 1 << 4;
-/// The write was never acknowledged: a read has seen it.
+/// The last write was never acknowledged, but a read returned it.
 const UNANSWERED: u8 = 1 << 5;
 
-impl Settled {
-    /// What is left of a key at rest. `oldest` is when the oldest read under way began, of any key.
-    /// None if it is undecided what the key has, or if that matters to a read under way.
-    pub(crate) fn new(rest: &Rest, oldest: u64) -> Option<Self> {
-        let [(cluster, _)] = rest.clusters[..] else { return None };
-        if oldest <= rest.born || oldest <= rest.blind {
+impl Compact {
+    /// Makes the compact form of an idle history. `oldest` is the invocation of the oldest pending
+    /// read of any key. None if several writes can be the last one, or if a pending read may need
+    /// the history.
+    pub(crate) fn new(history: &IdleHistory, oldest: u64) -> Option<Self> {
+        let [(cluster, _)] = history.clusters[..] else { return None };
+        if oldest <= history.first_write || oldest <= history.unchecked_until {
             return None;
         }
         let flags = [
-            (rest.existed, EXISTED),
-            (rest.deleted, DELETED),
-            (rest.forgotten.0, FORGOTTEN_PUT),
-            (rest.forgotten.1, FORGOTTEN_DELETE),
+            (history.initially_present, EXISTED),
+            (history.deleted, DELETED),
+            (history.forgotten.0, FORGOTTEN_PUT),
+            (history.forgotten.1, FORGOTTEN_DELETE),
             (cluster.kind == ClusterKind::Delete, DELETE),
-            (cluster.ended == NEVER, UNANSWERED),
+            (cluster.response == NEVER, UNANSWERED),
         ];
         let flags = flags.iter().filter(|(is, _)| *is).fold(0, |all, (_, flag)| all | flag);
         let WriteId { client, request } = cluster.id;
         Some(Self { request, client, flags })
     }
 
-    /// The key as it was at rest, without the times.
-    pub(crate) fn rest(self) -> Rest {
+    /// The idle history, without times.
+    pub(crate) fn history(self) -> IdleHistory {
         let is = |flag| self.flags & flag != 0;
         let id = WriteId { client: self.client, request: self.request };
         let kind = if is(DELETE) { ClusterKind::Delete } else { ClusterKind::Put };
-        let (begun, end) = if id == WriteId::INITIAL { (BEFORE, BEFORE) } else { SETTLED };
-        let ended = if is(UNANSWERED) { NEVER } else { end };
-        let mut cluster = Cluster::new(id, kind, begun, ended);
+        let (invocation, end) =
+            if id == WriteId::INITIAL { (INITIAL_TIME, INITIAL_TIME) } else { COMPACT_INTERVAL };
+        let response = if is(UNANSWERED) { NEVER } else { end };
+        let mut cluster = Cluster::new(id, kind, invocation, response);
         cluster.given_up = is(UNANSWERED);
-        Rest {
-            born: BEFORE,
-            existed: is(EXISTED),
+        IdleHistory {
+            first_write: INITIAL_TIME,
+            initially_present: is(EXISTED),
             deleted: is(DELETED),
-            blind: BEFORE,
+            unchecked_until: INITIAL_TIME,
             forgotten: (is(FORGOTTEN_PUT), is(FORGOTTEN_DELETE)),
-            clusters: vec![(cluster, Span { end, start: begun, of: kind })],
+            clusters: vec![(cluster, Zone { min_response: end, max_invocation: invocation, kind })],
         }
     }
 }
 
-/// Clusters of a key that were dropped, youngest first, as far as they may stand beside those of
-/// `present`: once a write has lost its times, the older ones must lose theirs.
+/// The dropped clusters `past` of a key, youngest first, whose times can be compared with those of
+/// the clusters in `present`. Clusters older than one without times are left out.
 pub(crate) fn comparable(present: &[Cluster], mut past: Vec<Cluster>) -> Vec<Cluster> {
-    let timeless = |cluster: &Cluster| cluster.begun == SETTLED.0;
+    let timeless = |cluster: &Cluster| cluster.invocation == COMPACT_INTERVAL.0;
     if present.iter().any(timeless) {
         past.clear();
     } else if let Some(at) = past.iter().position(timeless) {

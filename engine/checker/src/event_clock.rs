@@ -1,57 +1,58 @@
-//! Moments: the order of events at this process, exact, and when they were.
+//! A total order of the events at this process, with the time of each.
 //!
-//! Two events never share a moment, even if the driver's clock shows the same nanosecond. A moment
-//! has the nanosecond in its high bits and a count in the low ones.
+//! Two events never have the same timestamp, even within one nanosecond of the driver's clock. The
+//! high bits of a timestamp are the nanosecond, the low ones count the events within it.
 
-/// Bits that count events within a nanosecond; more events than that move into the next one.
+/// Bits of the count of events within a nanosecond. If they overflow, the nanosecond advances.
 const COUNT_BITS: u32 = 12;
-/// After so many nanoseconds (26 days) moments are only counted on; the order stays exact.
-const LONGEST: u64 = 1 << 51;
+/// After this time (26 days) timestamps only count events; their order remains exact.
+const MAX_ELAPSED_NS: u64 = 1 << 51;
 
-/// Gives out moments.
+/// Assigns timestamps.
 #[derive(Debug, Default)]
-pub(crate) struct Moments {
-    /// Nanoseconds of the first event.
+pub(crate) struct EventClock {
+    /// The driver's nanoseconds of the first event.
     base: Option<u64>,
     last: u64,
 }
 
-impl Moments {
-    /// The moment of an event at `now` nanoseconds: after all before it.
+impl EventClock {
+    /// The timestamp of an event at `now` nanoseconds. It is larger than all earlier ones.
     pub(crate) fn next(&mut self, now: u64) -> u64 {
-        let since = now.saturating_sub(*self.base.get_or_insert(now)).min(LONGEST);
-        self.last = (self.last + 1).max((since + 1) << COUNT_BITS);
+        let elapsed = now.saturating_sub(*self.base.get_or_insert(now)).min(MAX_ELAPSED_NS);
+        self.last = (self.last + 1).max((elapsed + 1) << COUNT_BITS);
         self.last
     }
 
-    /// The driver's nanoseconds of a moment.
-    pub(crate) fn nanos(&self, moment: u64) -> u64 {
-        self.base.unwrap_or(0) + (moment >> COUNT_BITS).saturating_sub(1)
+    /// The driver's nanoseconds of a timestamp.
+    pub(crate) fn nanos(&self, time: u64) -> u64 {
+        self.base.unwrap_or(0) + (time >> COUNT_BITS).saturating_sub(1)
     }
 }
 
-/// Before all moments: when the initial value was written.
-pub(crate) const BEFORE: u64 = 0;
-/// Stand for the times of a write that is no longer remembered.
-pub(crate) const FORGOTTEN: (u64, u64) = (1, 2);
-/// The same of a key's last write (see [`crate::settled`]): later than what else is forgotten.
-pub(crate) const SETTLED: (u64, u64) = (3, 4);
+/// The timestamp of the write of the initial value, before all events.
+pub(crate) const INITIAL_TIME: u64 = 0;
+/// Stands for the interval of a write that was forgotten.
+pub(crate) const FORGOTTEN_INTERVAL: (u64, u64) = (1, 2);
+/// Stands for the interval of the last write of a compact history (see [`crate::compact`]). It is
+/// later than those of other forgotten writes.
+pub(crate) const COMPACT_INTERVAL: (u64, u64) = (3, 4);
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn events_of_one_nanosecond_keep_their_order_and_all_keep_their_time() {
-        let mut moments = Moments::default();
-        let mut before = SETTLED.1;
+    fn events_of_one_nanosecond_have_ordered_timestamps() {
+        let mut clock = EventClock::default();
+        let mut last = COMPACT_INTERVAL.1;
         for now in [5_000_000_000u64, 5_000_000_000, 5_000_000_000, 5_000_000_001, 9_000_000_000] {
-            let moment = moments.next(now);
-            assert!(moment > before);
-            assert_eq!(moments.nanos(moment), now);
-            before = moment;
+            let time = clock.next(now);
+            assert!(time > last);
+            assert_eq!(clock.nanos(time), now);
+            last = time;
         }
-        let far = moments.next(u64::MAX);
-        assert!(moments.next(u64::MAX) > far);
+        let far = clock.next(u64::MAX);
+        assert!(clock.next(u64::MAX) > far);
     }
 }

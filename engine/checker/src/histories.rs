@@ -1,8 +1,9 @@
-//! What is known of every key that was written, in as little memory as its use allows.
+//! The histories of all written keys, in three forms.
 //!
-//! A key is awake while operations are under way, at rest when they are over, and settled when many
-//! others have been used since. It wakes as soon as it is used again. How many are kept awake and at
-//! rest is a matter of speed and of the times in reports; judgements do not depend on it.
+//! A history is active while the key has pending operations, idle when they have ended, and compact
+//! when many other keys have been used since. An operation on the key makes it active again. The
+//! number of active and idle histories influences the speed and the times in reports, but no
+//! verdict.
 
 use std::collections::VecDeque;
 
@@ -10,145 +11,151 @@ use netkv_wire::Key;
 use netkv_workload::KeyTable;
 use rustc_hash::FxHashMap;
 
-use crate::past::Past;
-use crate::register::{Register, Rest};
-use crate::settled::Settled;
+use crate::compact::Compact;
+use crate::dropped::Dropped;
+use crate::register::{IdleHistory, Register};
 
-/// Keys that stay awake without need, because they may be used again soon.
-pub(crate) const MAX_AWAKE: usize = 1 << 12;
-/// Keys that stay at rest without need, because they may be in a report.
-pub(crate) const MAX_RESTING: usize = 1 << 16;
+/// Maximum number of active histories without pending operations. Their keys may be used soon.
+pub(crate) const MAX_ACTIVE: usize = 1 << 12;
+/// Maximum number of idle histories that could be compact. A report may need them.
+pub(crate) const MAX_IDLE: usize = 1 << 16;
 
 #[derive(Debug)]
 enum State {
-    /// Nothing is under way.
-    Rest(Box<Rest>),
-    Awake(Box<Register>),
+    /// There is no pending operation.
+    Idle(Box<IdleHistory>),
+    Active(Box<Register>),
 }
 
-/// See the module.
+/// The histories of all written keys.
 #[derive(Debug)]
-pub(crate) struct Keys {
+pub(crate) struct Histories {
     used: FxHashMap<Key, State>,
-    settled: KeyTable<Settled>,
-    /// Keys that are awake, in the order in which they woke.
-    awake: VecDeque<Key>,
-    /// Keys that came to rest, in that order; some have woken since.
-    resting: VecDeque<Key>,
-    room: (usize, usize),
-    /// For keys that wake.
+    compact: KeyTable<Compact>,
+    /// Keys with an active history, in the order of their activation.
+    active: VecDeque<Key>,
+    /// Keys whose history became idle, in that order; some are active again.
+    idle: VecDeque<Key>,
+    limits: (usize, usize),
+    /// Unused memory for active histories.
     #[expect(clippy::vec_box, reason = "they move between here and the keys without a copy")]
     spare: Vec<Box<Register>>,
 }
 
-impl Keys {
-    /// None yet; `room` says how many stay awake, and at rest, without need.
-    pub(crate) fn new(room: (usize, usize)) -> Self {
+impl Histories {
+    /// No histories. `limits` are the maximum numbers of active and of idle ones without need.
+    pub(crate) fn new(limits: (usize, usize)) -> Self {
         Self {
             used: FxHashMap::default(),
-            settled: KeyTable::default(),
-            awake: VecDeque::new(),
-            resting: VecDeque::new(),
-            room,
+            compact: KeyTable::default(),
+            active: VecDeque::new(),
+            idle: VecDeque::new(),
+            limits,
             spare: Vec::new(),
         }
     }
 
     /// Number of keys.
     pub(crate) fn len(&self) -> usize {
-        self.used.len() + self.settled.len()
+        self.used.len() + self.compact.len()
     }
 
     /// The history of a key, if it was written.
     pub(crate) fn get(&mut self, key: &Key) -> Option<&mut Register> {
         if !self.used.contains_key(key) {
-            let rest = self.settled.remove(key)?.rest();
-            self.used.insert(*key, State::Rest(Box::new(rest)));
+            let history = self.compact.remove(key)?.history();
+            self.used.insert(*key, State::Idle(Box::new(history)));
         }
-        self.wake(key)
+        self.activate(key)
     }
 
-    /// The history of a key; if it is a new one, whether it had a value, and the moment.
-    pub(crate) fn get_or_new(&mut self, key: &Key, existed: bool, now: u64) -> &mut Register {
+    /// The history of a key. A new key gets one: `initially_present` is whether it has an initial
+    /// value.
+    pub(crate) fn get_or_new(
+        &mut self,
+        key: &Key,
+        initially_present: bool,
+        now: u64,
+    ) -> &mut Register {
         if !self.used.contains_key(key) {
-            let known = self.settled.remove(key).map(Settled::rest);
-            let rest = known.unwrap_or_else(|| Register::rest_of_new(existed, now));
-            self.used.insert(*key, State::Rest(Box::new(rest)));
+            let known = self.compact.remove(key).map(Compact::history);
+            let history = known.unwrap_or_else(|| Register::new_idle(initially_present, now));
+            self.used.insert(*key, State::Idle(Box::new(history)));
         }
-        self.wake(key).expect("it was put there above")
+        self.activate(key).expect("it was put there above")
     }
 
-    fn wake(&mut self, key: &Key) -> Option<&mut Register> {
+    fn activate(&mut self, key: &Key) -> Option<&mut Register> {
         let state = self.used.get_mut(key)?;
-        if let State::Rest(rest) = state {
+        if let State::Idle(history) = state {
             let register = match self.spare.pop() {
                 Some(mut register) => {
-                    register.wake(rest);
+                    register.restore(history);
                     register
                 }
-                None => Box::new(Register::from_rest(rest)),
+                None => Box::new(Register::from_idle(history)),
             };
-            self.awake.push_back(*key);
-            *state = State::Awake(register);
+            self.active.push_back(*key);
+            *state = State::Active(register);
         }
         match state {
-            State::Awake(register) => Some(register),
-            State::Rest(_) => unreachable!("it was woken above"),
+            State::Active(register) => Some(register),
+            State::Idle(_) => unreachable!("it was woken above"),
         }
     }
 
-    /// Keeps no more of keys than is needed, of those that were used first: where `now` is the
-    /// present moment, and `oldest` when the oldest read under way began. What they drop goes to
-    /// `past`.
-    pub(crate) fn put_to_rest(&mut self, now: u64, oldest: u64, past: &mut Past) {
-        // Two for each that wakes, so that those still in use do not pile up.
+    /// Makes the least recently used histories idle or compact, if there are too many. `now` is the
+    /// current timestamp, and `oldest` the invocation of the oldest pending read. `dropped` gets
+    /// the clusters that the histories drop.
+    pub(crate) fn shrink_unused(&mut self, now: u64, oldest: u64, dropped: &mut Dropped) {
+        // Two for each activation, since some must remain active.
         for _ in 0..2 {
-            if self.awake.len() <= self.room.0 {
+            if self.active.len() <= self.limits.0 {
                 break;
             }
-            self.let_rest(now, past);
+            self.make_idle(now, dropped);
         }
         for _ in 0..2 {
-            if self.resting.len() <= self.room.1 {
+            if self.idle.len() <= self.limits.1 {
                 break;
             }
-            self.settle(oldest);
+            self.compact(oldest);
         }
     }
 
-    fn let_rest(&mut self, now: u64, past: &mut Past) {
-        let Some(key) = self.awake.pop_front() else { return };
+    fn make_idle(&mut self, now: u64, dropped: &mut Dropped) {
+        let Some(key) = self.active.pop_front() else { return };
         let Some(state) = self.used.get_mut(&key) else { return };
-        let State::Awake(register) = state else { return };
-        let rest = register.rest(now);
-        past.take(&key, register);
-        let Some(rest) = rest else {
-            self.awake.push_back(key);
+        let State::Active(register) = state else { return };
+        let history = register.to_idle(now);
+        dropped.take_from(&key, register);
+        let Some(history) = history else {
+            self.active.push_back(key);
             return;
         };
-        self.resting.push_back(key);
-        if let State::Awake(register) = std::mem::replace(state, State::Rest(Box::new(rest))) {
+        self.idle.push_back(key);
+        if let State::Active(register) = std::mem::replace(state, State::Idle(Box::new(history))) {
             self.spare.push(register);
         }
     }
 
-    fn settle(&mut self, oldest: u64) {
-        let Some(key) = self.resting.pop_front() else { return };
-        // One that has woken will be in the queue again.
-        let Some(State::Rest(rest)) = self.used.get(&key) else { return };
-        match Settled::new(rest, oldest) {
-            Some(settled) => {
+    fn compact(&mut self, oldest: u64) {
+        let Some(key) = self.idle.pop_front() else { return };
+        // An active history will be in the queue again.
+        let Some(State::Idle(history)) = self.used.get(&key) else { return };
+        match Compact::new(history, oldest) {
+            Some(compact) => {
                 self.used.remove(&key);
-                self.settled.insert(key, settled);
+                self.compact.insert(key, compact);
             }
-            None => self.resting.push_back(key),
+            None => self.idle.push_back(key),
         }
     }
 
-    /// The greatest keys below `bound` (none: of all), ascending: about `wanted`, fewer only if
-    /// there are no more. With them where they end; none if these were all.
+    /// The largest keys below `bound` (none: of all keys), ascending. There are about `wanted`, and
+    /// fewer only if no more exist. Also returns the bound for the next call; none at the end.
     pub(crate) fn below(&self, bound: Option<&Key>, wanted: usize) -> (Vec<Key>, Option<Key>) {
-        let (mut keys, end) = self.settled.below(bound, wanted);
+        let (mut keys, end) = self.compact.below(bound, wanted);
         let within =
             |key: &&Key| bound.is_none_or(|it| *key < it) && end.is_none_or(|it| **key >= it);
         keys.extend(self.used.keys().filter(within));
@@ -156,12 +163,12 @@ impl Keys {
         (keys, end)
     }
 
-    /// Writes that are remembered, counted one by one.
+    /// Number of kept writes. It visits every history.
     pub(crate) fn remembered(&self) -> usize {
         let of = |state: &State| match state {
-            State::Rest(rest) => rest.clusters.len(),
-            State::Awake(register) => register.clusters.len(),
+            State::Idle(history) => history.clusters.len(),
+            State::Active(register) => register.clusters.len(),
         };
-        self.settled.len() + self.used.values().map(of).sum::<usize>()
+        self.compact.len() + self.used.values().map(of).sum::<usize>()
     }
 }

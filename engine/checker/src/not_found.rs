@@ -1,27 +1,29 @@
-//! Reads that found nothing: which delete they saw, if there are several.
+//! Reads that returned "not found": their assignment to deletes.
 //!
-//! Such a read is tried with every delete that it may have seen. Each that fits makes a world of
-//! its own; worlds that allow no more than others are dropped, and a read that fits a delete that
-//! was in place anyway makes none. While all worlds are kept (at most [`MAX_WORLDS`], which is
-//! seldom reached) the judgement is exact.
+//! Such a read can belong to any of several deletes. The checker tries each of them, and each
+//! assignment that is possible makes a witness. A witness that another one subsumes is dropped. If
+//! an assignment adds no constraint, it is the only one that is followed. The judgement is exact as
+//! long as there are at most [`MAX_WITNESSES`] witnesses, which is the rule.
 //!
-//! If there are more, some of the most flexible ones are kept, and beside them a relaxed world of what
-//! holds in all: there a read that may have seen one of several deletes stands alone, as a moment
-//! at which the key had no value. As long as one kept world fits, the history has an explanation;
-//! if the relaxed one does not fit, it has none; only in between it cannot be judged.
+//! If there are more, those with the fewest constraints are kept, together with a relaxed witness.
+//! The relaxed witness has the constraints common to all: a read with several possible deletes is a
+//! cluster of its own there. If a kept witness permits a read, the history is linearizable. If the
+//! relaxed witness does not permit it, the history is not. Otherwise the read is unchecked.
 
 use crate::cluster::{Cluster, ClusterKind};
 use crate::operation::{NEVER, Record, WriteId};
 use crate::register::{Judgement, Register};
-use crate::world::{Span, World};
+use crate::witness::{Witness, Zone};
 
-/// Worlds kept for one key.
-pub const MAX_WORLDS: usize = 16;
+/// Maximum number of witnesses that are kept for one key.
+pub const MAX_WITNESSES: usize = 16;
 
 impl Register {
-    pub(crate) fn judge_absent(&mut self, read: Record) -> Judgement {
-        let (begun, now) = (read.begun, read.ended);
-        if begun < self.born && (self.deleted || !self.existed) {
+    /// Judges a read that returned "not found", at its response.
+    /// Judges a read that returned "not found", at its response.
+    pub(crate) fn judge_not_found(&mut self, read: Record) -> Judgement {
+        let (invocation, now) = (read.invocation, read.response);
+        if invocation < self.first_write && (self.deleted || !self.initially_present) {
             return Judgement::Legal;
         }
         if self.forgotten.1 {
@@ -30,128 +32,134 @@ impl Register {
         let deletes: Vec<usize> = (0..self.clusters.len())
             .filter(|at| self.clusters[*at].kind == ClusterKind::Delete)
             .collect();
-        let most = 2 * MAX_WORLDS / self.worlds.len();
-        let mut cut = false;
-        let mut next: Vec<World> = Vec::new();
-        let mut seen = None;
-        for world in &self.worlds {
-            let fits = Fits::of(world, &deletes, begun, now);
-            seen = seen.or(fits.first());
-            match fits {
-                Fits::Already(_) => next.push(world.clone()),
-                Fits::Some(mut options) => {
-                    self.leave_equals(world, &mut options, begun);
-                    cut |= options.len() > most;
-                    next.extend(options.iter().take(most).map(|at| {
-                        let mut world = world.clone();
-                        world.extend(*at, begun, now);
-                        world
+        let limit = 2 * MAX_WITNESSES / self.witnesses.len();
+        let mut dropped = false;
+        let mut next: Vec<Witness> = Vec::new();
+        let mut assigned = None;
+        for witness in &self.witnesses {
+            let candidates = Candidates::of(witness, &deletes, invocation, now);
+            assigned = assigned.or(candidates.first());
+            match candidates {
+                Candidates::Unchanged(_) => next.push(witness.clone()),
+                Candidates::AnyOf(mut options) => {
+                    self.drop_equivalent(witness, &mut options, invocation);
+                    dropped |= options.len() > limit;
+                    next.extend(options.iter().take(limit).map(|at| {
+                        let mut witness = witness.clone();
+                        witness.extend(*at, invocation, now);
+                        witness
                     }));
                 }
             }
         }
-        let Some(seen) = seen else {
-            return self.impossible(&deletes, begun, now);
+        let Some(assigned) = assigned else {
+            return self.impossible(&deletes, invocation, now);
         };
         if next.len() > 1 && self.relaxed.is_none() {
-            self.relaxed = Some(self.worlds[0].clone());
+            self.relaxed = Some(self.witnesses[0].clone());
         }
-        self.lossy |= cut;
-        self.worlds = next;
-        self.told(seen, read);
-        self.relax(&deletes, read);
-        self.reduce(now);
-        // Some delete took effect; who began to read before the first write may have seen it.
+        self.witnesses_dropped |= dropped;
+        self.witnesses = next;
+        self.record_read(assigned, read);
+        self.add_to_relaxed(&deletes, read);
+        self.reduce_witnesses(now);
+        // Some delete took effect. A read that was invoked before the first write may return it.
         self.deleted = true;
         Judgement::Legal
     }
 
-    /// Of deletes that were given up, that nobody has seen and that began before the read, one is
-    /// as good as the other to explain it; the one to use is the youngest, since an older one may
-    /// also explain an older read.
-    fn leave_equals(&self, world: &World, options: &mut Vec<usize>, begun: u64) {
+    /// Keeps one of equivalent candidates: deletes that were given up, have no reads and were
+    /// invoked before the read. It is the youngest, since an older one may also be a candidate for
+    /// an older read.
+    fn drop_equivalent(&self, witness: &Witness, options: &mut Vec<usize>, invocation: u64) {
         let equal = |at: usize| {
             self.clusters[at].given_up
-                && world.0[at].end == NEVER
-                && self.clusters[at].begun < begun
+                && witness.0[at].min_response == NEVER
+                && self.clusters[at].invocation < invocation
         };
         let youngest = options.iter().copied().filter(|at| equal(*at)).max();
         options.retain(|at| !equal(*at) || Some(*at) == youngest);
     }
 
-    /// Takes the read into the relaxed world.
-    fn relax(&mut self, deletes: &[usize], read: Record) {
+    /// Adds the read to the relaxed witness.
+    fn add_to_relaxed(&mut self, deletes: &[usize], read: Record) {
         let Some(relaxed) = &mut self.relaxed else { return };
-        let fits = Fits::of(relaxed, deletes, read.begun, read.ended);
-        match fits {
-            Fits::Already(_) => {}
-            Fits::Some(only) if only.len() == 1 => relaxed.extend(only[0], read.begun, read.ended),
-            Fits::Some(_) => {
-                let kind = ClusterKind::Nothing;
-                let span = Span { end: read.ended, start: read.begun, of: kind };
+        let candidates = Candidates::of(relaxed, deletes, read.invocation, read.response);
+        match candidates {
+            Candidates::Unchanged(_) => {}
+            Candidates::AnyOf(only) if only.len() == 1 => {
+                relaxed.extend(only[0], read.invocation, read.response)
+            }
+            Candidates::AnyOf(_) => {
+                let kind = ClusterKind::UnassignedRead;
+                let zone = Zone {
+                    min_response: read.response,
+                    max_invocation: read.invocation,
+                    kind: kind,
+                };
                 let cluster = Cluster {
                     id: WriteId::INITIAL,
                     kind,
                     given_up: false,
-                    begun: read.begun,
-                    ended: read.ended,
+                    invocation: read.invocation,
+                    response: read.response,
                     reads: Some((read, read)),
                 };
-                self.push(cluster, Span::ABSENT, span);
+                self.push(cluster, Zone::UNCONSTRAINED, zone);
             }
         }
     }
 
-    /// Drops the worlds that others cover, and those that are too many.
-    fn reduce(&mut self, now: u64) {
-        if self.worlds.len() > 1 {
-            let reading: Vec<u64> = self.reading.iter().copied().collect();
-            let mut kept: Vec<World> = Vec::new();
-            for mut world in std::mem::take(&mut self.worlds) {
-                world.simplify(&reading, now);
-                if !kept.iter().any(|other| other.covers(&world)) {
-                    kept.retain(|other| !world.covers(other));
-                    kept.push(world);
+    /// Drops the witnesses that others subsume, and those beyond the limit.
+    fn reduce_witnesses(&mut self, now: u64) {
+        if self.witnesses.len() > 1 {
+            let pending_reads: Vec<u64> = self.pending_reads.iter().copied().collect();
+            let mut kept: Vec<Witness> = Vec::new();
+            for mut witness in std::mem::take(&mut self.witnesses) {
+                witness.normalize(&pending_reads, now);
+                if !kept.iter().any(|other| other.subsumes(&witness)) {
+                    kept.retain(|other| !witness.subsumes(other));
+                    kept.push(witness);
                 }
             }
-            if kept.len() > MAX_WORLDS {
-                kept.sort_by_key(World::commitments);
-                kept.truncate(MAX_WORLDS);
-                self.lossy = true;
+            if kept.len() > MAX_WITNESSES {
+                kept.sort_by_key(Witness::commitments);
+                kept.truncate(MAX_WITNESSES);
+                self.witnesses_dropped = true;
             }
-            self.worlds = kept;
+            self.witnesses = kept;
         }
-        if self.worlds.len() == 1 && !self.lossy && self.relaxed.take().is_some() {
-            let lone = |it: &Cluster| it.kind == ClusterKind::Nothing;
-            while let Some(at) = self.clusters.iter().rposition(lone) {
+        if self.witnesses.len() == 1 && !self.witnesses_dropped && self.relaxed.take().is_some() {
+            let unassigned = |it: &Cluster| it.kind == ClusterKind::UnassignedRead;
+            while let Some(at) = self.clusters.iter().rposition(unassigned) {
                 self.remove(at);
             }
         }
     }
 }
 
-/// Which deletes a read that found nothing may have seen.
-enum Fits {
-    /// This one, and that changes nothing.
-    Already(usize),
+/// The deletes to which a read that returned "not found" can belong.
+enum Candidates {
+    /// This one, and the assignment adds no constraint.
+    Unchanged(usize),
     /// Any of these.
-    Some(Vec<usize>),
+    AnyOf(Vec<usize>),
 }
 
-impl Fits {
-    fn of(world: &World, deletes: &[usize], begun: u64, now: u64) -> Self {
-        let fits: Vec<usize> =
-            deletes.iter().copied().filter(|at| world.allows(*at, begun, now)).collect();
-        match fits.iter().find(|at| world.unaffected(**at, begun)) {
-            Some(at) => Fits::Already(*at),
-            None => Fits::Some(fits),
+impl Candidates {
+    fn of(witness: &Witness, deletes: &[usize], invocation: u64, now: u64) -> Self {
+        let candidates: Vec<usize> =
+            deletes.iter().copied().filter(|at| witness.allows(*at, invocation, now)).collect();
+        match candidates.iter().find(|at| witness.is_unaffected(**at, invocation)) {
+            Some(at) => Candidates::Unchanged(*at),
+            None => Candidates::AnyOf(candidates),
         }
     }
 
     fn first(&self) -> Option<usize> {
         match self {
-            Fits::Already(at) => Some(*at),
-            Fits::Some(fits) => fits.first().copied(),
+            Candidates::Unchanged(at) => Some(*at),
+            Candidates::AnyOf(candidates) => candidates.first().copied(),
         }
     }
 }

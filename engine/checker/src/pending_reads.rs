@@ -1,41 +1,44 @@
-//! The reads under way, of all keys.
+//! The invocations of the pending reads of all keys.
 
 use std::collections::VecDeque;
 
-/// Places that are kept although their reads are over.
+/// Entries of completed reads that are kept before they are removed.
 const SLACK: usize = 64;
 
-/// When the reads under way began.
+/// The invocations of the pending reads.
 #[derive(Debug, Default)]
-pub(crate) struct Reading {
-    /// Ascending; whether it is still under way.
-    begun: VecDeque<(u64, bool)>,
+pub(crate) struct PendingReads {
+    /// Invocations, ascending, and whether the read is still pending.
+    invocation: VecDeque<(u64, bool)>,
     open: usize,
 }
 
-impl Reading {
-    /// A read begins, later than all before.
-    pub(crate) fn begin(&mut self, moment: u64) {
-        self.begun.push_back((moment, true));
+impl PendingReads {
+    /// Adds a read with the latest invocation.
+    pub(crate) fn begin(&mut self, time: u64) {
+        self.invocation.push_back((time, true));
         self.open += 1;
     }
 
-    /// The read that began then is over.
-    pub(crate) fn end(&mut self, moment: u64) {
-        let Ok(at) = self.begun.binary_search_by_key(&moment, |(begun, _)| *begun) else { return };
-        self.open -= usize::from(std::mem::replace(&mut self.begun[at].1, false));
-        while self.begun.front().is_some_and(|(_, open)| !open) {
-            self.begun.pop_front();
+    /// Removes the read with this invocation.
+    pub(crate) fn end(&mut self, time: u64) {
+        let Ok(at) = self.invocation.binary_search_by_key(&time, |(invocation, _)| *invocation)
+        else {
+            return;
+        };
+        self.open -= usize::from(std::mem::replace(&mut self.invocation[at].1, false));
+        while self.invocation.front().is_some_and(|(_, open)| !open) {
+            self.invocation.pop_front();
         }
-        // One read that takes long must not hold all that came after it.
-        if self.begun.len() > 2 * self.open + SLACK {
-            self.begun.retain(|(_, open)| *open);
+        // A long read at the front must not keep the entries of all completed reads behind it.
+        if self.invocation.len() > 2 * self.open + SLACK {
+            self.invocation.retain(|(_, open)| *open);
         }
     }
 
-    /// When the oldest one began; the end of time if there is none.
+    /// The invocation of the oldest one; [`u64::MAX`] if there is none.
     pub(crate) fn oldest(&self) -> u64 {
-        self.begun.front().map_or(u64::MAX, |(begun, _)| *begun)
+        self.invocation.front().map_or(u64::MAX, |(invocation, _)| *invocation)
     }
 }
 
@@ -44,17 +47,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_oldest_read_is_known_and_one_that_takes_for_ever_holds_no_other() {
-        let mut reading = Reading::default();
+    fn a_long_read_does_not_keep_entries_of_completed_reads() {
+        let mut reading = PendingReads::default();
         assert_eq!(reading.oldest(), u64::MAX);
         reading.begin(5);
-        for moment in 6..10_000 {
-            reading.begin(moment);
-            if moment > 10 {
-                reading.end(moment - 4);
+        for time in 6..10_000 {
+            reading.begin(time);
+            if time > 10 {
+                reading.end(time - 4);
             }
             assert_eq!(reading.oldest(), 5);
-            assert!(reading.begun.len() <= 2 * 6 + SLACK + 1);
+            assert!(reading.invocation.len() <= 2 * 6 + SLACK + 1);
         }
         reading.end(5);
         assert_eq!(reading.oldest(), 6, "it has not ended");

@@ -1,41 +1,43 @@
-//! Violations that were found: the first ones whole, the rest counted.
+//! The violations of a run: a report of the first ones, and a count of all.
 
 use netkv_wire::Key;
 
-use crate::moments::Moments;
+use crate::event_clock::EventClock;
 use crate::operation::{Record, WriteId};
 use crate::violation::{Violation, ViolationKind};
 
-/// Violations kept with their history.
+/// Maximum number of violations that are kept with their operations.
 pub const MAX_VIOLATIONS: usize = 10;
-/// How many of them may be of one key, and how many places are for what the read-back finds.
+/// Maximum number of them for one key.
 const MAX_OF_KEY: usize = 2;
-const FOR_READ_BACK: usize = 3;
+/// The part of [`MAX_VIOLATIONS`] for violations that the final read-back finds.
+/// The part of [`MAX_VIOLATIONS`] for violations that the final read-back finds.
+const RESERVED_FOR_READ_BACK: usize = 3;
 
 #[derive(Debug)]
-struct Kept {
+struct KeptViolation {
     key: Key,
     kind: ViolationKind,
     read: WriteId,
     records: Vec<Record>,
-    /// The key has been read since, and was all right.
+    /// A later read of the key was legal.
     recovered: bool,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct ViolationLog {
     total: u64,
-    kept: Vec<Kept>,
+    kept: Vec<KeptViolation>,
 }
 
-impl Found {
+impl ViolationLog {
     pub(crate) fn total(&self) -> u64 {
         self.total
     }
 
-    /// Counts a violation; whether its history will be kept. What it makes of earlier ones is
-    /// noted: what the read-back finds was lost for good.
+    /// Counts a violation. Returns whether its operations will be kept. If the final read-back
+    /// finds a lost write, earlier stale reads of the key become lost writes, too.
     pub(crate) fn count(&mut self, key: &Key, kind: ViolationKind) -> bool {
         self.total += 1;
         let lost = kind == ViolationKind::LostWrite;
@@ -46,8 +48,8 @@ impl Found {
                 kept.kind = ViolationKind::LostWrite;
             }
         }
-        let room = if lost { MAX_VIOLATIONS } else { MAX_VIOLATIONS - FOR_READ_BACK };
-        self.kept.len() < room && of_key < MAX_OF_KEY + usize::from(lost)
+        let limits = if lost { MAX_VIOLATIONS } else { MAX_VIOLATIONS - RESERVED_FOR_READ_BACK };
+        self.kept.len() < limits && of_key < MAX_OF_KEY + usize::from(lost)
     }
 
     pub(crate) fn keep(
@@ -57,18 +59,19 @@ impl Found {
         read: WriteId,
         records: Vec<Record>,
     ) {
-        self.kept.push(Kept { key: *key, kind, read, records, recovered: false });
+        self.kept.push(KeptViolation { key: *key, kind, read, records, recovered: false });
     }
 
-    /// A read of this key was all right.
-    pub(crate) fn fine(&mut self, key: &Key) {
+    /// A read of this key was legal.
+    pub(crate) fn mark_recovered(&mut self, key: &Key) {
         for kept in self.kept.iter_mut().filter(|kept| kept.key == *key) {
             kept.recovered = true;
         }
     }
 
-    pub(crate) fn tell(&self, moments: &Moments) -> Vec<Violation> {
-        let tell = |it: &Kept| Violation::new(&it.key, it.kind, it.read, &it.records, moments);
-        self.kept.iter().map(tell).collect()
+    pub(crate) fn report(&self, clock: &EventClock) -> Vec<Violation> {
+        let report =
+            |it: &KeptViolation| Violation::new(&it.key, it.kind, it.read, &it.records, clock);
+        self.kept.iter().map(report).collect()
     }
 }

@@ -1,183 +1,214 @@
-//! One way in which a history may have happened: for every write the span of its cluster.
+//! A witness: an assignment of reads to writes for which the history is linearizable, as the zones
+//! of the clusters.
 //!
-//! A cluster is a write and the reads that returned it. In any explanation of the history they
-//! stand together: the write, then its reads, and no other write between. What matters of a
-//! cluster are two moments (its zone, after Gibbons and Korach, "Testing shared memories", 1997):
-//! when the first of its operations ended, and when the last of them began. One cluster must come
-//! before another if something in it ended before something in the other began. If that holds
-//! both ways the history has no explanation, and if it holds for no pair, it has one.
+//! A cluster is a write and the reads that returned its value. In every linearization they are
+//! contiguous: the write, its reads, and no other write in between. The zone of a cluster (Gibbons
+//! and Korach, "Testing shared memories", 1997) consists of the first response and the last
+//! invocation of its operations. Cluster A must precede cluster B if the first response in A is
+//! before the last invocation in B. If two clusters must precede each other, the history is not
+//! linearizable. If there is no such pair, it is.
 
 use crate::cluster::ClusterKind;
 use crate::operation::NEVER;
 
 /// The zone of a cluster.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Span {
-    /// When the first of its operations ended; [`NEVER`] as long as none has.
-    pub end: u64,
-    /// When the last of its operations began.
-    pub start: u64,
-    /// Whose it is.
-    pub of: ClusterKind,
+pub(crate) struct Zone {
+    /// The first response of its operations; [`NEVER`] as long as there is none.
+    pub min_response: u64,
+    /// The last invocation of its operations.
+    pub max_invocation: u64,
+    /// The kind of the cluster.
+    pub kind: ClusterKind,
 }
 
-impl Span {
-    /// A cluster that has no place in a world and forbids nothing.
-    pub const ABSENT: Span = Span { end: NEVER, start: 0, of: ClusterKind::Nothing };
+impl Zone {
+    /// The zone of a cluster that is not in a witness; it conflicts with none.
+    pub const UNCONSTRAINED: Zone =
+        Zone { min_response: NEVER, max_invocation: 0, kind: ClusterKind::UnassignedRead };
 
-    fn with(self, begun: u64, ended: u64) -> Self {
-        Self { end: self.end.min(ended), start: self.start.max(begun), ..self }
+    fn with(self, invocation: u64, response: u64) -> Self {
+        Self {
+            min_response: self.min_response.min(response),
+            max_invocation: self.max_invocation.max(invocation),
+            ..self
+        }
     }
 
     fn conflicts(self, other: Self) -> bool {
-        self.end < other.start && other.end < self.start && !self.may_be_of(other)
+        self.min_response < other.max_invocation
+            && other.min_response < self.max_invocation
+            && !self.is_same_cluster(other)
     }
 
-    /// Whether one is a read that may belong to the other: it found nothing, and the other is a
-    /// delete. Then neither has to come before the other.
-    fn may_be_of(self, other: Self) -> bool {
-        use ClusterKind::{Delete, Nothing};
-        matches!((self.of, other.of), (Delete, Nothing) | (Nothing, Delete))
+    /// Whether one is an unassigned read and the other a delete. The read may belong to the delete,
+    /// so neither has to precede the other.
+    fn is_same_cluster(self, other: Self) -> bool {
+        use ClusterKind::{Delete, UnassignedRead};
+        matches!((self.kind, other.kind), (Delete, UnassignedRead) | (UnassignedRead, Delete))
     }
 }
 
-/// Spans of all clusters that are remembered, in the order of the register.
+/// The zones of all kept clusters, in the order of the register.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct World(pub Vec<Span>);
+pub(crate) struct Witness(pub Vec<Zone>);
 
-impl World {
-    fn others(&self, at: usize) -> impl Iterator<Item = Span> + '_ {
+impl Witness {
+    fn others(&self, at: usize) -> impl Iterator<Item = Zone> + '_ {
         let all = self.0.iter().enumerate();
-        all.filter(move |(other, _)| *other != at).map(|(_, span)| *span)
+        all.filter(move |(other, _)| *other != at).map(|(_, zone)| *zone)
     }
 
-    /// Whether cluster `at` may have had an operation that began at `begun` and ends now.
-    pub fn allows(&self, at: usize, begun: u64, now: u64) -> bool {
-        let (old, new) = (self.0[at], self.0[at].with(begun, now));
-        // What ends first now ends after everything has begun, so it must come before nothing.
-        old.end == NEVER
-            || new.start == old.start
-            || !self.others(at).any(|span| span.conflicts(new))
+    /// Whether an operation with this invocation and the response `now` can be in cluster `at`.
+    pub fn allows(&self, at: usize, invocation: u64, now: u64) -> bool {
+        let (old, new) = (self.0[at], self.0[at].with(invocation, now));
+        // If the first response of the cluster is now, no other invocation is after it, so the
+        // cluster has to precede none.
+        old.min_response == NEVER
+            || new.max_invocation == old.max_invocation
+            || !self.others(at).any(|zone| zone.conflicts(new))
     }
 
-    pub fn extend(&mut self, at: usize, begun: u64, now: u64) {
-        self.0[at] = self.0[at].with(begun, now);
+    /// Adds an operation to cluster `at`.
+    /// Adds an operation to cluster `at`.
+    pub fn extend(&mut self, at: usize, invocation: u64, now: u64) {
+        self.0[at] = self.0[at].with(invocation, now);
     }
 
-    /// Whether the operation would change nothing that can matter: no other cluster ended
-    /// something between the old start of `at` and the new one.
-    pub fn unaffected(&self, at: usize, begun: u64) -> bool {
+    /// Whether an operation in cluster `at` would add no constraint: no other cluster has its first
+    /// response between the old last invocation of `at` and the new one.
+    pub fn is_unaffected(&self, at: usize, invocation: u64) -> bool {
         let old = self.0[at];
-        old.end != NEVER
-            && !self.others(at).any(|span| (old.start..begun.max(old.start)).contains(&span.end))
+        old.min_response != NEVER
+            && !self.others(at).any(|zone| {
+                (old.max_invocation..invocation.max(old.max_invocation))
+                    .contains(&zone.min_response)
+            })
     }
 
-    /// By what clusters are overwritten for every read that begins at `horizon` or later.
-    pub fn overwriting(&self, horizon: u64) -> Overwriting {
-        let mut found = Overwriting { horizon, all: Latest::NONE, writes: Latest::NONE };
-        for (at, span) in self.0.iter().enumerate().filter(|(_, span)| span.end < horizon) {
-            found.all.take(at, span.start);
-            if span.of != ClusterKind::Nothing {
-                found.writes.take(at, span.start);
+    /// What determines which clusters are overwritten for every read with an invocation at
+    /// `earliest_read` or later.
+    pub fn overwrite_bound(&self, earliest_read: u64) -> OverwriteBound {
+        let mut found = OverwriteBound {
+            earliest_read,
+            all: LatestInvocation::NONE,
+            writes: LatestInvocation::NONE,
+        };
+        for (at, zone) in
+            self.0.iter().enumerate().filter(|(_, zone)| zone.min_response < earliest_read)
+        {
+            found.all.take(at, zone.max_invocation);
+            if zone.kind != ClusterKind::UnassignedRead {
+                found.writes.take(at, zone.max_invocation);
             }
         }
         found
     }
 
-    /// Lets what is overwritten end before everything else. That changes nothing for what is not,
-    /// and of all that was over by then one cluster is never overwritten: with it, every later
-    /// read of what is buried is in conflict.
-    pub fn bury(&mut self, limit: &Overwriting) {
+    /// Moves the first response of overwritten clusters before all others, so that they remain
+    /// overwritten. This changes no verdict: of the clusters with a response before the bound, one
+    /// is not overwritten, and every later read of an overwritten cluster conflicts with it.
+    pub fn close_overwritten(&mut self, bound: &OverwriteBound) {
         for at in 0..self.0.len() {
-            if limit.covers(self, at) {
-                self.0[at].end = 0;
+            if bound.covers(self, at) {
+                self.0[at].min_response = 0;
             }
         }
     }
 
-    /// Moves every bound as far as possible without changing any comparison that can still be
-    /// made, so that worlds that differ in nothing that matters look alike. `reading` has the
-    /// beginnings of the reads under way, ascending.
-    pub fn simplify(&mut self, reading: &[u64], now: u64) {
-        // Ends are only ever compared with beginnings: known ones, those of reads under way, and
-        // later ones.
-        let starts = self.0.iter().map(|span| span.start).chain(reading.iter().copied());
+    /// Normalizes the zones: every bound moves as far as possible without a change of any possible
+    /// comparison. Equivalent witnesses become equal. `pending_reads` has the invocations of the
+    /// pending reads, ascending.
+    pub fn normalize(&mut self, pending_reads: &[u64], now: u64) {
+        // A first response is compared with invocations only: known ones, those of pending reads,
+        // and later ones.
+        let starts =
+            self.0.iter().map(|zone| zone.max_invocation).chain(pending_reads.iter().copied());
         let mut starts: Vec<u64> = starts.collect();
         starts.sort_unstable();
-        for span in self.0.iter_mut().filter(|span| span.end != NEVER) {
-            let mut later = starts[starts.partition_point(|start| *start <= span.end)..].iter();
+        for zone in self.0.iter_mut().filter(|zone| zone.min_response != NEVER) {
+            let mut later = starts
+                [starts.partition_point(|max_invocation| *max_invocation <= zone.min_response)..]
+                .iter();
             let mut next = later.next();
-            if next == Some(&span.start) {
+            if next == Some(&zone.max_invocation) {
                 next = later.next();
             }
-            span.end = next.map_or(now, |start| start - 1);
+            zone.min_response = next.map_or(now, |max_invocation| max_invocation - 1);
         }
-        // And beginnings with ends: known ones, and later ones.
-        let mut ends: Vec<u64> = self.0.iter().map(|span| span.end).collect();
+        // A last invocation is compared with responses only: known ones and later ones.
+        let mut ends: Vec<u64> = self.0.iter().map(|zone| zone.min_response).collect();
         ends.sort_unstable();
-        for span in &mut self.0 {
-            let mut earlier = ends[..ends.partition_point(|end| *end < span.start)].iter().rev();
+        for zone in &mut self.0 {
+            let mut earlier =
+                ends[..ends.partition_point(|end| *end < zone.max_invocation)].iter().rev();
             let mut next = earlier.next();
-            if next == Some(&span.end) {
+            if next == Some(&zone.min_response) {
                 next = earlier.next();
             }
-            span.start = next.map_or(0, |end| end + 1);
+            zone.max_invocation = next.map_or(0, |end| end + 1);
         }
     }
 
-    /// Whether whatever may follow in `other` may follow here too.
-    pub fn covers(&self, other: &Self) -> bool {
-        self.0.iter().zip(&other.0).all(|(a, b)| a.end >= b.end && a.start <= b.start)
+    /// Whether every continuation that `other` permits is permitted here, too.
+    pub fn subsumes(&self, other: &Self) -> bool {
+        self.0
+            .iter()
+            .zip(&other.0)
+            .all(|(a, b)| a.min_response >= b.min_response && a.max_invocation <= b.max_invocation)
     }
 
-    /// How much it has committed to: less is better when not all worlds can be kept.
+    /// A measure of its constraints. If not all witnesses can be kept, those with few are.
     pub fn commitments(&self) -> (usize, u64) {
-        let settled = self.0.iter().filter(|span| span.end != NEVER);
-        (settled.clone().count(), settled.map(|span| span.start).fold(0, u64::wrapping_add))
+        let responded = self.0.iter().filter(|zone| zone.min_response != NEVER);
+        (
+            responded.clone().count(),
+            responded.map(|zone| zone.max_invocation).fold(0, u64::wrapping_add),
+        )
     }
 }
 
-/// When the latest cluster began that ended something before a horizon.
+/// The last invocations of the clusters with a response before `earliest_read`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Overwriting {
-    horizon: u64,
-    all: Latest,
-    /// Of all but the reads that stand alone: these overwrite no delete, they may have seen it.
-    writes: Latest,
+pub(crate) struct OverwriteBound {
+    earliest_read: u64,
+    all: LatestInvocation,
+    /// Without unassigned reads. Those may belong to a delete and do not overwrite it.
+    writes: LatestInvocation,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Latest {
-    start: u64,
+struct LatestInvocation {
+    max_invocation: u64,
     by: usize,
-    /// The same without `by`.
+    /// The largest one without cluster `by`.
     second: u64,
 }
 
-impl Latest {
-    const NONE: Self = Self { start: 0, by: usize::MAX, second: 0 };
+impl LatestInvocation {
+    const NONE: Self = Self { max_invocation: 0, by: usize::MAX, second: 0 };
 
-    fn take(&mut self, at: usize, start: u64) {
-        if self.by == usize::MAX || start > self.start {
-            *self = Self { start, by: at, second: self.start };
+    fn take(&mut self, at: usize, max_invocation: u64) {
+        if self.by == usize::MAX || max_invocation > self.max_invocation {
+            *self = Self { max_invocation, by: at, second: self.max_invocation };
         } else {
-            self.second = self.second.max(start);
+            self.second = self.second.max(max_invocation);
         }
     }
 
     fn without(&self, at: usize) -> u64 {
-        if self.by == at { self.second } else { self.start }
+        if self.by == at { self.second } else { self.max_invocation }
     }
 }
 
-impl Overwriting {
-    /// Whether no read may return cluster `at` of `world` that begins at the horizon or later:
-    /// something that ended before then began after the cluster ended something. Nothing later
-    /// depends on its span either: a cluster that could still come into conflict with it is
-    /// overwritten itself.
-    pub fn covers(&self, world: &World, at: usize) -> bool {
-        let span = world.0[at];
-        let by = if span.of == ClusterKind::Delete { &self.writes } else { &self.all };
-        span.end < self.horizon && span.end < by.without(at)
+impl OverwriteBound {
+    /// Whether cluster `at` is overwritten for every read with an invocation at `earliest_read` or
+    /// later. Then another cluster with a response before `earliest_read` has an invocation after
+    /// the first response of this one. Its zone is no longer needed, either: every cluster that
+    /// could conflict with it is overwritten itself.
+    pub fn covers(&self, witness: &Witness, at: usize) -> bool {
+        let zone = witness.0[at];
+        let by = if zone.kind == ClusterKind::Delete { &self.writes } else { &self.all };
+        zone.min_response < self.earliest_read && zone.min_response < by.without(at)
     }
 }

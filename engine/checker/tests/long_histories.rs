@@ -1,17 +1,19 @@
-//! Long histories: no false alarm, every planted fault, bounded memory.
+//! Long histories: no false violations, every injected fault is found, and memory is bounded.
 
 mod common;
 
-use common::real::{Usage, history};
-use common::{Do, KEY, Op, brute, events, forgets_nothing_that_matters, id, play, whole};
+use common::generator::{LoadShape, history};
+use common::{
+    Action, KEY, Op, assert_same_with_small_limits, events, exhaustive, id, offline, replay,
+};
 use netkv_checker::{
-    Answer, Checker, MAX_GIVEN_UP, MAX_SETTLED, Observed, Verdict, Violation, ViolationKind,
-    WriteId, WriteKind,
+    Answer, Checker, MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP, Observed, Verdict, Violation,
+    ViolationKind, WriteId, WriteKind,
 };
 use netkv_wire::Key;
 use netkv_workload::{Random, key_of};
 
-const USAGE: Usage = Usage {
+const USAGE: LoadShape = LoadShape {
     ops: 4000,
     clients: 8,
     writes: 0.3,
@@ -24,16 +26,16 @@ const USAGE: Usage = Usage {
 
 fn checked(exists: bool, ops: &[Op]) -> Checker {
     let mut checker = Checker::new();
-    let mut heard = Vec::new();
-    play(&mut checker, exists, ops, |_, verdict| heard.push(verdict));
-    forgets_nothing_that_matters(exists, ops, &heard);
+    let mut verdicts = Vec::new();
+    replay(&mut checker, exists, ops, |_, verdict| verdicts.push(verdict));
+    assert_same_with_small_limits(exists, ops, &verdicts);
     checker
 }
 
 #[test]
-fn a_register_that_works_never_raises_an_alarm() {
+fn a_linearizable_register_has_no_violations() {
     for seed in 0..60 {
-        let usage = Usage {
+        let usage = LoadShape {
             clients: [1, 3, 8, 40][seed as usize % 4],
             writes: [0.05, 0.5, 0.9][seed as usize % 3],
             deletes: [0.0, 0.1, 0.5, 1.0, 0.02][seed as usize % 5],
@@ -49,23 +51,29 @@ fn a_register_that_works_never_raises_an_alarm() {
         if summary.unchecked_keys == 0 {
             assert_eq!(summary.checked_ops, answered, "seed {seed}");
         }
-        // Few deletes at a time and few losses can all be judged.
+        // With few concurrent deletes and few losses every read can be judged.
         if usage.clients <= 8 && usage.lost < 0.01 {
             assert_eq!(summary.linearizable(), Some(true), "seed {seed} {usage:?}");
         }
     }
 }
 
+/// A history that `netkv soak` found: clients that had waited for a switch got their replies one by
+/// one. There are more concurrent deletes than witnesses, and the delete with the response at 105
+/// is possible for both reads after it.
 #[test]
-fn reads_that_found_nothing_may_all_have_seen_the_same_delete() {
-    // Found by `netkv soak`: clients that had waited for a switch were answered one by one. More
-    // deletes are open than explanations are kept, and 105 explains both reads after it.
-    let op =
-        |begin: u64, act: Do, end: u64| Op { id: id(begin as u32), act, begin, end: Some(end) };
-    let delete = |begin: u64, end: u64| op(begin, Do::Write(WriteKind::Delete), end);
-    let put = |begin: u64, end: u64| op(begin, Do::Write(WriteKind::Put), end);
-    let absent = |begin: u64, end: u64| op(begin, Do::Read(Observed::NotFound), end);
-    let value = |begin: u64, put: u32, end: u64| op(begin, Do::Read(Observed::Value(id(put))), end);
+fn two_reads_can_belong_to_one_delete_beyond_the_witness_limit() {
+    let op = |begin: u64, action: Action, end: u64| Op {
+        id: id(begin as u32),
+        action,
+        begin,
+        end: Some(end),
+    };
+    let delete = |begin: u64, end: u64| op(begin, Action::Write(WriteKind::Delete), end);
+    let put = |begin: u64, end: u64| op(begin, Action::Write(WriteKind::Put), end);
+    let absent = |begin: u64, end: u64| op(begin, Action::Read(Observed::NotFound), end);
+    let value =
+        |begin: u64, put: u32, end: u64| op(begin, Action::Read(Observed::Value(id(put))), end);
     let ops = [
         delete(82, 105),
         put(83, 110),
@@ -85,17 +93,16 @@ fn reads_that_found_nothing_may_all_have_seen_the_same_delete() {
         value(111, 83, 112),
         absent(114, 115),
     ];
-    assert!(brute::linearizable(true, &ops));
+    assert!(exhaustive::linearizable(true, &ops));
     assert_eq!(checked(true, &ops).violations(), []);
 }
 
+/// There are more concurrent deletes and reads without a value than witnesses are kept.
 #[test]
-fn a_crowd_that_waited_for_a_switch_raises_no_alarm() {
-    // More deletes and reads that found nothing are under way at once than ways to explain them
-    // can be kept.
+fn many_concurrent_deletes_cause_no_violation() {
     let mut unchecked = 0;
     for seed in 0..60 {
-        let usage = Usage {
+        let usage = LoadShape {
             ops: 600,
             clients: 20 + seed % 5 * 40,
             writes: [0.2, 0.5][seed as usize % 2],
@@ -113,29 +120,29 @@ fn a_crowd_that_waited_for_a_switch_raises_no_alarm() {
 }
 
 #[test]
-fn what_is_judged_at_once_is_what_the_whole_history_says() {
-    let mut wrong = 0;
+fn online_verdicts_equal_the_offline_verdict() {
+    let mut violations = 0;
     for seed in 0..400 {
-        let usage = Usage { ops: 300, clients: 2 + seed % 12, writes: 0.5, ..USAGE };
+        let usage = LoadShape { ops: 300, clients: 2 + seed % 12, writes: 0.5, ..USAGE };
         let mut ops = history(true, usage, seed);
         let mut random = Random::new(seed, 1);
         let reads: Vec<usize> =
-            (0..ops.len()).filter(|at| matches!(ops[*at].act, Do::Read(_))).collect();
-        // Neighbours exchange their results: sometimes that is allowed, sometimes not.
+            (0..ops.len()).filter(|at| matches!(ops[*at].action, Action::Read(_))).collect();
+        // Two successive reads exchange their results, which may be legal or not.
         let first = random.below(reads.len() as u64 - 1) as usize;
         let (a, b) = (reads[first], reads[first + 1]);
-        (ops[a].act, ops[b].act) = (ops[b].act, ops[a].act);
-        let expected = whole::linearizable(&ops);
+        (ops[a].action, ops[b].action) = (ops[b].action, ops[a].action);
+        let expected = offline::linearizable(&ops);
         let summary = checked(true, &ops).summary();
         assert_eq!(summary.linearizable(), Some(expected), "seed {seed}");
-        wrong += usize::from(!expected);
+        violations += usize::from(!expected);
     }
-    assert!((40..360).contains(&wrong), "{wrong} of 400 are wrong");
+    assert!((40..360).contains(&violations), "{violations} of 400 are wrong");
 }
 
-/// A long valid history in which one operation at a time is under way from `quiet` on.
+/// A long linearizable history with few concurrent operations.
 fn quiet_history(exists: bool, deletes: f64, seed: u64) -> Vec<Op> {
-    history(exists, Usage { clients: 4, deletes, lost: 0.0, pause: 100, ..USAGE }, seed)
+    history(exists, LoadShape { clients: 4, deletes, lost: 0.0, pause: 100, ..USAGE }, seed)
 }
 
 fn only_violation(exists: bool, ops: &[Op], seed: u64) -> Violation {
@@ -148,16 +155,16 @@ fn only_violation(exists: bool, ops: &[Op], seed: u64) -> Violation {
     violation
 }
 
-/// A read in the second half, and the puts that were over before it began, youngest first.
-fn victim(ops: &[Op], random: &mut Random) -> (usize, Vec<WriteId>) {
+/// A read in the second half, and the puts that precede it, youngest first.
+fn random_read(ops: &[Op], random: &mut Random) -> (usize, Vec<WriteId>) {
     loop {
         let at = ops.len() / 2 + random.below(ops.len() as u64 / 2) as usize;
-        if !matches!(ops[at].act, Do::Read(_)) || ops[at].end.is_none() {
+        if !matches!(ops[at].action, Action::Read(_)) || ops[at].end.is_none() {
             continue;
         }
         let mut puts: Vec<(u64, WriteId)> = ops
             .iter()
-            .filter(|op| op.act == Do::Write(WriteKind::Put))
+            .filter(|op| op.action == Action::Write(WriteKind::Put))
             .filter_map(|op| op.end.filter(|end| *end < ops[at].begin).map(|end| (end, op.id)))
             .collect();
         puts.sort_unstable();
@@ -166,14 +173,14 @@ fn victim(ops: &[Op], random: &mut Random) -> (usize, Vec<WriteId>) {
 }
 
 #[test]
-fn a_stale_read_among_thousands_is_found_and_shown_in_a_few_lines() {
+fn a_stale_read_is_found_and_reported_with_few_operations() {
     for seed in 0..40 {
         let mut random = Random::new(seed, 2);
         let mut ops = quiet_history(true, [0.0, 0.2][seed as usize % 2], seed);
-        let (at, puts) = victim(&ops, &mut random);
-        // Old enough to have been overwritten, and sometimes long forgotten.
+        let (at, puts) = random_read(&ops, &mut random);
+        // An overwritten value, whose write may be forgotten.
         let old = puts[(10 + random.below(300)) as usize];
-        ops[at].act = Do::Read(Observed::Value(old));
+        ops[at].action = Action::Read(Observed::Value(old));
         let violation = only_violation(true, &ops, seed);
         assert_eq!(violation.kind, ViolationKind::StaleRead);
         let read = violation.operations.iter().find(|it| it.request == ops[at].id.request);
@@ -184,15 +191,15 @@ fn a_stale_read_among_thousands_is_found_and_shown_in_a_few_lines() {
 }
 
 #[test]
-fn a_value_of_nobody_is_a_phantom() {
+fn a_value_that_no_client_wrote_is_a_phantom() {
     for (seed, observed) in [
         (1, Observed::Garbage),
         (2, Observed::Value(WriteId { client: 9, request: 77 })),
         (3, Observed::Value(WriteId::INITIAL)),
     ] {
         let mut ops = quiet_history(false, 0.2, seed);
-        let (at, _) = victim(&ops, &mut Random::new(seed, 3));
-        ops[at].act = Do::Read(observed);
+        let (at, _) = random_read(&ops, &mut Random::new(seed, 3));
+        ops[at].action = Action::Read(observed);
         let violation = only_violation(false, &ops, seed);
         assert_eq!(violation.kind, ViolationKind::PhantomValue);
         assert_eq!(violation.operations.len(), 1);
@@ -200,51 +207,51 @@ fn a_value_of_nobody_is_a_phantom() {
 }
 
 #[test]
-fn a_key_that_is_gone_though_nobody_deleted_it_is_found() {
+fn a_lost_key_without_a_delete_is_found() {
     for seed in 0..20 {
         let mut ops = quiet_history(true, [0.0, 0.1][seed as usize % 2], seed);
         let mut random = Random::new(seed, 4);
         let at = loop {
-            let (at, _) = victim(&ops, &mut random);
+            let (at, _) = random_read(&ops, &mut random);
             let begin = ops[at].begin;
-            let delete = |op: &&Op| op.act == Do::Write(WriteKind::Delete);
+            let delete = |op: &&Op| op.action == Action::Write(WriteKind::Delete);
             let last = ops.iter().filter(delete).map(|op| op.end.unwrap()).filter(|it| *it < begin);
             let under_way = |op: &Op| op.begin < ops[at].end.unwrap() && op.end.unwrap() > begin;
             let after = last.max().unwrap_or(0);
-            let put = |op: &Op| op.act == Do::Write(WriteKind::Put) && op.begin > after;
+            let put = |op: &Op| op.action == Action::Write(WriteKind::Put) && op.begin > after;
             if ops.iter().any(|op| put(op) && op.end.unwrap() < begin)
                 && !ops.iter().filter(delete).any(under_way)
             {
                 break at;
             }
         };
-        ops[at].act = Do::Read(Observed::NotFound);
+        ops[at].action = Action::Read(Observed::NotFound);
         only_violation(true, &ops, seed);
     }
 }
 
 #[test]
-fn two_reads_that_saw_things_in_the_wrong_order_are_found() {
+fn two_reads_in_contradictory_order_are_found() {
     let mut found = 0;
     for seed in 0..40 {
         let mut ops = quiet_history(true, [0.0, 0.2][seed as usize % 2], seed);
         let mut random = Random::new(seed, 5);
-        let (a, _) = victim(&ops, &mut random);
+        let (a, _) = random_read(&ops, &mut random);
         let later = |op: &Op| {
-            matches!(op.act, Do::Read(Observed::Value(_)))
+            matches!(op.action, Action::Read(Observed::Value(_)))
                 && op.begin > ops[a].end.unwrap()
-                && op.act != ops[a].act
+                && op.action != ops[a].action
         };
         let Some(b) = ops.iter().position(later) else { continue };
-        if ops[b].end.is_none() || !matches!(ops[a].act, Do::Read(Observed::Value(_))) {
+        if ops[b].end.is_none() || !matches!(ops[a].action, Action::Read(Observed::Value(_))) {
             continue;
         }
-        (ops[a].act, ops[b].act) = (ops[b].act, ops[a].act);
-        if seed % 2 == 0 && whole::linearizable(&ops) {
+        (ops[a].action, ops[b].action) = (ops[b].action, ops[a].action);
+        if seed % 2 == 0 && offline::linearizable(&ops) {
             continue;
         }
         let issued = ops.iter().any(|op| {
-            ops[a].act == Do::Read(Observed::Value(op.id)) && op.begin < ops[a].end.unwrap()
+            ops[a].action == Action::Read(Observed::Value(op.id)) && op.begin < ops[a].end.unwrap()
         });
         let checker = checked(true, &ops);
         assert_eq!(checker.summary().linearizable(), Some(false), "seed {seed}");
@@ -257,8 +264,9 @@ fn two_reads_that_saw_things_in_the_wrong_order_are_found() {
     assert!(found > 15, "{found} of 40 were wrong");
 }
 
+/// If a later read returns the write again, the first violation is a stale read.
 #[test]
-fn an_acknowledged_write_that_never_comes_back_is_lost_and_one_that_does_was_only_stale() {
+fn an_acknowledged_write_that_no_read_returns_again_is_lost() {
     for comes_back in [false, true] {
         let mut checker = Checker::new();
         let mut now = 0;
@@ -290,7 +298,7 @@ fn an_acknowledged_write_that_never_comes_back_is_lost_and_one_that_does_was_onl
 }
 
 #[test]
-fn violations_are_data_that_name_packets_and_times() {
+fn a_violation_has_the_requests_and_times_of_its_operations() {
     let mut checker = Checker::new();
     let key = key_of(3);
     checker.begin_write(1_000, &key, id(1), WriteKind::Put, true);
@@ -316,19 +324,19 @@ fn violations_are_data_that_name_packets_and_times() {
 }
 
 #[test]
-fn memory_is_what_is_under_way_and_one_write_a_key() {
-    let usage = Usage { ops: 100_000, lost: 0.0, deletes: 0.05, ..USAGE };
+fn kept_writes_are_bounded_by_pending_operations_and_keys() {
+    let usage = LoadShape { ops: 100_000, lost: 0.0, deletes: 0.05, ..USAGE };
     let ops = history(true, usage, 1);
     let mut checker = Checker::new();
     let mut most = 0;
     let mut tickets = vec![None; ops.len()];
     for (now, at, begins) in events(&ops) {
         let op = &ops[at];
-        match (op.act, begins) {
-            (Do::Write(kind), true) => checker.begin_write(now, &KEY, op.id, kind, true),
-            (Do::Write(_), false) => checker.end_write(now, &KEY, op.id),
-            (Do::Read(_), true) => tickets[at] = Some(checker.begin_read(now, &KEY)),
-            (Do::Read(observed), false) => {
+        match (op.action, begins) {
+            (Action::Write(kind), true) => checker.begin_write(now, &KEY, op.id, kind, true),
+            (Action::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Action::Read(_), true) => tickets[at] = Some(checker.begin_read(now, &KEY)),
+            (Action::Read(observed), false) => {
                 let (reader, exists) = (op.id, true);
                 let answer = Answer { reader, observed, exists, issued: true, last: false };
                 checker.end_read(now, &KEY, tickets[at].unwrap(), answer);
@@ -352,8 +360,8 @@ fn memory_is_what_is_under_way_and_one_write_a_key() {
 }
 
 #[test]
-fn a_write_that_has_lost_its_times_is_told_without_them() {
-    let mut checker = Checker::with_room(0, 0);
+fn a_write_without_times_is_reported_without_them() {
+    let mut checker = Checker::with_limits(0, 0);
     let write = |checker: &mut Checker, key: &Key, request: u32| {
         checker.begin_write(u64::from(request) * 10, key, id(request), WriteKind::Put, true);
         checker.end_write(u64::from(request) * 10 + 5, key, id(request));
@@ -381,17 +389,17 @@ fn a_write_that_has_lost_its_times_is_told_without_them() {
          get began."
     );
     for violation in violations {
-        let told = violation.operations;
-        let last = &told[told.len() - 2..];
+        let operations = violation.operations;
+        let last = &operations[operations.len() - 2..];
         assert_eq!((last[0].request, last[0].result, last[0].start_ns), (2, "ok", None));
         assert_eq!(last[1].start_ns, Some(u64::from(last[1].request) * 10));
     }
 }
 
 #[test]
-fn every_written_key_is_told_once_in_portions_whatever_became_of_it() {
-    for (awake, resting) in [(0, 0), (50, 500), (100_000, 100_000)] {
-        let mut checker = Checker::with_room(awake, resting);
+fn written_keys_are_listed_once_in_portions() {
+    for (active, idle) in [(0, 0), (50, 500), (100_000, 100_000)] {
+        let mut checker = Checker::with_limits(active, idle);
         let mut random = Random::new(3, 1);
         let mut all: Vec<Key> = (0..30_000).map(|_| key_of(random.below(20_000))).collect();
         all.extend([KEY, [0; 16], [255; 16]]);
@@ -401,24 +409,24 @@ fn every_written_key_is_told_once_in_portions_whatever_became_of_it() {
         }
         all.sort_unstable();
         all.dedup();
-        let (mut told, mut bound) = (Vec::new(), None);
+        let (mut operations, mut bound) = (Vec::new(), None);
         loop {
             let (keys, end) = checker.written_below(bound.as_ref(), 1000);
             assert!(keys.is_sorted());
-            told.extend(keys.into_iter().rev());
+            operations.extend(keys.into_iter().rev());
             bound = end;
             if end.is_none() {
                 break;
             }
         }
-        told.reverse();
-        assert!(told == all, "with room for {awake} and {resting}");
+        operations.reverse();
+        assert!(operations == all, "with room for {active} and {idle}");
         assert_eq!(checker.written(), all.len());
     }
 }
 
 #[test]
-fn endless_lost_writes_end_in_unchecked_reads_not_in_false_alarms() {
+fn too_many_lost_writes_cause_unchecked_reads_and_no_violation() {
     for kind in [WriteKind::Put, WriteKind::Delete] {
         let mut checker = Checker::new();
         for request in 1..=1000 {
@@ -448,12 +456,12 @@ fn endless_lost_writes_end_in_unchecked_reads_not_in_false_alarms() {
 }
 
 #[test]
-fn a_read_that_takes_for_ever_holds_no_more_than_it_may() {
+fn a_long_read_keeps_a_limited_number_of_clusters() {
     let mut checker = Checker::new();
     let write = |checker: &mut Checker, request: u32| {
         checker.begin_write(0, &KEY, id(request), WriteKind::Put, true);
         checker.end_write(0, &KEY, id(request));
-        assert!(checker.remembered() <= 2 * MAX_SETTLED + 2);
+        assert!(checker.remembered() <= 2 * MAX_COMPLETED_CLUSTERS + 2);
     };
     write(&mut checker, 1);
     let slow = checker.begin_read(0, &KEY);
@@ -474,7 +482,7 @@ fn a_read_that_takes_for_ever_holds_no_more_than_it_may() {
 }
 
 #[test]
-fn reads_of_keys_that_nobody_writes_leave_nothing_behind() {
+fn reads_of_keys_without_writes_keep_no_history() {
     let mut checker = Checker::new();
     for number in 0..10_000 {
         let key = key_of(number);
@@ -485,7 +493,7 @@ fn reads_of_keys_that_nobody_writes_leave_nothing_behind() {
         assert_eq!(checker.end_read(number, &key, ticket, answer), Verdict::Fresh);
     }
     assert_eq!((checker.written(), checker.summary().checked_ops), (0, 10_000));
-    // What was there and is gone, and what was never there, are told.
+    // A lost initial value and a value that no client wrote are violations.
     for (observed, exists, expected) in [
         (Observed::NotFound, true, Verdict::Stale),
         (Observed::NotFound, false, Verdict::Fresh),

@@ -1,39 +1,39 @@
-//! Histories of a register that is linearizable, seen through a network with delays, retries and
-//! losses.
+//! Generates histories of a linearizable register behind a network with delays and losses.
 
 use netkv_checker::{Observed, WriteId, WriteKind};
 use netkv_workload::Random;
 
-use super::{Do, Op, id};
+use super::{Action, Op, id};
 
-/// How the register is used.
+/// The load on the register.
 #[derive(Debug, Clone, Copy)]
-pub struct Usage {
+pub struct LoadShape {
     pub ops: u32,
-    /// Clients that each have one operation under way.
+    /// Number of clients; each has one operation at a time.
     pub clients: u64,
     pub writes: f64,
-    /// Share of the writes that delete.
+    /// Share of deletes among the writes.
     pub deletes: f64,
-    /// Share of the operations whose answer is lost.
+    /// Share of the operations whose reply is lost.
     pub lost: f64,
-    /// Share of the lost writes that take effect long after they were given up, or never.
+    /// Share of the lost operations that take effect long after they were given up, or never.
     pub late: f64,
-    /// Longest time of an operation, and of the pause before the next.
+    /// Maximum delay of a request and of a reply.
     pub longest: u64,
+    /// Maximum pause of a client between operations.
     pub pause: u64,
 }
 
-/// A history, in the order in which operations begin; all times differ.
-pub fn history(exists: bool, usage: Usage, seed: u64) -> Vec<Op> {
+/// A history in the order of invocations. All times differ.
+pub fn history(exists: bool, usage: LoadShape, seed: u64) -> Vec<Op> {
     let mut random = Random::new(seed, 0x51e);
     let mut free: Vec<u64> = (0..usage.clients).map(|_| random.below(usage.pause)).collect();
-    // (point, op): when each takes effect.
+    // (linearization point, operation)
     let mut points: Vec<(u64, usize)> = Vec::new();
     let mut ops: Vec<Op> = Vec::new();
     for request in 1..=usage.ops {
         let client = (0..free.len()).min_by_key(|at| free[*at]).unwrap();
-        // All events at times of their own: begin, point and end modulo 4 are 0, 1 and 2.
+        // Unique times: invocation, point and response modulo 4 are 0, 1 and 2.
         let at = ops.len() as u64;
         let begin = free[client];
         let point = begin + random.below(usage.longest);
@@ -42,10 +42,10 @@ pub fn history(exists: bool, usage: Usage, seed: u64) -> Vec<Op> {
         let write = random.unit() < usage.writes;
         let delete = write && random.unit() < usage.deletes;
         let lost = random.unit() < usage.lost;
-        let act = match (write, delete) {
-            (true, true) => Do::Write(WriteKind::Delete),
-            (true, false) => Do::Write(WriteKind::Put),
-            (false, _) => Do::Read(Observed::NotFound),
+        let action = match (write, delete) {
+            (true, true) => Action::Write(WriteKind::Delete),
+            (true, false) => Action::Write(WriteKind::Put),
+            (false, _) => Action::Read(Observed::NotFound),
         };
         let spread = |time: u64, kind: u64| (time * (u64::from(usage.ops) + 1) + at) * 4 + kind;
         let late = lost && random.unit() < usage.late;
@@ -57,15 +57,15 @@ pub fn history(exists: bool, usage: Usage, seed: u64) -> Vec<Op> {
             points.push((spread(point, 1), ops.len()));
         }
         let end = (!lost).then_some(spread(end, 2));
-        ops.push(Op { id: id(request), act, begin: spread(begin, 0), end });
+        ops.push(Op { id: id(request), action, begin: spread(begin, 0), end });
     }
     points.sort_unstable();
     let mut value = exists.then_some(WriteId::INITIAL);
     for (_, at) in points {
-        match &mut ops[at].act {
-            Do::Write(WriteKind::Put) => value = Some(ops[at].id),
-            Do::Write(WriteKind::Delete) => value = None,
-            Do::Read(observed) => *observed = value.map_or(Observed::NotFound, Observed::Value),
+        match &mut ops[at].action {
+            Action::Write(WriteKind::Put) => value = Some(ops[at].id),
+            Action::Write(WriteKind::Delete) => value = None,
+            Action::Read(observed) => *observed = value.map_or(Observed::NotFound, Observed::Value),
         }
     }
     ops.sort_unstable_by_key(|op| op.begin);

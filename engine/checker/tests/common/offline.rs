@@ -1,10 +1,10 @@
-//! Another way to decide: the zones of the whole history at once, for histories without deletes.
+//! An offline reference checker for histories without deletes: the zones of a complete history.
 
 use std::collections::HashMap;
 
 use netkv_checker::{Observed, WriteId, WriteKind};
 
-use super::{Do, Op};
+use super::{Action, Op};
 
 /// Whether the history is linearizable, in O(n log n) after Gibbons and Korach.
 ///
@@ -12,20 +12,20 @@ use super::{Do, Op};
 ///
 /// If it has deletes.
 pub fn linearizable(ops: &[Op]) -> bool {
-    // (first end, last beginning, beginning of the write)
+    // (first response, last invocation, invocation of the write)
     let mut zones: HashMap<WriteId, (u64, u64, u64)> = HashMap::new();
     zones.insert(WriteId::INITIAL, (0, 0, 0));
     for op in ops {
-        match op.act {
-            Do::Write(WriteKind::Put) => {
+        match op.action {
+            Action::Write(WriteKind::Put) => {
                 zones.insert(op.id, (op.end.unwrap_or(u64::MAX), op.begin, op.begin));
             }
-            Do::Write(WriteKind::Delete) => panic!("deletes have no values of their own"),
-            Do::Read(_) => {}
+            Action::Write(WriteKind::Delete) => panic!("deletes have no values of their own"),
+            Action::Read(_) => {}
         }
     }
     for op in ops {
-        let (Do::Read(Observed::Value(id)), Some(end)) = (op.act, op.end) else { continue };
+        let (Action::Read(Observed::Value(id)), Some(end)) = (op.action, op.end) else { continue };
         let Some(zone) = zones.get_mut(&id) else { return false };
         if end < zone.2 {
             return false;

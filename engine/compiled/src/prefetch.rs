@@ -1,11 +1,10 @@
-//! Fetching what a packet will touch before its turn comes.
+//! Prefetches table slots and register cells of packets that are next in a batch.
 //!
-//! A read of a large cache misses the processor's caches twice in a row: at the slot of its key,
-//! and at the register cells that the entry names. In a batch the key of a packet some places
-//! ahead is known, so both can be on their way while other packets are worked on: a small function
-//! of the program (parser and key only) tells the slot of a frame; some packets later the slot is
-//! there, and tells the cells. All of it is a hint. A packet that goes another way loses a few
-//! nanoseconds and nothing else.
+//! A lookup in a large table has two dependent misses in the processor's caches: the slot of the
+//! key, and the register cells whose index is in the entry. The packets of a batch are known in
+//! advance, so both misses can overlap with the work on earlier packets. A compiled function (parser
+//! and key only) computes the slot of a frame, and the slot is prefetched. Some packets later the
+//! slot is read, and the cells are prefetched. A prefetch is only a hint: it changes no result.
 #![allow(unsafe_code)]
 
 use std::collections::HashMap;
@@ -17,21 +16,21 @@ use netkv_ir::{
 
 use crate::code::{Shapes, cyclic};
 
-/// Entries of a table that is worth looking ahead for.
+/// Minimum size of a table whose slots are prefetched.
 const LARGE_TABLE: u64 = 1024;
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// The table whose slots are fetched early, and what its entries lead to.
+/// The table whose slots are prefetched, and the register cells that its entries refer to.
 #[derive(Debug)]
-pub(crate) struct Foresight {
+pub(crate) struct Prefetch {
     pub(crate) table: usize,
     /// Words of the table's key.
     key_words: usize,
     cells: Vec<Cells>,
 }
 
-/// Register cells at an index that an action's parameter gives.
+/// Register cells whose index is a parameter of an action.
 #[derive(Debug)]
 struct Cells {
     action: u64,
@@ -41,16 +40,16 @@ struct Cells {
     size: u64,
     block: usize,
     stride: usize,
-    /// Bytes from the start of a cell to what is fetched.
+    /// Offsets in bytes of the prefetched cache lines from the start of a cell.
     offsets: Vec<usize>,
 }
 
-impl Foresight {
-    /// The first large exact-match table of ingress; none if there is none.
+impl Prefetch {
+    /// For the first large exact-match table of ingress; none if there is none.
     pub(crate) fn new<'a>(program: &'a Program, shapes: &Shapes) -> Option<(Self, &'a Apply)> {
-        // A parser that runs twice must leave nothing behind, and end.
+        // The parser runs twice for a packet, so it must terminate and have no side effects.
         let graph = &program.parser;
-        if !graph.blocks.iter().flat_map(|block| &block.ops).all(leaves_nothing) || cyclic(graph) {
+        if !graph.blocks.iter().flat_map(|block| &block.ops).all(is_repeatable) || cyclic(graph) {
             return None;
         }
         let blocks = &program.ingress.blocks;
@@ -72,25 +71,25 @@ impl Foresight {
             .sum();
         let cells = (0..)
             .zip(&apply.targets)
-            .flat_map(|(action, target)| cells(program, shapes, action, target))
+            .flat_map(|(action, target)| cells_of_action(program, shapes, action, target))
             .collect();
         Some((Self { table, key_words, cells }, apply))
     }
 
-    /// Fetches the slot at an address.
+    /// Prefetches a slot.
     #[inline]
-    pub(crate) fn fetch_slot(slot: *const u64) {
-        fetch(slot.cast());
+    pub(crate) fn prefetch_slot(slot: *const u64) {
+        prefetch_line(slot.cast());
     }
 
-    /// Fetches the cells that the entry in a slot names.
+    /// Prefetches the cells that the entry in a slot refers to.
     ///
     /// # Safety
     ///
-    /// `slot` is a slot of the table, and `blocks` are the starts of the register memories, of the
-    /// program that this was made for.
+    /// `slot` is a slot of the table, and `blocks` are the starts of the register memory blocks, of
+    /// the program given to [`Prefetch::new`].
     #[inline]
-    pub(crate) unsafe fn fetch_cells(&self, slot: *const u64, blocks: &[*mut u8]) {
+    pub(crate) unsafe fn prefetch_cells(&self, slot: *const u64, blocks: &[*mut u8]) {
         // SAFETY: a slot has a head, the key and the longest action data.
         let head = unsafe { *slot };
         if head == 0 {
@@ -104,15 +103,15 @@ impl Foresight {
             let index = unsafe { *slot.add(1 + self.key_words + cells.word) };
             if index < cells.size {
                 let cell = blocks[cells.block].wrapping_add(index as usize * cells.stride);
-                cells.offsets.iter().for_each(|offset| fetch(cell.wrapping_add(*offset)));
+                cells.offsets.iter().for_each(|offset| prefetch_line(cell.wrapping_add(*offset)));
             }
         }
     }
 }
 
-/// Whether an operation changes nothing but the packet. What is not named here does until someone
-/// has thought about it.
-fn leaves_nothing(op: &Op) -> bool {
+/// Whether an operation has no side effect except on the packet. An operation that is not listed
+/// counts as one with side effects.
+fn is_repeatable(op: &Op) -> bool {
     matches!(
         op,
         Op::Assign { .. }
@@ -139,8 +138,13 @@ fn leaves_nothing(op: &Op) -> bool {
     )
 }
 
-/// The cells that an action's parameters index, wherever ingress accesses them.
-fn cells(program: &Program, shapes: &Shapes, action: u64, target: &ApplyTarget) -> Vec<Cells> {
+/// The cells that ingress accesses at an index that is a parameter of the action.
+fn cells_of_action(
+    program: &Program,
+    shapes: &Shapes,
+    action: u64,
+    target: &ApplyTarget,
+) -> Vec<Cells> {
     let mut parameters: HashMap<Word, usize> = HashMap::new();
     let mut word = 0;
     for place in &target.params {
@@ -149,8 +153,8 @@ fn cells(program: &Program, shapes: &Shapes, action: u64, target: &ApplyTarget) 
         }
         word += place.words() as usize;
     }
-    copies(&program.ingress.blocks, target.block, &mut parameters);
-    let mut found: Vec<Cells> = Vec::new();
+    add_copies(&program.ingress.blocks, target.block, &mut parameters);
+    let mut cells: Vec<Cells> = Vec::new();
     for block in &program.ingress.blocks {
         for op in &block.ops {
             let (Op::RegisterRead { register, index, .. }
@@ -159,20 +163,20 @@ fn cells(program: &Program, shapes: &Shapes, action: u64, target: &ApplyTarget) 
                 continue;
             };
             let layout = &shapes.registers[*register as usize];
-            if let Some(word) = loaded(index).and_then(|word| parameters.get(&word)) {
-                add(&mut found, action, *word, layout);
+            if let Some(word) = loaded_word(index).and_then(|word| parameters.get(&word)) {
+                add_cells(&mut cells, action, *word, layout);
             }
         }
     }
-    found
+    cells
 }
 
-fn add(found: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout) {
+fn add_cells(cells: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout) {
     let same = |cells: &&mut Cells| cells.word == word && cells.block == layout.block;
-    let index = match found.iter_mut().find(same) {
+    let index = match cells.iter_mut().find(same) {
         Some(cells) => cells,
         None => {
-            found.push(Cells {
+            cells.push(Cells {
                 action,
                 word,
                 size: u64::from(layout.size),
@@ -180,8 +184,8 @@ fn add(found: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout
                 stride: layout.stride,
                 offsets: Vec::new(),
             });
-            let last = found.len() - 1;
-            &mut found[last]
+            let last = cells.len() - 1;
+            &mut cells[last]
         }
     };
     for offset in [layout.offset, layout.offset + layout.cell - 1] {
@@ -191,15 +195,15 @@ fn add(found: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout
     }
 }
 
-/// Words that an action's body makes copies of its parameters.
-fn copies(blocks: &[Block], start: u32, parameters: &mut HashMap<Word, usize>) {
+/// Adds the words to which an action's body copies its parameters.
+fn add_copies(blocks: &[Block], start: u32, parameters: &mut HashMap<Word, usize>) {
     let mut at = start;
-    // A body is short, and ends where actions meet.
+    // A body has few blocks. It ends at the block that follows all actions.
     for _ in 0..8 {
         let block = &blocks[at as usize];
         for op in &block.ops {
             if let Op::Assign { to, value } = op
-                && let Some(parameter) = loaded(value).and_then(|word| parameters.get(&word))
+                && let Some(parameter) = loaded_word(value).and_then(|word| parameters.get(&word))
             {
                 let parameter = *parameter;
                 parameters.insert(to.word, parameter);
@@ -212,17 +216,19 @@ fn copies(blocks: &[Block], start: u32, parameters: &mut HashMap<Word, usize>) {
     }
 }
 
-/// The word that an expression reads, if it is that word's number and nothing else.
-fn loaded(expr: &Expr) -> Option<Word> {
+/// The word whose unchanged value an expression is; none if it is another expression.
+fn loaded_word(expr: &Expr) -> Option<Word> {
     match expr {
         Expr::Load(place) if place.width <= 64 => Some(place.word),
-        Expr::Unary { op: UnaryOp::ZeroExtend, arg, width } if *width >= arg.width() => loaded(arg),
+        Expr::Unary { op: UnaryOp::ZeroExtend, arg, width } if *width >= arg.width() => {
+            loaded_word(arg)
+        }
         _ => None,
     }
 }
 
 #[inline]
-fn fetch(address: *const u8) {
+fn prefetch_line(address: *const u8) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch of any address is allowed; it never faults.
     unsafe {

@@ -1,5 +1,4 @@
-//! What the executor must get right at its seam with the switch: tables that change and move, and
-//! packets whose turn comes in a batch.
+//! The compiled executor with a switch: tables that change and move, and packets in batches.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,13 +8,14 @@ use netkv_dataplane::{EntryAction, Output, Random, Switch, SwitchOptions, TableE
 use netkv_ir::{Identity, Match, Program, Value};
 use netkv_p4::{Options, compile_file};
 
-/// The yardstick program.
+/// The reference program of the benchmark.
 fn program() -> Arc<Program> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/cache_read.p4");
     let compiled = compile_file(&source, &Options::default());
     Arc::new(compiled.unwrap_or_else(|error| panic!("{error}")).program)
 }
 
+/// Two switches with the same program and entries.
 struct Pair {
     compiled: Switch,
     interpreter: Switch,
@@ -41,7 +41,7 @@ impl Pair {
         change(&mut self.interpreter);
     }
 
-    /// The same frames through both; what leaves is the same.
+    /// Sends frames through both and asserts that the results are equal. Returns their number.
     fn send(&mut self, frames: &[Vec<u8>]) -> usize {
         let (mut ours, mut reference) = (Output::new(), Output::new());
         let frames = || frames.iter().map(Vec::as_slice);
@@ -98,10 +98,10 @@ fn read(key: u64) -> Vec<u8> {
 }
 
 #[test]
-fn tables_that_grow_shrink_and_move_between_batches_are_seen_as_they_are() {
+fn lookups_follow_tables_that_grow_shrink_and_move() {
     let mut pair = Pair::new();
     let mut random = Random::new(3);
-    // Past the size where batches are looked at ahead, and through several doublings.
+    // The table exceeds the size at which the executor prefetches, and doubles several times.
     for round in 0..60u64 {
         pair.both(|switch| {
             for key in round * 100..(round + 1) * 100 {
@@ -130,7 +130,7 @@ fn tables_that_grow_shrink_and_move_between_batches_are_seen_as_they_are() {
 }
 
 #[test]
-fn batches_of_any_length_leave_in_order_with_nothing_lost() {
+fn batches_of_any_length_are_sent_completely_and_in_order() {
     let mut pair = Pair::new();
     pair.both(|switch| {
         for key in 0..3_000 {
@@ -139,13 +139,13 @@ fn batches_of_any_length_leave_in_order_with_nothing_lost() {
     });
     for length in [0usize, 1, 2, 9, 10, 11, 63, 64, 65, 200] {
         let frames: Vec<_> = (0..length as u64).map(|key| read(key * 7)).collect();
-        // Reads of entries that are not valid go on to where their address leads: out at port 0.
+        // Reads of invalid entries are forwarded by their address, to port 0.
         assert_eq!(pair.send(&frames), length);
     }
 }
 
 #[test]
-fn an_entry_changed_in_place_runs_its_new_action_from_the_next_packet_on() {
+fn the_next_packet_runs_the_new_action_of_a_changed_entry() {
     let mut pair = Pair::new();
     pair.both(|switch| {
         switch.insert_entry(cached(switch, 5)).unwrap();
@@ -165,7 +165,7 @@ fn an_entry_changed_in_place_runs_its_new_action_from_the_next_packet_on() {
 }
 
 #[test]
-fn a_name_that_is_no_executor_is_answered_with_those_there_are() {
+fn an_unknown_executor_is_refused_with_the_known_names() {
     assert_eq!("compiled".parse(), Ok(ExecutorKind::Compiled));
     let error = "jit".parse::<ExecutorKind>().unwrap_err();
     assert_eq!(error, "There is no executor 'jit'; there are compiled and interpreter.");

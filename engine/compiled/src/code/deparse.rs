@@ -1,4 +1,4 @@
-//! Strings of bits: the frame that leaves, and the input of hashes and checksums.
+//! Bit strings: the sent frame, and the input of hashes and checksums.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
 
@@ -14,7 +14,7 @@ pub(super) struct Chunk {
 }
 
 impl Builder<'_> {
-    /// Lays values out one after the other: chunks of 64 bits, the last one maybe shorter.
+    /// Concatenates values to chunks of 64 bits; the last one may be shorter.
     pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         let mut open: Option<Chunk> = None;
@@ -55,8 +55,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Writes chunks to memory, big-endian; the last one is filled up with zeros to eight bytes,
-    /// which the memory must have room for.
+    /// Writes chunks to memory, big-endian. The last one is padded with zeros to eight bytes, so
+    /// the memory must be large enough.
     pub(super) fn write(&mut self, chunks: &[Chunk], at: Value, flags: MemFlags) {
         let mut offset = 0;
         for chunk in chunks {
@@ -76,14 +76,14 @@ impl Builder<'_> {
         }
     }
 
-    /// Appends a header to the frame that leaves, if it is valid.
+    /// Appends a header to the sent frame, if it is valid.
     pub(super) fn emit(&mut self, header: u32) {
         let info = &self.program.headers[header as usize];
         let written = self.b.use_var(self.vars.written);
         if info.fields.iter().any(|field| field.varbit_length.is_some()) {
             let at = self.b.ins().iadd(self.out, written);
             let id = self.constant(u64::from(header));
-            let bytes = self.ask(helpers::emit as *const (), &[id, at]);
+            let bytes = self.call_for_result(helpers::emit as *const (), &[id, at]);
             let written = self.b.ins().iadd(written, bytes);
             self.b.def_var(self.vars.written, written);
             return;
@@ -101,8 +101,8 @@ impl Builder<'_> {
         });
     }
 
-    /// Appends what the parser has left, cuts the frame to what `truncate` says, and tells the
-    /// executor its length.
+    /// Appends the unparsed rest of the frame, truncates the frame as `truncate` requests, and
+    /// stores its length in the context.
     pub(super) fn finish_frame(&mut self) {
         let cursor = self.b.use_var(self.vars.cursor);
         let written = self.b.use_var(self.vars.written);

@@ -1,7 +1,7 @@
-//! Expressions as values of the code.
+//! Compiles expressions to SSA values.
 //!
 //! A value of width `w` is `ceil(w / 64)` machine words, least significant first, high bits 0, as
-//! in the state area. Nothing here touches memory unless a helper has to compute.
+//! in the state area. Memory is used only for arguments of helpers.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -18,20 +18,24 @@ pub(super) fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }
 
-/// The largest number that an expression of at most 64 bits can be.
-pub(super) fn most(expr: &Expr) -> u64 {
+/// The maximum value of an expression of at most 64 bits.
+pub(super) fn max_value(expr: &Expr) -> u64 {
     let all = mask(expr.width());
     match expr {
         Expr::Const(value) if value.width <= 64 => value.words[0],
-        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => most(arg).min(all),
+        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => {
+            max_value(arg).min(all)
+        }
         Expr::Binary { op: BinaryOp::And, left, right, .. } if expr.width() <= 64 => {
-            most(left).min(most(right))
+            max_value(left).min(max_value(right))
         }
         Expr::Binary { op: BinaryOp::Mod, right, .. } if expr.width() <= 64 => match &**right {
             Expr::Const(value) if value.words[0] > 0 => value.words[0] - 1,
             _ => all,
         },
-        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => most(then).max(most(otherwise)),
+        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => {
+            max_value(then).max(max_value(otherwise))
+        }
         _ => all,
     }
 }
@@ -114,12 +118,12 @@ impl Builder<'_> {
         }
     }
 
-    /// A condition, as what branches and selects take.
+    /// A condition, as an operand of a branch or select.
     pub(super) fn condition(&mut self, expr: &Expr) -> Value {
         self.small(expr)
     }
 
-    /// An index or shift amount: all ones when it does not fit into 64 bits.
+    /// An index or shift amount: all ones if it does not fit into 64 bits.
     pub(super) fn saturated(&mut self, expr: &Expr) -> Value {
         let value = self.expr(expr);
         let Some(high) = self.any_bits(&value[1..]) else { return value[0] };
@@ -254,8 +258,8 @@ impl Builder<'_> {
             let value = self.b.ins().smin(value, high);
             return self.cut(value, width);
         }
-        // Overflow: the operands' signs are alike (adding) or differ (subtracting), and the
-        // result's sign is not the left one's.
+        // Overflow: the signs of the operands are equal (addition) or different (subtraction), and
+        // the sign of the result differs from that of the left operand.
         let signs = self.b.ins().bxor(l, r);
         let signs = if add { self.b.ins().bnot(signs) } else { signs };
         let turned = self.b.ins().bxor(l, exact);
@@ -270,8 +274,8 @@ impl Builder<'_> {
     fn shift(&mut self, op: BinaryOp, value: Value, amount: Value, width: u32) -> Value {
         if op == BinaryOp::SarSigned {
             let value = self.signed(value, width);
-            let most = self.constant(63);
-            let amount = self.b.ins().umin(amount, most);
+            let max_value = self.constant(63);
+            let amount = self.b.ins().umin(amount, max_value);
             let value = self.b.ins().sshr(value, amount);
             return self.cut(value, width);
         }

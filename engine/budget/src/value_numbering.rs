@@ -183,7 +183,7 @@ impl ValueNumbering {
                         self.intern(ValueKey::Unary(UnaryKey::Truncate, number, *width))
                     }
                     UnaryOp::SignExtend => {
-                        // The sign is where the operand's width says.
+                        // The position of the sign bit depends on the width of the operand.
                         let number = self.intern(ValueKey::Slice(number, arg.width() - 1, 0));
                         self.intern(ValueKey::Unary(UnaryKey::SignExtend, number, *width))
                     }

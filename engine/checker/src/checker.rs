@@ -173,7 +173,6 @@ impl Checker {
     }
 
     /// Counts a judgement and logs a violation.
-    /// Counts a judgement and logs a violation.
     fn report(&mut self, key: &Key, read: Record, answer: &Answer, it: Judgement) -> Verdict {
         let (kind, verdict) = match it {
             Judgement::Legal => {

@@ -127,7 +127,7 @@ impl Histories {
         let Some(key) = self.active.pop_front() else { return };
         let Some(state) = self.used.get_mut(&key) else { return };
         let State::Active(register) = state else { return };
-        let history = register.to_idle(now);
+        let history = register.idle_form(now);
         dropped.take_from(&key, register);
         let Some(history) = history else {
             self.active.push_back(key);

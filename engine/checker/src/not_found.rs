@@ -3,7 +3,7 @@
 //! Such a read can belong to any of several deletes. The checker tries each of them, and each
 //! assignment that is possible makes a witness. A witness that another one subsumes is dropped. If
 //! an assignment adds no constraint, it is the only one that is followed. The judgement is exact as
-//! long as there are at most [`MAX_WITNESSES`] witnesses, which is the rule.
+//! long as there are at most [`MAX_WITNESSES`] witnesses, which is usual.
 //!
 //! If there are more, those with the fewest constraints are kept, together with a relaxed witness.
 //! The relaxed witness has the constraints common to all: a read with several possible deletes is a
@@ -19,7 +19,6 @@ use crate::witness::{Witness, Zone};
 pub const MAX_WITNESSES: usize = 16;
 
 impl Register {
-    /// Judges a read that returned "not found", at its response.
     /// Judges a read that returned "not found", at its response.
     pub(crate) fn judge_not_found(&mut self, read: Record) -> Judgement {
         let (invocation, now) = (read.invocation, read.response);
@@ -92,11 +91,8 @@ impl Register {
             }
             Candidates::AnyOf(_) => {
                 let kind = ClusterKind::UnassignedRead;
-                let zone = Zone {
-                    min_response: read.response,
-                    max_invocation: read.invocation,
-                    kind: kind,
-                };
+                let zone =
+                    Zone { min_response: read.response, max_invocation: read.invocation, kind };
                 let cluster = Cluster {
                     id: WriteId::INITIAL,
                     kind,

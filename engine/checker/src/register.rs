@@ -155,7 +155,7 @@ impl Register {
 
     /// The idle form, if there is no pending operation and exactly one witness. `now` is the current
     /// timestamp.
-    pub(crate) fn to_idle(&mut self, now: u64) -> Option<IdleHistory> {
+    pub(crate) fn idle_form(&mut self, now: u64) -> Option<IdleHistory> {
         if self.pending_writes > 0 || !self.pending_reads.is_empty() {
             return None;
         }

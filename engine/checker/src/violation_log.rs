@@ -11,7 +11,6 @@ pub const MAX_VIOLATIONS: usize = 10;
 /// Maximum number of them for one key.
 const MAX_OF_KEY: usize = 2;
 /// The part of [`MAX_VIOLATIONS`] for violations that the final read-back finds.
-/// The part of [`MAX_VIOLATIONS`] for violations that the final read-back finds.
 const RESERVED_FOR_READ_BACK: usize = 3;
 
 #[derive(Debug)]

@@ -70,7 +70,6 @@ impl Witness {
     }
 
     /// Adds an operation to cluster `at`.
-    /// Adds an operation to cluster `at`.
     pub fn extend(&mut self, at: usize, invocation: u64, now: u64) {
         self.0[at] = self.0[at].with(invocation, now);
     }

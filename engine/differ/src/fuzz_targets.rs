@@ -1,4 +1,4 @@
-//! What the fuzz targets of `engine/fuzz` do with bytes, and how a source text mutates.
+//! The functions behind the fuzz targets in `engine/fuzz`, and the mutation of source texts.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -9,12 +9,12 @@ use netkv_ir::{Program, Value};
 use netkv_p4::{Options, compile_source};
 
 use crate::case::{Case, Step};
-use crate::compare::{self, Sides};
+use crate::compare::{self, Executors};
 use crate::rng::Rng;
-use crate::{program, source};
+use crate::{program, source_edits};
 
-/// Programs that `packet_path` chooses from, besides generated ones: files below `tests`, read
-/// when they are wanted, so that nobody needs them to build this.
+/// Programs of `packet_path`, besides generated ones: files in `tests`. They are read at run time,
+/// so the build does not need them.
 const PROGRAMS: &[&str] = &[
     "golden/arith",
     "golden/cache_read",
@@ -26,16 +26,16 @@ const PROGRAMS: &[&str] = &[
     "golden/tables",
     "p4/features",
 ];
-/// Generated programs that it chooses from.
+/// Number of generated programs of `packet_path`.
 const GENERATED: u64 = 40;
-/// Frames that one input sends at most.
+/// Maximum number of frames of one input.
 const MOST_FRAMES: usize = 64;
 
-/// Compiles a text. It may be wrong, but then the errors say so.
+/// Compiles a text. It may be invalid; then there must be an error message.
 ///
 /// # Panics
 ///
-/// When the front end neither takes the text nor says why.
+/// If the front end rejects the text without an error message.
 pub fn front_end(text: &str) {
     if let Err(errors) = compile_source("fuzz.p4", text, &Options::default()) {
         assert!(!errors.0.is_empty(), "neither a program nor an error");
@@ -43,7 +43,7 @@ pub fn front_end(text: &str) {
     }
 }
 
-/// Words that a mutation puts in.
+/// Words that a mutation inserts.
 const WORDS: &[&str] = &[
     "{",
     "}",
@@ -142,7 +142,7 @@ const WORDS: &[&str] = &[
     "...",
 ];
 
-/// The nearest place in a text where a character starts.
+/// The nearest character boundary at or before a position of a text.
 fn boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
@@ -150,7 +150,7 @@ fn boundary(text: &str, mut at: usize) -> usize {
     at
 }
 
-/// Changes a text in a way that respects statements and words.
+/// Mutates a text at statements and words.
 pub fn mutate(text: &str, seed: u64) -> String {
     let mut rng = Rng::new(seed, "mutate");
     let mut made = text.to_owned();
@@ -167,13 +167,13 @@ fn mutate_once(text: &str, rng: &mut Rng) -> String {
     match rng.below(10) {
         0 => program::generate(rng.bits() % 4096),
         1..4 => {
-            // A part of the program goes, or takes the place of what it is in.
-            let edits = source::edits(text);
+            // Removes a part of the program, or replaces the enclosing part by it.
+            let edits = source_edits::edits(text);
             rng.pick_any(&edits).map_or_else(String::new, |edit| edit.apply(text))
         }
         4..7 => format!("{head} {} {tail}", rng.pick(WORDS)),
         7 => {
-            // One word becomes another of the text.
+            // Replaces a word by another one of the text.
             let words: Vec<&str> = text
                 .split(|c: char| !c.is_alphanumeric() && c != '_')
                 .filter(|w| !w.is_empty())
@@ -190,7 +190,7 @@ fn mutate_once(text: &str, rng: &mut Rng) -> String {
             }
         }
         8 => {
-            // A piece again, somewhere else.
+            // Duplicates a range at another position.
             let end = boundary(text, (at + rng.below(120)).min(text.len()));
             let to = place(rng);
             format!("{}{}{}", &text[..to], &text[at..end], &text[to..])
@@ -202,7 +202,7 @@ fn mutate_once(text: &str, rng: &mut Rng) -> String {
     }
 }
 
-/// A program with both its switches, loaded once: an input only brings packets.
+/// A program with its two switches. It is loaded once, since an input consists of packets only.
 struct Loaded {
     program: Arc<Program>,
     switches: Option<(Switch, Switch)>,
@@ -224,25 +224,25 @@ fn load(number: usize) -> Loaded {
     };
     let compiled = compile_source("fuzz.p4", &text, &Options::default());
     let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
-    // State that hits, the same in every run.
+    // State with entries that packets hit, the same in every run.
     let case = Case::new(program.clone(), number as u64, 1, &[]);
-    let mut switches = compare::load(&case, &Sides::executors()).ok();
-    if let Some((left, right)) = &mut switches {
+    let mut switches = compare::load_switches(&case, &Executors::interpreter_and_compiled()).ok();
+    if let Some((reference, tested)) = &mut switches {
         for step in &case.steps {
             if let Step::Control(request) = step {
-                let _ = (request.apply(left), request.apply(right));
+                let _ = (request.apply(reference), request.apply(tested));
             }
         }
     }
     Loaded { program, switches }
 }
 
-/// Sends bytes through both executors: the first byte chooses the program; then frames, each
-/// after two bytes, length and port.
+/// Sends packets through both executors. The first byte of the input selects the program. Each
+/// frame follows two bytes, its length and port.
 ///
 /// # Panics
 ///
-/// When the executors do not agree.
+/// If the results differ.
 pub fn packet_path(data: &[u8]) {
     let Some((first, mut rest)) = data.split_first() else { return };
     let number = *first as usize % (PROGRAMS.len() + GENERATED as usize);
@@ -251,11 +251,11 @@ pub fn packet_path(data: &[u8]) {
             all.resize_with(number + 1, || None);
         }
         let loaded = all[number].get_or_insert_with(|| load(number));
-        let Some((left, right)) = &mut loaded.switches else { return };
+        let Some((reference, tested)) = &mut loaded.switches else { return };
         for register in &loaded.program.registers {
-            // What earlier inputs have left there would hide what this one does.
+            // State of earlier inputs would make the result of an input depend on them.
             let zero = Value::new(register.width, 0);
-            for switch in [&mut *left, &mut *right] {
+            for switch in [&mut *reference, &mut *tested] {
                 let _ = switch.write_register(register.identity.id, None, &zero);
             }
         }
@@ -264,12 +264,12 @@ pub fn packet_path(data: &[u8]) {
             let (frame, after) = more.split_at(more.len().min(*length as usize));
             rest = after;
             let (mut a, mut b) = (Output::new(), Output::new());
-            left.process(now_ns * 1_000, u16::from(*port), frame, &mut a);
-            right.process(now_ns * 1_000, u16::from(*port), frame, &mut b);
+            reference.process(now_ns * 1_000, u16::from(*port), frame, &mut a);
+            tested.process(now_ns * 1_000, u16::from(*port), frame, &mut b);
             let name = &loaded.program.name;
             assert!(a.frames().eq(b.frames()), "program {number} ({name}): other frames leave");
-            assert_eq!(left.take_digests(), right.take_digests(), "program {number}");
-            assert_eq!(left.statistics(), right.statistics(), "program {number}");
+            assert_eq!(reference.take_digests(), tested.take_digests(), "program {number}");
+            assert_eq!(reference.statistics(), tested.statistics(), "program {number}");
         }
     });
 }

@@ -1,5 +1,7 @@
-//! A packet that a program likes: a walk through the graphs of parser and ingress that writes down
-//! what it extracts, and chooses the values that lead where it wants to go.
+//! Generates a packet that takes a random path through a program's parser and ingress.
+//!
+//! The graphs are executed on a packet under construction. At each branch a successor is chosen,
+//! and [`crate::solve`] sets the fields of the packet so that the program takes it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,85 +9,85 @@ use netkv_ir::{Apply, Block, Cfg, HeaderId, Op, Program, Terminator, Value, Word
 
 use crate::bits::BitString;
 use crate::eval::eval;
-use crate::pool::Pool;
 use crate::rng::Rng;
 use crate::solve::Origin;
+use crate::value_pool::ValuePool;
 
-/// Blocks that a walk takes at most; a parser may loop.
+/// Maximum number of blocks of a path, since a parser may have a loop.
 const MOST_BLOCKS: usize = 200;
-/// Bits that a packet gets at most from the walk.
+/// Maximum number of bits of a generated packet, without payload.
 const MOST_BITS: usize = 8 * 1400;
 
 /// A field of a packet.
 #[derive(Debug, Clone, Copy)]
 pub struct Field {
-    /// First bit.
+    /// Position of its first bit.
     pub offset: usize,
-    /// Bits.
+    /// Number of bits.
     pub width: u32,
-    /// Its place in the program's state.
+    /// Its word in the state area.
     pub word: Word,
 }
 
-/// A packet, and where its fields are.
+/// A packet with the positions of its fields, from which others are mutated.
 #[derive(Debug, Clone, Default)]
 pub struct Template {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// Port on which it comes, if that matters.
+    /// Its ingress port, if it is significant.
     pub port: Option<u16>,
-    /// What the parser reads.
+    /// Fields that the parser reads.
     pub fields: Vec<Field>,
-    /// Bits that the parser reads.
+    /// Number of bits that the parser reads.
     pub parsed: usize,
-    /// How many different things it does in a switch, once that is known.
-    pub depth: usize,
+    /// Number of coverage features in a switch; 0 if it is not known.
+    pub coverage: usize,
 }
 
-pub(crate) struct Walk<'a> {
-    /// Makes up values that lead somewhere; a recorded packet stays as it is.
-    pub(crate) makes: bool,
+pub(crate) struct PathBuilder<'a> {
+    /// Whether the packet is generated; a recorded packet does not change.
+    pub(crate) generates: bool,
     pub(crate) program: &'a Program,
-    pub(crate) pool: &'a mut Pool,
+    pub(crate) pool: &'a mut ValuePool,
     pub(crate) rng: &'a mut Rng,
     pub(crate) words: Vec<u64>,
     pub(crate) bits: BitString,
     pub(crate) fields: Vec<Field>,
     pub(crate) origins: HashMap<Word, Origin>,
-    /// Bits of the packet that a decision depends on.
-    pub(crate) settled: HashSet<usize>,
+    /// Bits of the packet on which a decision depends.
+    pub(crate) fixed_bits: HashSet<usize>,
     cursor: usize,
 }
 
-/// Makes up a packet.
-pub fn packet(program: &Program, pool: &mut Pool, rng: &mut Rng) -> Template {
+/// Generates a packet.
+pub fn packet(program: &Program, pool: &mut ValuePool, rng: &mut Rng) -> Template {
     let port = pool.port(rng);
-    run(program, port, None, pool, rng)
+    build(program, port, None, pool, rng)
 }
 
-/// Finds the fields of a packet that someone recorded.
+/// Finds the fields of a recorded packet.
 pub fn recorded(
     program: &Program,
     port: u16,
     bytes: &[u8],
-    pool: &mut Pool,
+    pool: &mut ValuePool,
     rng: &mut Rng,
 ) -> Template {
-    let mut template = run(program, port, Some(bytes), pool, rng);
+    let mut template = build(program, port, Some(bytes), pool, rng);
     template.bytes = bytes.to_vec();
     template.fields.retain(|field| field.offset + field.width as usize <= bytes.len() * 8);
     template
 }
 
-fn run(
+fn build(
     program: &Program,
     port: u16,
     bytes: Option<&[u8]>,
-    pool: &mut Pool,
+    pool: &mut ValuePool,
     rng: &mut Rng,
 ) -> Template {
-    let mut walk = Walk {
-        makes: bytes.is_none(),
+    let mut builder = PathBuilder {
+        generates: bytes.is_none(),
         program,
         words: vec![0; program.state_words as usize],
         pool,
@@ -94,46 +96,52 @@ fn run(
         cursor: 0,
         fields: Vec::new(),
         origins: HashMap::new(),
-        settled: HashSet::new(),
+        fixed_bits: HashSet::new(),
     };
     let place = program.standard_metadata.ingress_port;
-    walk.store(place.word, &Value::new(place.width, u128::from(port)));
-    walk.graph(&program.parser);
-    let parsed = walk.cursor;
-    if walk.makes {
-        let payload = match walk.rng.below(4) {
+    builder.store(place.word, &Value::new(place.width, u128::from(port)));
+    builder.run_graph(&program.parser);
+    let parsed = builder.cursor;
+    if builder.generates {
+        let payload = match builder.rng.below(4) {
             0 => 0,
-            1 => walk.rng.below(4),
-            2 => walk.rng.below(40),
-            _ => walk.rng.below(200),
+            1 => builder.rng.below(4),
+            2 => builder.rng.below(40),
+            _ => builder.rng.below(200),
         };
-        walk.bits.pad();
-        walk.bits.extend(&walk.rng.bytes(payload));
+        builder.bits.pad();
+        builder.bits.extend(&builder.rng.bytes(payload));
         let length = program.standard_metadata.packet_length;
-        let bytes = walk.bits.bytes.len() as u128;
-        walk.store(length.word, &Value::new(length.width, bytes));
-        walk.graph(&program.ingress);
+        let bytes = builder.bits.bytes.len() as u128;
+        builder.store(length.word, &Value::new(length.width, bytes));
+        builder.run_graph(&program.ingress);
     }
-    Template { bytes: walk.bits.bytes, port: Some(port), fields: walk.fields, parsed, depth: 0 }
+    Template {
+        bytes: builder.bits.bytes,
+        port: Some(port),
+        fields: builder.fields,
+        parsed,
+        coverage: 0,
+    }
 }
 
-impl Walk<'_> {
-    /// Walks through a graph, to its end or to where it would stop.
-    fn graph(&mut self, graph: &Cfg) {
+impl PathBuilder<'_> {
+    /// Executes a graph along a random path, to its end or to a parser error.
+    fn run_graph(&mut self, graph: &Cfg) {
         let mut at = 0;
         for _ in 0..MOST_BLOCKS {
             let Some(block) = graph.blocks.get(at as usize) else { return };
-            if !self.operations(block) || self.bits.len() > MOST_BITS {
+            if !self.run_operations(block) || self.bits.len() > MOST_BITS {
                 return;
             }
-            match self.next(&block.terminator) {
+            match self.run_terminator(&block.terminator) {
                 Some(next) => at = next,
                 None => return,
             }
         }
     }
 
-    /// Makes the packet at least so long.
+    /// Extends the packet to at least `end` bits.
     fn grow(&mut self, end: usize) {
         while self.bits.len() < end {
             let width = (end - self.bits.len()).min(64) as u32;
@@ -149,7 +157,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Reads a field at the cursor; what the packet does not have yet is made up.
+    /// Reads a field at the cursor; missing bits of the packet are generated.
     fn field(&mut self, word: Word, width: u32) {
         let offset = self.cursor;
         if self.bits.len() == offset {
@@ -181,8 +189,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Runs a block's operations; false where the parser would stop.
-    fn operations(&mut self, block: &Block) -> bool {
+    /// Executes a block's operations. Returns false if the parser would stop.
+    fn run_operations(&mut self, block: &Block) -> bool {
         let program = self.program;
         for op in &block.ops {
             match op {
@@ -242,9 +250,9 @@ impl Walk<'_> {
                 }
                 Op::Verify { cond, .. } => {
                     if self.rng.chance(90) {
-                        self.make(cond, true);
+                        self.satisfy(cond, true);
                     }
-                    self.settle(cond);
+                    self.fix_bits(cond);
                     if self.eval(cond) == Some(0) {
                         return false;
                     }
@@ -256,15 +264,15 @@ impl Walk<'_> {
         true
     }
 
-    fn next(&mut self, terminator: &Terminator) -> Option<u32> {
+    fn run_terminator(&mut self, terminator: &Terminator) -> Option<u32> {
         match terminator {
             Terminator::Jump(block) => Some(*block),
             Terminator::Branch { cond, then, otherwise } => {
                 if self.rng.chance(70) {
                     let truth = self.rng.chance(50);
-                    self.make(cond, truth);
+                    self.satisfy(cond, truth);
                 }
-                self.settle(cond);
+                self.fix_bits(cond);
                 let holds = match self.eval(cond) {
                     Some(value) => value == 1,
                     None => self.rng.chance(50),
@@ -273,9 +281,9 @@ impl Walk<'_> {
             }
             Terminator::Select { keys, cases, default } => {
                 if let Some(case) = cases.get(self.rng.below(cases.len() + 1)) {
-                    self.force(keys, case);
+                    self.satisfy_case(keys, case);
                 }
-                keys.iter().for_each(|key| self.settle(key));
+                keys.iter().for_each(|key| self.fix_bits(key));
                 let taken = cases.iter().find(|case| self.matches(keys, case));
                 Some(taken.map_or(*default, |case| case.target))
             }
@@ -284,7 +292,8 @@ impl Walk<'_> {
         }
     }
 
-    /// A table: keys that are in it, and any of its actions with data that a control plane gives.
+    /// Applies a table: mostly sets the keys to those of an entry, and selects a random action with
+    /// data.
     fn apply(&mut self, apply: &Apply) -> Option<u32> {
         let hits = self.rng.chance(70);
         for key in &apply.keys {
@@ -292,7 +301,7 @@ impl Walk<'_> {
                 let value = self.pool.sample(self.rng, key);
                 self.assign(key, &value);
             }
-            self.settle(key);
+            self.fix_bits(key);
         }
         let action = self.rng.below(apply.targets.len());
         let target = apply.targets.get(action)?;

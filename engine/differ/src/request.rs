@@ -1,5 +1,5 @@
-//! Requests to the control plane as values: the same ones go to both switches, can be dropped
-//! one by one, and can be written down.
+//! Requests of the control plane as values. A case applies them to both switches, the reduction
+//! removes them one by one, and a report prints them.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use netkv_ir::{Identity, Match, MatchKind, Program, Value};
 /// Match fields by their ids.
 pub type Matches = Vec<(u32, Match)>;
 
-/// One request. Ids are P4Info's.
+/// One request. Ids are those of P4Info.
 #[derive(Debug, Clone)]
 #[allow(missing_docs)]
 pub enum Request {
@@ -94,7 +94,7 @@ pub enum Request {
         set: u32,
         members: Vec<Matches>,
     },
-    /// Another request, in one pipeline only.
+    /// A request for one pipeline only.
     InPipeline {
         pipeline: usize,
         request: Box<Request>,
@@ -102,11 +102,11 @@ pub enum Request {
 }
 
 impl Request {
-    /// Asks a switch.
+    /// Applies the request to a switch.
     ///
     /// # Errors
     ///
-    /// What the switch says; a fuzzer asks for impossible things too.
+    /// The error of the switch, since the fuzzer also makes invalid requests.
     pub fn apply(&self, switch: &mut Switch) -> Result<(), ControlError> {
         match self.clone() {
             Request::Insert(entry) => switch.insert_entry(entry),
@@ -156,7 +156,7 @@ impl Request {
         }
     }
 
-    /// The request as lines of an STF file; what STF has no command for stands in a comment.
+    /// The request as lines of an STF file; as a comment if STF has no command for it.
     pub fn to_stf(&self, program: &Program) -> String {
         match self {
             Request::Insert(entry) => {
@@ -180,7 +180,8 @@ impl Request {
                 lines.collect::<Vec<_>>().join("\n")
             }
             Request::InsertMulticast { group, replicas } => {
-                // Handles count over the whole file, so that a person joins them by hand.
+                // The nodes are not associated with the group, since their handles depend on the
+                // rest of the file.
                 let mut text = format!("mc_mgrp_create {group}");
                 for (port, instance) in replicas {
                     let _ = write!(text, "\nmc_node_create {instance} {port}");

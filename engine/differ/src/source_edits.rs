@@ -1,10 +1,11 @@
-//! Ways to make a program's text smaller, without knowing the language: drop a statement or a
-//! block, take a block's body for the block, an operand for an operation. Most results do not
-//! compile; those that do are smaller programs.
+//! Edits that make a program's text smaller, without knowledge of the language.
+//!
+//! An edit removes a statement or a block, replaces a block by its body, or an operation by an
+//! operand. Most results do not compile; those that do are smaller programs.
 
 use std::ops::Range;
 
-/// A piece of text and what takes its place.
+/// A range of a text and its replacement.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Edit {
     range: Range<usize>,
@@ -17,7 +18,7 @@ impl Edit {
     }
 }
 
-/// All edits of a text, those that drop most first.
+/// All edits of a text, the largest removals first.
 pub(crate) fn edits(text: &str) -> Vec<Edit> {
     let mut found = Vec::new();
     statements(text, 0..text.len(), &mut found);
@@ -26,7 +27,7 @@ pub(crate) fn edits(text: &str) -> Vec<Edit> {
     found
 }
 
-/// Position behind the bracket that closes the one at `open`.
+/// The position after the bracket that closes the one at `open`.
 fn closing(bytes: &[u8], open: usize, end: usize) -> usize {
     let mut depth = 0;
     for (at, byte) in bytes.iter().enumerate().take(end).skip(open) {
@@ -44,14 +45,13 @@ fn closing(bytes: &[u8], open: usize, end: usize) -> usize {
     end
 }
 
-/// What stands between the bracket at `open` and the end of its group, which a broken text may not
-/// have.
+/// The range between the bracket at `open` and the closing one, which may be missing.
 fn inside(bytes: &[u8], open: usize, end: usize) -> Range<usize> {
     let closed = end > open + 1 && matches!(bytes[end - 1], b')' | b'}' | b']');
     open + 1..if closed { end - 1 } else { end }
 }
 
-/// Statements and declarations: up to a `;`, or to the end of a block and its `else`.
+/// Adds edits for statements and declarations, which end at a `;` or after a block and its `else`.
 fn statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
     let bytes = text.as_bytes();
     let mut start = range.start;
@@ -98,7 +98,7 @@ fn finish(text: &str, whole: Range<usize>, bodies: &mut Vec<Range<usize>>, found
     }
 }
 
-/// `(a + b)` becomes `a`, or `b`.
+/// Adds edits of operations: `(a + b)` becomes `a` or `b`.
 fn operands(text: &str, found: &mut Vec<Edit>) {
     let bytes = text.as_bytes();
     for open in (0..bytes.len()).filter(|at| bytes[*at] == b'(') {
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn every_statement_block_and_operand_can_go() {
+    fn every_statement_block_and_operand_can_be_removed() {
         let text = "#include <x>\nif (a) { b = (c + d); } else { e; }\nf(g, {h;});";
         let results: Vec<String> = edits(text).iter().map(|edit| edit.apply(text)).collect();
         for wanted in [

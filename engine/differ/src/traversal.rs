@@ -1,4 +1,4 @@
-//! Walking over a program's graphs.
+//! Traversal of a program's graphs and expressions.
 
 use netkv_dataplane::Graph;
 use netkv_ir::{Apply, Block, Expr, Op, Program, Terminator};
@@ -16,52 +16,54 @@ pub(crate) fn applies(program: &Program) -> impl Iterator<Item = &Apply> {
     })
 }
 
-/// Every expression of a block, the outermost ones only.
+/// The outermost expressions of a block.
 pub(crate) fn expressions(block: &Block) -> Vec<&Expr> {
-    let mut found = Vec::new();
+    let mut expressions = Vec::new();
     for op in &block.ops {
         match op {
-            Op::Assign { value, .. } | Op::AssignSlice { value, .. } => found.push(value),
-            Op::StoreElement { index, value, .. } => found.extend([index, value]),
-            Op::SetValidElement { index, .. } => found.push(index),
-            Op::Verify { cond, .. } => found.push(cond),
+            Op::Assign { value, .. } | Op::AssignSlice { value, .. } => expressions.push(value),
+            Op::StoreElement { index, value, .. } => expressions.extend([index, value]),
+            Op::SetValidElement { index, .. } => expressions.push(index),
+            Op::Verify { cond, .. } => expressions.push(cond),
             Op::RegisterRead { index, .. }
             | Op::Count { index, .. }
-            | Op::ExecuteMeter { index, .. } => found.push(index),
-            Op::RegisterWrite { index, value, .. } => found.extend([index, value]),
-            Op::Hash { base, max, .. } => found.extend([base, max]),
-            Op::VerifyChecksum { cond, .. } | Op::UpdateChecksum { cond, .. } => found.push(cond),
-            Op::Clone { session, .. } => found.push(session),
-            Op::Digest { values, .. } => found.extend(values),
-            Op::Advance(expr) | Op::Truncate(expr) | Op::Assert(expr) => found.push(expr),
-            Op::ExtractVarbit { bits, .. } => found.push(bits),
+            | Op::ExecuteMeter { index, .. } => expressions.push(index),
+            Op::RegisterWrite { index, value, .. } => expressions.extend([index, value]),
+            Op::Hash { base, max, .. } => expressions.extend([base, max]),
+            Op::VerifyChecksum { cond, .. } | Op::UpdateChecksum { cond, .. } => {
+                expressions.push(cond)
+            }
+            Op::Clone { session, .. } => expressions.push(session),
+            Op::Digest { values, .. } => expressions.extend(values),
+            Op::Advance(expr) | Op::Truncate(expr) | Op::Assert(expr) => expressions.push(expr),
+            Op::ExtractVarbit { bits, .. } => expressions.push(bits),
             _ => {}
         }
     }
     match &block.terminator {
-        Terminator::Branch { cond, .. } => found.push(cond),
-        Terminator::Select { keys, .. } => found.extend(keys),
-        Terminator::Apply(apply) => found.extend(&apply.keys),
+        Terminator::Branch { cond, .. } => expressions.push(cond),
+        Terminator::Select { keys, .. } => expressions.extend(keys),
+        Terminator::Apply(apply) => expressions.extend(&apply.keys),
         Terminator::Jump(_) | Terminator::Exit => {}
     }
-    found
+    expressions
 }
 
-/// An expression and all its parts.
-pub(crate) fn parts<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+/// Visits an expression and all of its subexpressions.
+pub(crate) fn subexpressions<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
     visit(expr);
     match expr {
         Expr::Const(_) | Expr::Load(_) | Expr::PacketLength => {}
-        Expr::LoadElement { index, .. } => parts(index, visit),
-        Expr::Unary { arg, .. } | Expr::Slice { arg, .. } => parts(arg, visit),
+        Expr::LoadElement { index, .. } => subexpressions(index, visit),
+        Expr::Unary { arg, .. } | Expr::Slice { arg, .. } => subexpressions(arg, visit),
         Expr::Binary { left, right, .. } | Expr::Concat(left, right) => {
-            parts(left, visit);
-            parts(right, visit);
+            subexpressions(left, visit);
+            subexpressions(right, visit);
         }
         Expr::Mux { cond, then, otherwise } => {
-            parts(cond, visit);
-            parts(then, visit);
-            parts(otherwise, visit);
+            subexpressions(cond, visit);
+            subexpressions(then, visit);
+            subexpressions(otherwise, visit);
         }
     }
 }

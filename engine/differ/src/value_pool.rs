@@ -1,5 +1,7 @@
-//! Values that matter to a program: few of them, shared between tables and packets, so that
-//! packets hit entries and take the rare branches.
+//! The pool of values of a case: constants of the program, keys of its tables, and corner cases.
+//!
+//! Tables and packets draw from the same small pool, so that packets hit entries and take rare
+//! branches.
 
 use std::collections::HashMap;
 
@@ -7,62 +9,62 @@ use netkv_ir::{BinaryOp, Expr, Match, Pattern, Program, Terminator, UnaryOp, Val
 
 use crate::bits::BitString;
 use crate::rng::Rng;
-use crate::visit;
+use crate::traversal;
 
-/// Values of one width that a case draws from.
+/// Number of constants of the program among the values of one width.
 const VALUES_PER_WIDTH: usize = 8;
 
 /// The values of one case.
 #[derive(Debug, Clone, Default)]
-pub struct Pool {
+pub struct ValuePool {
     constants: Vec<Value>,
     by_width: HashMap<u32, Vec<Value>>,
     by_word: HashMap<Word, Vec<Value>>,
-    /// Values that entries have for what a word holds.
-    in_tables: HashMap<Word, Vec<Value>>,
+    /// Values of a word in table entries.
+    table_values: HashMap<Word, Vec<Value>>,
     ingress_port: Option<Word>,
-    /// One sample of each member of each value set, a value per key.
+    /// For each value set, a sample of each member, with one value per key.
     pub(crate) value_sets: HashMap<u32, Vec<Vec<Value>>>,
 }
 
-/// A value with another width: cut, or with zeros before it.
+/// A value truncated or zero-extended to another width.
 pub(crate) fn resized(value: &Value, width: u32) -> Value {
     Value::from_words(width, value.words.clone())
 }
 
-impl Pool {
+impl ValuePool {
     /// Collects the constants of a program.
     pub fn new(program: &Program) -> Self {
         let ingress_port = Some(program.standard_metadata.ingress_port.word);
         let mut pool = Self { ingress_port, ..Self::default() };
-        for block in visit::blocks(program) {
-            for expr in visit::expressions(block) {
-                pool.harvest(expr);
+        for block in traversal::blocks(program) {
+            for expr in traversal::expressions(block) {
+                pool.add_constants_of(expr);
             }
             if let Terminator::Select { keys, cases, .. } = &block.terminator {
                 for case in cases {
                     for (key, pattern) in keys.iter().zip(&case.patterns) {
-                        pool.pattern(key, pattern);
+                        pool.add_pattern(key, pattern);
                     }
                 }
             }
         }
-        for apply in visit::applies(program) {
+        for apply in traversal::applies(program) {
             let table = &program.tables[apply.table as usize];
             for entry in &table.entries {
                 for (key, one) in apply.keys.iter().zip(&entry.matches) {
-                    pool.matched(key, one);
+                    pool.add_match(key, one);
                 }
             }
         }
         pool
     }
 
-    fn harvest(&mut self, expr: &Expr) {
+    fn add_constants_of(&mut self, expr: &Expr) {
         let mut found = Vec::new();
-        visit::parts(expr, &mut |part| match part {
+        traversal::subexpressions(expr, &mut |part| match part {
             Expr::Const(value) => found.push((None, value.clone())),
-            Expr::Binary { op, left, right, .. } if compares(*op) => {
+            Expr::Binary { op, left, right, .. } if is_comparison(*op) => {
                 if let (place, Expr::Const(value)) | (Expr::Const(value), place) =
                     (&**left, &**right)
                 {
@@ -72,40 +74,42 @@ impl Pool {
             _ => {}
         });
         for (place, value) in found {
-            self.learn(place, value);
+            self.add_constant(place, value);
         }
     }
 
-    fn pattern(&mut self, key: &Expr, pattern: &Pattern) {
+    fn add_pattern(&mut self, key: &Expr, pattern: &Pattern) {
         match pattern {
-            Pattern::Value(value) | Pattern::Mask(value, _) => self.learn(Some(key), value.clone()),
+            Pattern::Value(value) | Pattern::Mask(value, _) => {
+                self.add_constant(Some(key), value.clone())
+            }
             Pattern::Range(low, high) => {
-                self.learn(Some(key), low.clone());
-                self.learn(Some(key), high.clone());
+                self.add_constant(Some(key), low.clone());
+                self.add_constant(Some(key), high.clone());
             }
             Pattern::Any | Pattern::ValueSet(_) => {}
         }
     }
 
-    /// Remembers what an entry says of a key.
-    pub(crate) fn inserted(&mut self, key: &Expr, one: &Match) {
+    /// Adds the value of a key in a table entry.
+    pub(crate) fn add_entry_key(&mut self, key: &Expr, one: &Match) {
         match one {
             Match::Exact(value)
             | Match::Lpm(value, _)
             | Match::Ternary(value, _)
-            | Match::Optional(Some(value)) => self.in_table(key, value),
+            | Match::Optional(Some(value)) => self.add_table_value(key, value),
             Match::Range(low, high) => {
-                self.in_table(key, low);
-                self.in_table(key, high);
+                self.add_table_value(key, low);
+                self.add_table_value(key, high);
             }
             Match::Optional(None) => {}
         }
     }
 
-    fn in_table(&mut self, key: &Expr, value: &Value) {
+    fn add_table_value(&mut self, key: &Expr, value: &Value) {
         match key {
             Expr::Load(place) => {
-                let list = self.in_tables.entry(place.word).or_default();
+                let list = self.table_values.entry(place.word).or_default();
                 if list.len() < 64 && !list.contains(value) {
                     list.push(value.clone());
                 }
@@ -113,27 +117,27 @@ impl Pool {
             Expr::Concat(left, right) => {
                 let mut bits = BitString::default();
                 bits.append(value);
-                self.in_table(left, &bits.value(0, left.width()));
-                self.in_table(right, &bits.value(left.width() as usize, right.width()));
+                self.add_table_value(left, &bits.value(0, left.width()));
+                self.add_table_value(right, &bits.value(left.width() as usize, right.width()));
             }
             Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => {
-                self.in_table(arg, &resized(value, arg.width()));
+                self.add_table_value(arg, &resized(value, arg.width()));
             }
             _ => {}
         }
     }
 
-    /// Remembers a value that a recorded packet has in a field.
-    pub(crate) fn recorded(&mut self, word: Word, value: Value) {
+    /// Adds the value of a field in a recorded packet.
+    pub(crate) fn add_recorded(&mut self, word: Word, value: Value) {
         let list = self.by_word.entry(word).or_default();
         if list.len() < 64 && !list.contains(&value) {
             list.push(value);
         }
     }
 
-    /// Remembers a value that others of its width may be compared with.
-    pub(crate) fn used(&mut self, rng: &mut Rng, value: &Value) {
-        self.of_width(rng, value.width);
+    /// Adds a value that may be compared with others of its width.
+    pub(crate) fn add_used(&mut self, rng: &mut Rng, value: &Value) {
+        self.values_of_width(rng, value.width);
         if let Some(list) = self.by_width.get_mut(&value.width)
             && list.len() < 32
             && !list.contains(value)
@@ -142,21 +146,21 @@ impl Pool {
         }
     }
 
-    fn matched(&mut self, key: &Expr, one: &Match) {
+    fn add_match(&mut self, key: &Expr, one: &Match) {
         match one {
             Match::Exact(value)
             | Match::Lpm(value, _)
             | Match::Ternary(value, _)
-            | Match::Optional(Some(value)) => self.learn(Some(key), value.clone()),
+            | Match::Optional(Some(value)) => self.add_constant(Some(key), value.clone()),
             Match::Range(low, high) => {
-                self.learn(Some(key), low.clone());
-                self.learn(Some(key), high.clone());
+                self.add_constant(Some(key), low.clone());
+                self.add_constant(Some(key), high.clone());
             }
             Match::Optional(None) => {}
         }
     }
 
-    fn learn(&mut self, place: Option<&Expr>, value: Value) {
+    fn add_constant(&mut self, place: Option<&Expr>, value: Value) {
         if self.constants.len() < 4096 && !self.constants.contains(&value) {
             self.constants.push(value.clone());
         }
@@ -168,7 +172,7 @@ impl Pool {
         }
     }
 
-    /// Constants of a width that fit below a limit.
+    /// Constants of a width that are below a limit.
     pub(crate) fn small_constants(&self, width: u32, limit: u64) -> Vec<u64> {
         let fits =
             |value: &&Value| value.width == width && value.words[1..].iter().all(|w| *w == 0);
@@ -176,7 +180,7 @@ impl Pool {
         values.filter(|value| *value < limit).collect()
     }
 
-    fn of_width(&mut self, rng: &mut Rng, width: u32) -> &[Value] {
+    fn values_of_width(&mut self, rng: &mut Rng, width: u32) -> &[Value] {
         if !self.by_width.contains_key(&width) {
             let ones = Value::from_words(width, vec![u64::MAX; width.div_ceil(64) as usize]);
             let mut made = vec![
@@ -198,7 +202,7 @@ impl Pool {
                     made.push((*value).clone());
                 }
             }
-            // Its sign bit alone.
+            // Only the sign bit is set.
             let mut sign = vec![0; width.div_ceil(64) as usize];
             sign[(width as usize - 1) / 64] = 1 << ((width - 1) % 64);
             made.push(Value::from_words(width, sign));
@@ -207,11 +211,11 @@ impl Pool {
         &self.by_width[&width]
     }
 
-    /// A value for a place of a width, known words first.
+    /// A value for a place of a width, preferably one that is in the pool for its word.
     pub fn value(&mut self, rng: &mut Rng, width: u32, word: Option<Word>) -> Value {
         let choice = rng.below(100);
         if rng.chance(40)
-            && let Some(list) = word.and_then(|word| self.in_tables.get(&word))
+            && let Some(list) = word.and_then(|word| self.table_values.get(&word))
             && !list.is_empty()
         {
             return resized(rng.pick(list), width);
@@ -224,7 +228,7 @@ impl Pool {
         }
         match choice {
             0..75 => {
-                let list = self.of_width(rng, width).len();
+                let list = self.values_of_width(rng, width).len();
                 let at = rng.below(list);
                 self.by_width[&width][at].clone()
             }
@@ -233,7 +237,7 @@ impl Pool {
         }
     }
 
-    /// A port on which a frame may come in; those that the program names more often.
+    /// An ingress port, preferably one that is a constant of the program.
     pub(crate) fn port(&mut self, rng: &mut Rng) -> u16 {
         let named = self.ingress_port.and_then(|word| self.by_word.get(&word));
         match named {
@@ -242,7 +246,7 @@ impl Pool {
         }
     }
 
-    /// A value that an expression is likely to have.
+    /// A likely value of an expression.
     pub(crate) fn sample(&mut self, rng: &mut Rng, expr: &Expr) -> Value {
         let width = expr.width();
         match expr {
@@ -269,7 +273,7 @@ impl Pool {
     }
 }
 
-fn compares(op: BinaryOp) -> bool {
+fn is_comparison(op: BinaryOp) -> bool {
     matches!(
         op,
         BinaryOp::Eq

@@ -45,8 +45,8 @@ pub fn filled_switch<'py>(
         traffic.frames.slices().iter().map(|frame| PyBytes::new(py, frame)).collect();
     dict.set_item("port", traffic.port)?;
     dict.set_item("frames", frames)?;
-    dict.set_item("leave_at", *traffic.leave_at.start())?;
-    dict.set_item("leave_bytes", traffic.leave_bytes)?;
+    dict.set_item("leave_at", *traffic.output_ports.start())?;
+    dict.set_item("leave_bytes", traffic.output_bytes)?;
     Ok((Switch::around(switch, SwitchOptions { seed: 1, pipelines: 1 }, kind), dict))
 }
 

@@ -1,4 +1,4 @@
-//! What stands on the left of an assignment, and where outputs of a call go.
+//! Generates assignments, and the destinations of outputs of a call.
 
 use super::expression::{call, element, expression};
 use super::writer::{Place, Ty, Writer, line};
@@ -6,8 +6,8 @@ use super::writer::{Place, Ty, Writer, line};
 /// Operators of compound assignments.
 const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|", "<<", ">>"];
 
-/// Writes an assignment to a place of this type: a plain one, a compound one, or one whose value
-/// is a call, which may change what the index on the left reads.
+/// Writes an assignment to a place of this type. It is a plain or a compound one. Its value may be a
+/// call, which may change the index on the left.
 pub(super) fn assign(w: &mut Writer, to: &str, ty: Ty, depth: usize) {
     if ty != Ty::Bool && w.rng.chance(25) {
         let op = *w.rng.pick(OPERATORS);
@@ -32,8 +32,8 @@ fn value(w: &mut Writer, ty: Ty, depth: usize) -> String {
     expression(w, ty, depth)
 }
 
-/// A place for an output of this type: a variable, a slice of one, or an element of a stack whose
-/// index only the packet knows.
+/// A destination for an output of this type: a variable, a slice of one, or an element of a stack
+/// with a run-time index.
 pub(super) fn output(w: &mut Writer, ty: Ty) -> Option<String> {
     if w.place != Place::Function && w.rng.chance(12) {
         if let Some(text) = element(w, ty) {

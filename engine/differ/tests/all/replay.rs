@@ -1,4 +1,4 @@
-//! What is recorded replays.
+//! Recorded STF files can be replayed.
 
 use netkv_dataplane::{Switch, SwitchOptions, stf};
 use netkv_differ::sample;
@@ -22,7 +22,7 @@ fn a_recorded_file_replays_without_a_mismatch() {
 }
 
 #[test]
-fn frames_in_the_setup_are_left_out_and_a_wrong_line_is_named() {
+fn setup_frames_are_omitted_and_an_invalid_line_is_named() {
     let programs = programs::programs();
     let (_, program, _) = programs.iter().find(|(name, ..)| name == "tables").expect("tables.p4");
     let mut switch = Switch::new(program.clone(), SwitchOptions::default()).expect("a switch");

@@ -1,28 +1,28 @@
-//! A table by key that takes little more than what it holds, however many keys there are.
+//! A map from keys to values with a small memory overhead, for any number of keys.
 //!
-//! A key of the keyspace is kept as its id, 8 bytes instead of 16. Entries lie in buckets, by the
-//! upper bits of the key; a bucket is sorted and grows by a few entries at a time. If buckets become
-//! long on average, each is split in two: no step ever copies the whole table, so its most memory is
-//! no more than what it has. Other keys, which few racks have, are in a map.
+//! A key of the keyspace is stored as its id, in 8 bytes instead of 16. Entries are in buckets by
+//! the upper bits of the key. A bucket is sorted and grows by a few entries at a time. If the
+//! average bucket becomes too long, each bucket is split in two, one after the other. So there is
+//! never a second copy of the table. Other keys, which few racks have, are in a hash map.
 
 use std::collections::HashMap;
 
 use crate::keys::{Key, key_id, key_of, scrambled};
 
-/// Entries by which a bucket grows.
-const STEP: usize = 8;
-/// Entries of a bucket, on average, from which on all buckets are split.
-const MAX_AVERAGE: usize = 128;
+/// Number of entries by which a bucket grows.
+const GROWTH: usize = 8;
+/// Maximum average number of entries of a bucket. Beyond it all buckets are split.
+const MAX_AVERAGE_ENTRIES: usize = 128;
 
-/// Values by key. See the module.
+/// A map from keys to values.
 #[derive(Debug, Clone)]
 pub struct KeyTable<V> {
-    /// By the upper `bits` bits of the key; each is sorted by the key.
+    /// Buckets by the upper `bits` bits of the key, each sorted by key.
     buckets: Vec<Vec<(u64, V)>>,
     bits: u32,
-    /// Entries in the buckets.
+    /// Number of entries in the buckets.
     len: usize,
-    /// Of keys that are none of the keyspace.
+    /// Entries of keys outside the keyspace.
     others: HashMap<Key, V>,
 }
 
@@ -38,7 +38,7 @@ impl<V: Copy> KeyTable<V> {
         self.len + self.others.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no keys.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -49,23 +49,23 @@ impl<V: Copy> KeyTable<V> {
             return self.others.get(key);
         }
         let bucket = &self.buckets[self.bucket(key)];
-        place(bucket, key).ok().map(|at| &bucket[at].1)
+        position(bucket, key).ok().map(|at| &bucket[at].1)
     }
 
-    /// Sets the value of a key; what it was before.
+    /// Sets the value of a key. Returns the previous one.
     pub fn insert(&mut self, key: Key, value: V) -> Option<V> {
         let Some(id) = key_id(&key) else { return self.others.insert(key, value) };
         let at = self.bucket(&key);
         let bucket = &mut self.buckets[at];
-        match place(bucket, &key) {
+        match position(bucket, &key) {
             Ok(at) => Some(std::mem::replace(&mut bucket[at].1, value)),
             Err(at) => {
                 if bucket.len() == bucket.capacity() {
-                    bucket.reserve_exact(STEP);
+                    bucket.reserve_exact(GROWTH);
                 }
                 bucket.insert(at, (id, value));
                 self.len += 1;
-                if self.len > MAX_AVERAGE * self.buckets.len() {
+                if self.len > MAX_AVERAGE_ENTRIES * self.buckets.len() {
                     self.split();
                 }
                 None
@@ -73,25 +73,25 @@ impl<V: Copy> KeyTable<V> {
         }
     }
 
-    /// Takes a key out, with its value.
+    /// Removes a key. Returns its value.
     pub fn remove(&mut self, key: &Key) -> Option<V> {
         if key_id(key).is_none() {
             return self.others.remove(key);
         }
         let at = self.bucket(key);
         let bucket = &mut self.buckets[at];
-        let at = place(bucket, key).ok()?;
+        let at = position(bucket, key).ok()?;
         self.len -= 1;
         let (_, value) = bucket.remove(at);
-        if bucket.capacity() - bucket.len() > 2 * STEP {
-            bucket.shrink_to(bucket.len() + STEP);
+        if bucket.capacity() - bucket.len() > 2 * GROWTH {
+            bucket.shrink_to(bucket.len() + GROWTH);
         }
         Some(value)
     }
 
-    /// The greatest keys below `bound` (none: of all), in no order: about `wanted` of them, and all
-    /// from the least one on; fewer only if there are no more. With them where they end: all keys
-    /// below `bound` that are not below it were given. None: these were all.
+    /// The largest keys below `bound` (none: of all keys), in no order. There are about `wanted`,
+    /// and fewer only if no more exist. Also returns the lower bound of these keys, which is
+    /// `bound` of the next call; none at the end.
     pub fn below(&self, bound: Option<&Key>, wanted: usize) -> (Vec<Key>, Option<Key>) {
         let mut found = Vec::new();
         let is_below = |key: &Key| bound.is_none_or(|bound| key < bound);
@@ -99,7 +99,7 @@ impl<V: Copy> KeyTable<V> {
         let mut first = last + 1;
         while first > 0 && found.len() < wanted {
             first -= 1;
-            found.extend(self.buckets[first].iter().map(of).filter(is_below));
+            found.extend(self.buckets[first].iter().map(key_of_entry).filter(is_below));
         }
         let end = (first > 0).then(|| {
             let mut end = Key::default();
@@ -124,19 +124,19 @@ impl<V: Copy> KeyTable<V> {
         let mut split = Vec::with_capacity(2 * self.buckets.len());
         for bucket in std::mem::take(&mut self.buckets) {
             let middle = bucket.partition_point(|(id, _)| scrambled(*id) >> bit & 1 == 0);
-            // Both anew: what is left of the old one would keep its memory.
+            // Both parts are copied: a truncated bucket would keep its memory.
             split.extend([bucket[..middle].to_vec(), bucket[middle..].to_vec()]);
         }
         self.buckets = split;
     }
 }
 
-/// Where a key of the keyspace is in its bucket, or belongs.
-fn place<V>(bucket: &[(u64, V)], key: &Key) -> Result<usize, usize> {
+/// The position of a key of the keyspace in its bucket, or the one to insert it at.
+fn position<V>(bucket: &[(u64, V)], key: &Key) -> Result<usize, usize> {
     bucket.binary_search_by_key(&prefix(key), |(id, _)| scrambled(*id))
 }
 
-fn of<V>((id, _): &(u64, V)) -> Key {
+fn key_of_entry<V>((id, _): &(u64, V)) -> Key {
     key_of(*id)
 }
 
@@ -152,8 +152,8 @@ mod tests {
     use super::*;
     use crate::Random;
 
-    /// A key of the keyspace, or another one.
-    fn any(number: u64) -> Key {
+    /// A key of the keyspace for an even number, and another key for an odd one.
+    fn any_key(number: u64) -> Key {
         let mut key = key_of(number / 2);
         if number % 2 == 1 {
             key[15] ^= 0x40;
@@ -162,11 +162,11 @@ mod tests {
     }
 
     #[test]
-    fn it_does_what_an_ordered_map_does() {
+    fn it_behaves_like_an_ordered_map() {
         let mut random = Random::new(7, 0);
         let (mut table, mut model) = (KeyTable::default(), BTreeMap::new());
         for round in 0..200_000u64 {
-            let key = any(random.below(20_000));
+            let key = any_key(random.below(20_000));
             match random.below(4) {
                 0 => assert_eq!(table.remove(&key), model.remove(&key)),
                 1 => assert_eq!(table.get(&key), model.get(&key)),
@@ -178,44 +178,48 @@ mod tests {
     }
 
     #[test]
-    fn all_keys_come_in_portions_from_the_greatest_to_the_least() {
+    fn keys_are_listed_in_portions_in_descending_order() {
         for (keys, wanted) in [(0, 5), (1, 5), (300, 1000), (30_000, 1000), (30_000, 1)] {
             let mut table = KeyTable::default();
-            let mut all: Vec<Key> = (0..keys).map(any).collect();
+            let mut all: Vec<Key> = (0..keys).map(any_key).collect();
             for key in &all {
                 table.insert(*key, ());
             }
             all.sort_unstable();
-            let (mut told, mut bound) = (Vec::new(), None);
+            let (mut listed, mut bound) = (Vec::new(), None);
             loop {
                 let (mut keys, end) = table.below(bound.as_ref(), wanted);
                 assert!(keys.len() >= wanted.min(100) || end.is_none());
                 keys.sort_unstable_by(|a, b| b.cmp(a));
-                told.extend(keys);
+                listed.extend(keys);
                 bound = end;
                 if end.is_none() {
                     break;
                 }
             }
-            told.reverse();
-            assert!(told == all, "{keys} keys, {wanted} at a time");
+            listed.reverse();
+            assert!(listed == all, "{keys} keys, {wanted} at a time");
         }
     }
 
     #[test]
-    fn it_takes_little_more_than_its_entries() {
+    fn its_memory_overhead_is_small() {
         let mut table = KeyTable::default();
         for id in 0..500_000 {
             table.insert(key_of(id), 0u64);
         }
-        let room = |table: &KeyTable<u64>| {
+        let allocated_bytes = |table: &KeyTable<u64>| {
             let entries: usize = table.buckets.iter().map(Vec::capacity).sum();
             entries * size_of::<(u64, u64)>() + table.buckets.capacity() * size_of::<Vec<()>>()
         };
-        assert!(room(&table) < 500_000 * 19, "{} bytes a key", room(&table) / 500_000);
+        assert!(
+            allocated_bytes(&table) < 500_000 * 19,
+            "{} bytes a key",
+            allocated_bytes(&table) / 500_000
+        );
         for id in 0..450_000 {
             table.remove(&key_of(id));
         }
-        assert!(room(&table) < 500_000 * 8, "memory is given back");
+        assert!(allocated_bytes(&table) < 500_000 * 8, "memory is given back");
     }
 }

@@ -1,14 +1,14 @@
-//! Keys of 4 to 64 bytes, as multigets have them on the wire.
+//! Keys of 4 to 64 bytes, the wire format of keys in multigets.
 //!
-//! A key of the keyspace is its id in as few bytes as it was asked for. Any other key that a user
-//! may choose stands for itself, and roles know it by a fingerprint of 16 bytes.
+//! A key of the keyspace encodes its id in the configured number of bytes. Any other key is chosen
+//! by a user. Roles identify it by a fingerprint of 16 bytes.
 
 use crate::keys::{Key, key_id, key_of};
 use crate::mix64;
 
-/// Shortest key in bytes.
+/// Minimum size of a key in bytes.
 pub const MIN_KEY_SIZE: usize = 4;
-/// Longest key in bytes.
+/// Maximum size of a key in bytes.
 pub const MAX_KEY_SIZE: usize = 64;
 
 /// A key of 4 to 64 bytes.
@@ -19,7 +19,7 @@ pub struct WireKey {
 }
 
 impl WireKey {
-    /// The key with these bytes; `None` if they are too few or too many.
+    /// The key with these bytes; `None` if the number of bytes is out of range.
     pub fn new(bytes: &[u8]) -> Option<Self> {
         if !(MIN_KEY_SIZE..=MAX_KEY_SIZE).contains(&bytes.len()) {
             return None;
@@ -49,15 +49,15 @@ impl std::fmt::Debug for WireKey {
     }
 }
 
-/// Most ids that have a key of `size` bytes.
-pub const fn most_keys(size: usize) -> u64 {
+/// The number of ids that have a key of `size` bytes.
+pub const fn max_keys(size: usize) -> u64 {
     if size >= 8 { u64::MAX } else { 1 << (8 * size) }
 }
 
-/// The key with this id, below [`most_keys`], in `size` bytes from 4 to 64.
+/// The key with this id, below [`max_keys`], in `size` bytes from 4 to 64.
 ///
-/// From 16 bytes on it is [`key_of`] and zeros, so that it says itself that it is one of the
-/// keyspace; shorter ones have the id, big-endian, in up to 8 bytes, and zeros behind.
+/// With at least 16 bytes it is [`key_of`] and zeros, so a key of the keyspace can be recognized. A
+/// shorter one is the id, big-endian in up to 8 bytes, and zeros.
 pub fn wire_key(id: u64, size: usize) -> WireKey {
     let size = size.clamp(MIN_KEY_SIZE, MAX_KEY_SIZE);
     let mut key = WireKey { bytes: [0; MAX_KEY_SIZE], length: size as u8 };
@@ -70,15 +70,15 @@ pub fn wire_key(id: u64, size: usize) -> WireKey {
     key
 }
 
-/// What roles, checkers and stores in memory call the key with these bytes, where keys of the
-/// keyspace have `size` bytes: [`key_of`] its id, or a fingerprint if it is no such key.
+/// The key of 16 bytes by which roles, checkers and stores identify a wire key. Keys of the
+/// keyspace have `size` bytes: they become [`key_of`] their id. Other keys become a fingerprint.
 ///
-/// No two keys are called the same, but for fingerprints, which have 120 bits.
+/// The result is unique, except for collisions of fingerprints, which have 120 bits.
 pub fn key_of_wire(bytes: &[u8], size: usize) -> Key {
     keyspace_id(bytes, size).map_or_else(|| fingerprint(bytes), key_of)
 }
 
-/// The id of the key with these bytes, if it is one of the keyspace with keys of `size` bytes.
+/// The id of a wire key, if it belongs to the keyspace with keys of `size` bytes.
 pub fn keyspace_id(bytes: &[u8], size: usize) -> Option<u64> {
     if bytes.len() != size || !(MIN_KEY_SIZE..=MAX_KEY_SIZE).contains(&size) {
         return None;
@@ -91,7 +91,7 @@ pub fn keyspace_id(bytes: &[u8], size: usize) -> Option<u64> {
     zeros.iter().all(|&byte| byte == 0).then_some(id)
 }
 
-/// Two independent mixes of all bytes. It is neither a key of the keyspace nor a reserved one.
+/// Two independent hashes of all bytes. The result is no key of the keyspace and no reserved key.
 fn fingerprint(bytes: &[u8]) -> Key {
     let mix = |seed: u64| {
         let start = mix64(seed ^ bytes.len() as u64);
@@ -116,10 +116,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_of_every_size_come_back_to_their_ids() {
+    fn keys_of_every_size_decode_to_their_ids() {
         for size in MIN_KEY_SIZE..=MAX_KEY_SIZE {
             for id in [0, 1, 255, 65_536, 0xffff_ffff, 1 << 39, 1_000_000_000_000] {
-                if id >= most_keys(size) {
+                if id >= max_keys(size) {
                     continue;
                 }
                 let key = wire_key(id, size);
@@ -130,11 +130,11 @@ mod tests {
         }
         assert_eq!(wire_key(0x0102, 4).as_bytes(), [0, 0, 1, 2]);
         assert_eq!(wire_key(7, 10).as_bytes(), [0, 0, 0, 0, 0, 0, 0, 7, 0, 0]);
-        assert_eq!(most_keys(4), 1 << 32);
+        assert_eq!(max_keys(4), 1 << 32);
     }
 
     #[test]
-    fn other_keys_are_never_taken_for_one_of_the_keyspace_nor_for_each_other() {
+    fn fingerprints_are_unique_and_outside_the_keyspace() {
         let mut seen = std::collections::HashMap::new();
         let mut check = |bytes: &[u8]| {
             let key = key_of_wire(bytes, 16);
@@ -156,7 +156,7 @@ mod tests {
         check(b"aaaaaaaabbbbbbbbcccccccc");
         check(b"bbbbbbbbaaaaaaaacccccccc");
         check(b"netkv:of a store");
-        // What would be a key of the keyspace in another size is none.
+        // A key of the keyspace with another size is a foreign key.
         assert_ne!(key_of_wire(&5u64.to_be_bytes(), 4), key_of(5));
         assert_ne!(key_of_wire(wire_key(5, 16).as_bytes(), 20), key_of(5));
         let mut long = wire_key(5, 20);

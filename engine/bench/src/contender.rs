@@ -1,5 +1,4 @@
-//! What takes part in a measurement: a switch with one of its executors, or the hand-written
-//! pipeline.
+//! A contender in a measurement: a switch with one executor, or the handwritten pipeline.
 
 use std::sync::Arc;
 
@@ -25,11 +24,11 @@ enum Body {
 }
 
 impl Contender {
-    /// Loads and fills what `executor` names; none where nobody has written a pipeline by hand.
+    /// Loads and fills a contender; none if there is no handwritten pipeline.
     ///
     /// # Errors
     ///
-    /// A program that cannot run, or that has not the tables that the case fills.
+    /// If the program cannot run, or lacks a table that the case fills.
     pub fn new(
         executor: Executor,
         case: &Case,
@@ -52,12 +51,12 @@ impl Contender {
         Ok(Some(Self { executor, body: Body::Switch(Box::new(switch)) }))
     }
 
-    /// Which one it is.
+    /// Its executor.
     pub fn executor(&self) -> Executor {
         self.executor
     }
 
-    /// Processes frames that came in on one port together; what leaves is appended to `out`.
+    /// Processes a batch of frames from one port. The sent frames are appended to `out`.
     #[inline]
     pub fn process(&mut self, now_ns: u64, port: u16, frames: &[&[u8]], out: &mut Output) {
         match &mut self.body {
@@ -68,11 +67,11 @@ impl Contender {
         }
     }
 
-    /// The counter of each cached key, where the subject has them (see [`Subject::counts`]).
+    /// The counter of each cached key, if the subject has counters (see [`Subject::counts`]).
     ///
     /// # Errors
     ///
-    /// A program that has not the registers of its name.
+    /// If the program lacks a register.
     pub fn counts(&mut self, case: &Case, subject: &dyn Subject) -> Result<Vec<u64>, BenchError> {
         match &mut self.body {
             Body::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
@@ -80,7 +79,7 @@ impl Contender {
         }
     }
 
-    /// The switch itself, if it is one.
+    /// Converts it into its switch; none for a handwritten pipeline.
     pub fn into_switch(self) -> Option<Switch> {
         match self.body {
             Body::Switch(switch) => Some(*switch),
@@ -88,7 +87,7 @@ impl Contender {
         }
     }
 
-    /// The switch, if it is one.
+    /// Its switch; none for a handwritten pipeline.
     pub fn switch(&mut self) -> Option<&mut Switch> {
         match &mut self.body {
             Body::Switch(switch) => Some(switch),

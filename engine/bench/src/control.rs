@@ -1,4 +1,4 @@
-//! A switch's control interface by the names of the program.
+//! A control interface of a switch that uses the names of the program.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use netkv_ir::{Identity, Match, Program, Value};
 
 use crate::error::BenchError;
 
-/// The names of a program, and the switch that runs it.
+/// The control interface of a switch.
 pub struct Control<'a> {
     program: Arc<Program>,
     switch: &'a mut Switch,
@@ -32,7 +32,7 @@ impl<'a> Control<'a> {
         Self { program: Arc::clone(switch.program()), switch }
     }
 
-    /// Values of an action's parameters, each of its width, and the action's P4Info id.
+    /// The action's P4Info id, and the values of its parameters with their widths.
     fn call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
         let actions = &self.program.actions;
         let action = &actions[named("action", action, actions.iter().map(|a| &a.identity))?];
@@ -80,7 +80,7 @@ impl<'a> Control<'a> {
         Ok(self.switch.set_default(table, action_id, &params)?)
     }
 
-    /// Makes a clone session that leads to a port.
+    /// Creates a clone session with one port.
     pub fn clone_session(&mut self, session: u32, port: u16) -> Result<(), BenchError> {
         let value = CloneSession { replicas: vec![(port, 0)], ..CloneSession::default() };
         Ok(self.switch.insert_clone_session(session, value)?)
@@ -102,8 +102,7 @@ impl<'a> Control<'a> {
         Ok(self.switch.write_register(id, Some(index), value)?)
     }
 
-    /// The low 64 bits of the first `count` cells of a register that counts, summed up over the
-    /// pipelines.
+    /// The low 64 bits of the first `count` cells of a register, summed over the pipelines.
     pub fn read_counts(&mut self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
         let id = self.register(name)?;
         let mut counts = vec![0; count as usize];
@@ -117,7 +116,8 @@ impl<'a> Control<'a> {
         Ok(counts)
     }
 
-    /// Sends a frame through the data plane, as the control plane and servers do; what left.
+    /// Sends a frame to the data plane, as the control plane and servers do. Returns the sent
+    /// frames.
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut out = Output::new();
         self.switch.process(0, port, frame, &mut out);

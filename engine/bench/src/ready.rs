@@ -1,26 +1,26 @@
-//! A filled switch for others to drive: the end-to-end benchmark puts sockets around it.
+//! A filled switch for the end-to-end benchmark over sockets.
 
 use netkv_dataplane::Switch;
 
 use crate::case::{Case, Executor};
-use crate::check::all_alike;
+use crate::check::check_equal_outputs;
 use crate::contender::Contender;
 use crate::error::BenchError;
 use crate::programs::{self, subject};
 use crate::traffic::Traffic;
 
-/// The switch of a case, filled, and the frames that take the path; they have been tried.
+/// The filled switch of a case, and the frames that take the path. The frames were checked.
 ///
 /// # Errors
 ///
-/// As [`crate::measure`]; or the case asks for the pipeline by hand, which is no switch.
+/// As [`crate::measure`], and for the handwritten pipeline, which is no switch.
 pub fn ready(case: &Case, executor: Executor) -> Result<(Switch, Traffic), BenchError> {
     let subject = subject(&case.program)?;
     let traffic = subject.traffic(case)?;
     let program = programs::program(case)?;
     let mut contenders: Vec<Contender> =
         Contender::new(executor, case, subject, &program)?.into_iter().collect();
-    all_alike(case, subject, &traffic, &mut contenders)?;
+    check_equal_outputs(case, subject, &traffic, &mut contenders)?;
     let switch = contenders.pop().and_then(Contender::into_switch).ok_or_else(|| {
         BenchError::new(format!("The executor '{}' is no switch.", executor.name()))
     })?;

@@ -56,9 +56,9 @@ impl Flow {
     /// The blocks that are reachable from this one.
     pub(crate) fn reachable_from(&self, block: BlockId) -> BitSet {
         let mut found = BitSet::new(self.successors.len());
-        let mut open = vec![block];
-        while let Some(block) = open.pop() {
-            open.extend(
+        let mut worklist = vec![block];
+        while let Some(block) = worklist.pop() {
+            worklist.extend(
                 self.successors[block as usize].iter().filter(|to| found.insert(**to as usize)),
             );
         }

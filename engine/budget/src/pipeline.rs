@@ -65,8 +65,8 @@ pub(crate) fn estimate(
     (pipeline, demands.into_keys().collect())
 }
 
-/// Counts actions: those of the tables, those that a compiler makes of assignments outside of
-/// tables (one for each block and stage), and one for each mutually exclusive access to an array.
+/// Counts actions. They are those of the tables; one for each block and stage with assignments
+/// outside of tables; and one for each mutually exclusive access to an array.
 fn actions(
     program: &Program,
     graph: &Graph,
@@ -87,7 +87,7 @@ fn actions(
             Object::Counter(_) | Object::Meter(_) => 0,
         };
     }
-    let mut made: BTreeSet<(BlockId, u32)> = BTreeSet::new();
+    let mut compiler_actions: BTreeSet<(BlockId, u32)> = BTreeSet::new();
     let placed = || graph.ids().filter_map(|id| Some((&graph.nodes[id], units.unit_of[id]?)));
     for (node, unit) in placed() {
         if matches!(node.kind, Kind::Apply(_)) {
@@ -104,10 +104,10 @@ fn actions(
             .iter()
             .any(|block| stage_of_table.get(block) == Some(&stage));
         if !in_action {
-            made.insert((node.block, stage));
+            compiler_actions.insert((node.block, stage));
         }
     }
-    (count + made.len()) as u32
+    (count + compiler_actions.len()) as u32
 }
 
 /// The number of mutually exclusive sets of accesses in a group.

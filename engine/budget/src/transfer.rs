@@ -23,22 +23,22 @@ impl Dataflow<'_> {
             Change::Value(place, value) => {
                 let number = state.expr(&mut self.numbering, value);
                 let numbers = self.numbering.parts(number, place.words());
-                let value_of = self.values(state, node, value, &numbers);
-                for ((word, value_of), number) in (place.word..).zip(value_of).zip(numbers) {
+                let values = self.values(state, node, value, &numbers);
+                for ((word, word_value), number) in (place.word..).zip(values).zip(numbers) {
                     self.record_write(state, node, word);
-                    match value_of {
-                        Some(value_of) => state.set(word, value_of),
+                    match word_value {
+                        Some(word_value) => state.set(word, word_value),
                         None => state.set_result(word, number, node),
                     }
                 }
             }
             Change::Copy { to, from, words } => {
-                let value_of: Vec<WordValue> = (from..from + words)
+                let values: Vec<WordValue> = (from..from + words)
                     .map(|word| state.value(&mut self.numbering, word))
                     .collect();
-                for (word, value_of) in (to..).zip(value_of) {
+                for (word, word_value) in (to..).zip(values) {
                     self.record_write(state, node, word);
-                    state.set(word, WordValue { writers: Rc::from([node]), ..value_of });
+                    state.set(word, WordValue { writers: Rc::from([node]), ..word_value });
                 }
             }
             Change::Zero { to, words } => {
@@ -81,8 +81,8 @@ impl Dataflow<'_> {
             Change::Reinterpret { to, words } => {
                 for word in to..to + words {
                     let number = self.numbering.fresh();
-                    let value_of = state.value(&mut self.numbering, word);
-                    state.set(word, WordValue { number, ..value_of });
+                    let word_value = state.value(&mut self.numbering, word);
+                    state.set(word, WordValue { number, ..word_value });
                 }
             }
         }
@@ -124,9 +124,9 @@ impl Dataflow<'_> {
                     let of = if word_by_word { &from[at..=at] } else { &from[..] };
                     Some(WordValue {
                         number: *number,
-                        producers: union(of.iter().map(|value_of| &value_of.producers)),
+                        producers: union(of.iter().map(|source| &source.producers)),
                         writers: Rc::clone(&writers),
-                        originals: union(of.iter().map(|value_of| &value_of.originals)),
+                        originals: union(of.iter().map(|source| &source.originals)),
                     })
                 };
                 numbers.iter().enumerate().map(value_of).collect()
@@ -138,8 +138,8 @@ impl Dataflow<'_> {
     /// Records that a node writes a word, and which earlier writes it overwrites.
     fn record_write(&mut self, state: &ReachingDefinitions, node: NodeId, word: Word) {
         self.found.nodes[node].writes.push(word);
-        let Some(value_of) = state.get(word) else { return };
-        for &earlier in value_of.writers.iter().filter(|earlier| **earlier != node) {
+        let Some(word_value) = state.get(word) else { return };
+        for &earlier in word_value.writers.iter().filter(|earlier| **earlier != node) {
             let distance = u32::from(self.found.nodes[earlier].kind != Kind::Set);
             self.found.nodes[node].overwrites.push(Edge { node: earlier, distance });
         }

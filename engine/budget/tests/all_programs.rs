@@ -31,12 +31,12 @@ fn report(name: &str, source: &str) -> Option<Report> {
     let options = Options { include_dirs, defines: Vec::new() };
     let program = compile_source(name, source, &options).ok()?.program;
     let target = Target::default();
-    let made = estimate(&program, &target).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert_eq!(made, estimate(&program, &target).unwrap(), "{name}: twice the same");
-    for pipeline in [&made.ingress, &made.egress] {
+    let report = estimate(&program, &target).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(report, estimate(&program, &target).unwrap(), "{name}: twice the same");
+    for pipeline in [&report.ingress, &report.egress] {
         assert_consistent(name, &target, pipeline);
     }
-    Some(made)
+    Some(report)
 }
 
 /// Asserts that the parts of an estimate agree.
@@ -102,8 +102,8 @@ fn random_programs_get_an_estimate() {
     let mut warned = 0;
     for seed in 0..SEEDS {
         let source = netkv_differ::program::generate(seed);
-        let made = report(&format!("seed {seed}"), &source).expect("a program");
-        warned += u64::from(!made.ingress.warnings.is_empty());
+        let report = report(&format!("seed {seed}"), &source).expect("a program");
+        warned += u64::from(!report.ingress.warnings.is_empty());
     }
     // Random programs often access a register twice.
     assert!(warned > 5, "{warned} of {SEEDS}");
@@ -114,8 +114,8 @@ fn shipped_programs_access_each_array_once() {
     for path in shipped() {
         let name = path.to_string_lossy();
         let source = std::fs::read_to_string(&path).expect("a readable file");
-        let made = report(&name, &source).expect("a program");
-        for pipeline in [&made.ingress, &made.egress] {
+        let report = report(&name, &source).expect("a program");
+        for pipeline in [&report.ingress, &report.egress] {
             assert!(pipeline.warnings.is_empty(), "{name}: {:#?}", pipeline.warnings);
         }
     }

@@ -34,7 +34,7 @@ pub enum Verdict {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadTicket(u64);
 
-/// An answer to a read.
+/// The response to a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     /// The request of the read.
@@ -100,7 +100,7 @@ impl Checker {
     }
 
     /// A checker that keeps up to `active` active and `idle` idle histories without need (see
-    /// [`crate::histories`]). Speed and reports depend on the limits, verdicts do not.
+    /// `histories.rs`). Speed and reports depend on the limits, verdicts do not.
     pub fn with_limits(active: usize, idle: usize) -> Self {
         Self {
             clock: EventClock::default(),

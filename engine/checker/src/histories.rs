@@ -82,7 +82,7 @@ impl Histories {
             let history = known.unwrap_or_else(|| Register::new_idle(initially_present, now));
             self.used.insert(*key, State::Idle(Box::new(history)));
         }
-        self.activate(key).expect("it was put there above")
+        self.activate(key).expect("it was inserted above")
     }
 
     fn activate(&mut self, key: &Key) -> Option<&mut Register> {
@@ -100,7 +100,7 @@ impl Histories {
         }
         match state {
             State::Active(register) => Some(register),
-            State::Idle(_) => unreachable!("it was woken above"),
+            State::Idle(_) => unreachable!("it was activated above"),
         }
     }
 

@@ -4,9 +4,11 @@
 //!
 //! Each key is a register. An operation is an interval between two events: its invocation (the
 //! request is first sent) and its response. Two operations are concurrent if their intervals
-//! overlap; else the earlier one precedes the later one. A history is linearizable if some total
-//! order of its operations extends this partial order, and each read in it returns the last value
-//! written before (Herlihy and Wing, "Linearizability", TOPLAS 1990).
+//! overlap; else the earlier one precedes the later one.
+//!
+//! A linearization is a total order of the operations that extends this partial order, and in which
+//! each read returns the last value written before it. A history is linearizable if it has a
+//! linearization (Herlihy and Wing, "Linearizability", TOPLAS 1990).
 //!
 //! A pending operation has no response. A pending write may have taken effect or not; a pending
 //! read is ignored.
@@ -16,12 +18,12 @@
 //! Every write has a unique value. So a read determines the write that it returned, its dictating
 //! write. A write and its reads are a cluster, and they are contiguous in every linearization. Such
 //! a history is decided in O(n log n) by the zones of its clusters (Gibbons and Korach, "Testing
-//! shared memories", SIAM J. Comput. 1997). [`witness`] has the rule.
+//! shared memories", SIAM J. Comput. 1997). `witness.rs` has the rule.
 //!
 //! This checker is online. Events arrive in order, and a read is judged at its response, against
 //! the clusters that it can still belong to. Clusters that no pending or future read can return are
 //! dropped. A read that returned "not found" does not determine which delete it returned. The
-//! checker then follows several assignments of reads to deletes, which [`not_found`] explains.
+//! checker then follows several assignments of reads to deletes, which `not_found.rs` explains.
 //!
 //! ```text
 //!   operation       operations and their intervals

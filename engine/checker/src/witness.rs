@@ -88,7 +88,7 @@ impl Witness {
     /// What determines which clusters are overwritten for every read with an invocation at
     /// `earliest_read` or later.
     pub fn overwrite_bound(&self, earliest_read: u64) -> OverwriteBound {
-        let mut found = OverwriteBound {
+        let mut bound = OverwriteBound {
             earliest_read,
             all: LatestInvocation::NONE,
             writes: LatestInvocation::NONE,
@@ -96,12 +96,12 @@ impl Witness {
         for (at, zone) in
             self.0.iter().enumerate().filter(|(_, zone)| zone.min_response < earliest_read)
         {
-            found.all.take(at, zone.max_invocation);
+            bound.all.take(at, zone.max_invocation);
             if zone.kind != ClusterKind::UnassignedRead {
-                found.writes.take(at, zone.max_invocation);
+                bound.writes.take(at, zone.max_invocation);
             }
         }
-        found
+        bound
     }
 
     /// Moves the first response of overwritten clusters before all others, so that they remain

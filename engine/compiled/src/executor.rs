@@ -14,9 +14,10 @@ use crate::context::{Context, SLACK, TableView, outcome};
 use crate::helpers::Scratch;
 use crate::prefetch::Prefetch;
 
-/// Number of packets that the slot of a frame is prefetched ahead of its processing, and the cells.
-/// A miss in all caches takes the time of two to four packets.
+/// Prefetch distance of slots, in packets. A miss in all caches takes the time of two to four
+/// packets.
 const SLOT_DISTANCE: usize = 10;
+/// Prefetch distance of register cells, in packets.
 const CELL_DISTANCE: usize = 5;
 
 /// Minimum number of entries at which a table and its cells exceed the nearer caches.
@@ -40,8 +41,9 @@ pub(crate) struct Compiled {
     key_state: Vec<u64>,
     /// Prefetched slots, by the position of their frame in the batch.
     slots: [*const u64; BATCH],
-    /// Number of frames of the current batch with prefetched slots, and with prefetched cells.
+    /// Number of frames of the current batch whose slot was prefetched.
     slots_prefetched: usize,
+    /// Number of frames of the current batch whose cells were prefetched.
     cells_prefetched: usize,
     /// Whether to prefetch: the table exceeds the nearer caches.
     prefetches: bool,
@@ -91,10 +93,10 @@ impl Compiled {
     /// Renews the views if tables, registers or counters have moved.
     #[inline]
     fn update_views(&mut self, objects: &mut Objects) {
-        let here = (&raw const *objects, objects.generation());
-        if self.views_of != Some(here) {
+        let current = (&raw const *objects, objects.generation());
+        if self.views_of != Some(current) {
             self.rebuild_views(objects);
-            self.views_of = Some(here);
+            self.views_of = Some(current);
         }
         self.context.objects = objects;
     }
@@ -207,11 +209,11 @@ impl Compiled {
         }
     }
 
-    /// Prefetches for the frames after position `place` of the batch.
+    /// Prefetches for the frames after a position of the batch.
     #[inline]
-    fn prefetch_ahead(&mut self, batch: &Batch<'_>, place: usize) {
+    fn prefetch_ahead(&mut self, batch: &Batch<'_>, position: usize) {
         let Some((prefetch, function)) = &self.code.prefetch else { return };
-        while self.slots_prefetched < (place + SLOT_DISTANCE).min(batch.frames.len()) {
+        while self.slots_prefetched < (position + SLOT_DISTANCE).min(batch.frames.len()) {
             set_frame(&mut self.context, batch.frame(self.slots_prefetched));
             self.context.state = self.key_state.as_mut_ptr();
             // SAFETY: `update_views` has set the views, and `set_frame` the frame. The function
@@ -222,7 +224,7 @@ impl Compiled {
             self.slots[self.slots_prefetched % BATCH] = slot;
             self.slots_prefetched += 1;
         }
-        while self.cells_prefetched < (place + CELL_DISTANCE).min(batch.frames.len()) {
+        while self.cells_prefetched < (position + CELL_DISTANCE).min(batch.frames.len()) {
             let slot = self.slots[self.cells_prefetched % BATCH];
             // SAFETY: the slot was computed above, in this batch. Within a batch only packets change
             // tables and registers, and they do not move them.
@@ -271,11 +273,11 @@ impl Executor for Compiled {
         }
         packet.state.words.resize(self.scratch.state_words, 0);
         let prefetches = self.prefetches && batch.frames.len() > 1;
-        for place in from..batch.frames.len() {
+        for position in from..batch.frames.len() {
             if prefetches {
-                self.prefetch_ahead(&batch, place);
+                self.prefetch_ahead(&batch, position);
             }
-            let frame = batch.frame(place);
+            let frame = batch.frame(position);
             self.reserve_output(frame.bytes.len(), out);
             set_frame(&mut self.context, frame);
             self.context.state = packet.state.words.as_mut_ptr();
@@ -285,7 +287,7 @@ impl Executor for Compiled {
                 packet.take_over(frame);
             }
             if let Some(stop) = self.finish(outcome, packet, out, tally) {
-                return Some((place, stop));
+                return Some((position, stop));
             }
         }
         None

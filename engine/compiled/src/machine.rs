@@ -121,8 +121,8 @@ impl Machine {
     ///
     /// # Safety
     ///
-    /// All pointers of the context must satisfy the conditions in [`Context`], for the objects and
-    /// the plan of the program that the code was compiled from.
+    /// All pointers of the context must satisfy the conditions in [`Context`]. The objects and the
+    /// plan must be those of the compiled program.
     #[inline]
     pub(crate) unsafe fn call(&self, function: usize, context: &mut Context) -> u64 {
         debug_assert!(Arc::strong_count(&self.memory) > 0);

@@ -120,8 +120,8 @@ fn lookups_follow_tables_that_grow_shrink_and_move() {
                 }
             });
         }
-        let most = (round + 2) * 100;
-        let frames: Vec<_> = (0..150).map(|_| read(random.between(0, most))).collect();
+        let max_key = (round + 2) * 100;
+        let frames: Vec<_> = (0..150).map(|_| read(random.between(0, max_key))).collect();
         pair.send(&frames);
     }
     let hits = id(&pair.compiled, "I.hits");

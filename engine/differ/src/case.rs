@@ -64,8 +64,8 @@ impl Case {
             state.initial(&mut pool, &mut rng).into_iter().map(Step::Control).collect();
         let mut rng = Rng::new(seed, "packets");
         generator.build_templates(&program, &mut pool, &mut rng);
-        let mut which = Rng::new(seed, "pipelines");
-        let pipelines = *which.pick(&[1, 1, 2, 4]);
+        let mut pipeline_rng = Rng::new(seed, "pipelines");
+        let pipelines = *pipeline_rng.pick(&[1, 1, 2, 4]);
         // A program that cannot be loaded fails when the case runs.
         if let Ok(mut switch) = Switch::new(program.clone(), SwitchOptions { seed, pipelines }) {
             for step in &steps {
@@ -77,13 +77,13 @@ impl Case {
             generator.explore(&mut switch, tries, &mut pool, &mut rng);
         }
         let mut now_ns = rng.between(0, 1 << 40);
-        let mut made = 0;
-        while made < packets {
+        let mut packets_made = 0;
+        while packets_made < packets {
             if rng.chance(30) {
                 for request in state.change(&mut pool, &mut rng) {
                     // A request for one pipeline only makes the state of the pipelines differ.
-                    let pipeline = which.below(pipelines);
-                    steps.push(Step::Control(if pipelines > 1 && which.chance(30) {
+                    let pipeline = pipeline_rng.below(pipelines);
+                    steps.push(Step::Control(if pipelines > 1 && pipeline_rng.chance(30) {
                         Request::InPipeline { pipeline, request: Box::new(request) }
                     } else {
                         request
@@ -91,11 +91,11 @@ impl Case {
                 }
             }
             let batched = rng.chance(50);
-            let count = 1 + rng.below(MOST_FRAMES.min(packets - made));
+            let count = 1 + rng.below(MOST_FRAMES.min(packets - packets_made));
             let (port, first) = generator.packet(&mut pool, &mut rng);
             let mut frames = vec![first];
             frames.extend((1..count).map(|_| generator.packet(&mut pool, &mut rng).1));
-            made += frames.len();
+            packets_made += frames.len();
             steps.push(Step::Frames { now_ns, port, frames, batched });
             // The time advances mostly by up to 2 ms, sometimes by up to 10 s or not at all.
             now_ns += match rng.below(10) {

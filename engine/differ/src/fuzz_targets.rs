@@ -153,11 +153,11 @@ fn boundary(text: &str, mut at: usize) -> usize {
 /// Mutates a text at statements and words.
 pub fn mutate(text: &str, seed: u64) -> String {
     let mut rng = Rng::new(seed, "mutate");
-    let mut made = text.to_owned();
+    let mut mutated = text.to_owned();
     for _ in 0..=rng.below(3) {
-        made = mutate_once(&made, &mut rng);
+        mutated = mutate_once(&mutated, &mut rng);
     }
-    made
+    mutated
 }
 
 fn mutate_once(text: &str, rng: &mut Rng) -> String {

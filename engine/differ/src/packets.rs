@@ -87,16 +87,16 @@ impl PacketGenerator {
             if self.templates.len() >= MOST_TEMPLATES {
                 return;
             }
-            let mut variation = self.variation(pool, rng);
-            if is_new(&mut variation, now_ns) {
-                self.templates.push(variation);
+            let mut mutation = self.mutation(pool, rng);
+            if is_new(&mut mutation, now_ns) {
+                self.templates.push(mutation);
             }
         }
     }
 
     /// A packet and its ingress port.
     pub fn packet(&self, pool: &mut ValuePool, rng: &mut Rng) -> (u16, Vec<u8>) {
-        let Template { port, bytes, .. } = self.variation(pool, rng);
+        let Template { port, bytes, .. } = self.mutation(pool, rng);
         (port.unwrap_or(0), bytes)
     }
 
@@ -107,7 +107,7 @@ impl PacketGenerator {
     }
 
     /// A mutation of a template, with a port.
-    fn variation(&self, pool: &mut ValuePool, rng: &mut Rng) -> Template {
+    fn mutation(&self, pool: &mut ValuePool, rng: &mut Rng) -> Template {
         // Mostly the one of several with the largest coverage: many end at the first check.
         let others = if rng.chance(60) { 1 + rng.below(5) } else { 0 };
         let mut best = rng.pick(&self.templates);
@@ -117,45 +117,45 @@ impl PacketGenerator {
                 best = other;
             }
         }
-        let mut made = best.clone();
+        let mut packet = best.clone();
         match rng.below(100) {
             0..20 => {}
             20..65 => {
-                change_fields(&mut made, pool, rng);
+                change_fields(&mut packet, pool, rng);
                 if rng.chance(85) {
-                    self.set_checksums(&mut made);
+                    self.set_checksums(&mut packet);
                 }
             }
-            65..75 => flip_bits(&mut made.bytes, rng),
-            75..88 => made.bytes.truncate(rng.below(made.bytes.len() + 1)),
+            65..75 => flip_bits(&mut packet.bytes, rng),
+            75..88 => packet.bytes.truncate(rng.below(packet.bytes.len() + 1)),
             88..92 => {
-                change_fields(&mut made, pool, rng);
-                made.bytes.truncate(rng.below(made.bytes.len() + 1));
+                change_fields(&mut packet, pool, rng);
+                packet.bytes.truncate(rng.below(packet.bytes.len() + 1));
             }
             92..95 => {
                 let count = rng.below(100);
-                made = Template { bytes: rng.bytes(count), ..Template::default() };
+                packet = Template { bytes: rng.bytes(count), ..Template::default() };
             }
-            95..97 => made.bytes.truncate(rng.below(3)),
+            95..97 => packet.bytes.truncate(rng.below(3)),
             97..98 => {
-                let missing = MAX_FRAME_BYTES.saturating_sub(made.bytes.len());
-                made.bytes.extend(rng.bytes(missing));
+                let missing = MAX_FRAME_BYTES.saturating_sub(packet.bytes.len());
+                packet.bytes.extend(rng.bytes(missing));
             }
             _ => {
                 let other = &rng.pick(&self.templates).bytes;
-                let cut = rng.below(made.bytes.len() + 1);
-                made.bytes.truncate(cut);
-                made.bytes.extend_from_slice(&other[cut.min(other.len())..]);
+                let cut = rng.below(packet.bytes.len() + 1);
+                packet.bytes.truncate(cut);
+                packet.bytes.extend_from_slice(&other[cut.min(other.len())..]);
             }
         }
-        made.port = Some(match (made.port, rng.below(20)) {
+        packet.port = Some(match (packet.port, rng.below(20)) {
             (Some(port), 0..14) => port,
             (_, 19) => *rng.pick(&[0, 255, 256, 510, 511]),
             (_, 18) => rng.below(512) as u16,
             (_, 17) => pool.port(rng),
             _ => rng.below(5) as u16,
         });
-        made
+        packet
     }
 }
 
@@ -188,16 +188,16 @@ fn features(trace: &Trace) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-fn change_fields(made: &mut Template, pool: &mut ValuePool, rng: &mut Rng) {
+fn change_fields(packet: &mut Template, pool: &mut ValuePool, rng: &mut Rng) {
     let count = *rng.pick(&[1, 1, 1, 1, 2, 2, 3, 5]);
     for _ in 0..count {
         // Later fields are preferred: the first ones are in the checks at the start.
-        let at = rng.below(made.fields.len()).max(rng.below(made.fields.len()));
-        let Some(field) = made.fields.get(at) else {
-            return overwrite(&mut made.bytes, pool, rng);
+        let at = rng.below(packet.fields.len()).max(rng.below(packet.fields.len()));
+        let Some(field) = packet.fields.get(at) else {
+            return overwrite(&mut packet.bytes, pool, rng);
         };
         let value = pool.value(rng, field.width, Some(field.word));
-        bits::write(&mut made.bytes, field.offset, &value);
+        bits::write(&mut packet.bytes, field.offset, &value);
     }
 }
 

@@ -205,11 +205,12 @@ impl PathBuilder<'_> {
                     self.extract(stack.first + next as u32, 0);
                 }
                 Op::ExtractVarbit { header, bits } => {
-                    let most = program.headers[*header as usize].fields.iter();
-                    let most = most.filter(|f| f.varbit_length.is_some()).map(|f| f.place.width);
-                    let most = u64::from(most.max().unwrap_or(0));
+                    let max_bits = program.headers[*header as usize].fields.iter();
+                    let max_bits =
+                        max_bits.filter(|f| f.varbit_length.is_some()).map(|f| f.place.width);
+                    let max_bits = u64::from(max_bits.max().unwrap_or(0));
                     match eval(program, &self.words, bits) {
-                        Some(bits) if bits <= most => self.extract(*header, bits as u32),
+                        Some(bits) if bits <= max_bits => self.extract(*header, bits as u32),
                         _ => return false,
                     }
                 }

@@ -183,7 +183,7 @@ impl ValuePool {
     fn values_of_width(&mut self, rng: &mut Rng, width: u32) -> &[Value] {
         if !self.by_width.contains_key(&width) {
             let ones = Value::from_words(width, vec![u64::MAX; width.div_ceil(64) as usize]);
-            let mut made = vec![
+            let mut values = vec![
                 Value::new(width, 0),
                 Value::new(width, 1),
                 ones.clone(),
@@ -194,19 +194,19 @@ impl ValuePool {
             if width > 64 {
                 // A value whose halves differ in all words.
                 let high = (0..width.div_ceil(64)).map(|at| u64::MAX >> (at % 64)).collect();
-                made.push(Value::from_words(width, high));
+                values.push(Value::from_words(width, high));
             }
             let known: Vec<&Value> = self.constants.iter().filter(|c| c.width == width).collect();
             for _ in 0..VALUES_PER_WIDTH {
                 if let Some(value) = rng.pick_any(&known) {
-                    made.push((*value).clone());
+                    values.push((*value).clone());
                 }
             }
             // Only the sign bit is set.
             let mut sign = vec![0; width.div_ceil(64) as usize];
             sign[(width as usize - 1) / 64] = 1 << ((width - 1) % 64);
-            made.push(Value::from_words(width, sign));
-            self.by_width.insert(width, made);
+            values.push(Value::from_words(width, sign));
+            self.by_width.insert(width, values);
         }
         &self.by_width[&width]
     }

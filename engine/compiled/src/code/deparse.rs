@@ -17,41 +17,41 @@ impl Builder<'_> {
     /// Concatenates values to chunks of 64 bits; the last one may be shorter.
     pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
-        let mut open: Option<Chunk> = None;
+        let mut partial: Option<Chunk> = None;
         for (value, width) in values {
             for (i, word) in value.iter().enumerate().rev() {
                 let bits = (width - 64 * i as u32).min(64);
-                self.append(&mut chunks, &mut open, Chunk { value: *word, bits });
+                self.append(&mut chunks, &mut partial, Chunk { value: *word, bits });
             }
         }
-        chunks.extend(open);
+        chunks.extend(partial);
         chunks
     }
 
-    fn append(&mut self, chunks: &mut Vec<Chunk>, open: &mut Option<Chunk>, part: Chunk) {
-        let Some(before) = open.take() else {
+    fn append(&mut self, chunks: &mut Vec<Chunk>, partial: &mut Option<Chunk>, part: Chunk) {
+        let Some(before) = partial.take() else {
             if part.bits == 64 {
                 chunks.push(part);
             } else {
-                *open = Some(part);
+                *partial = Some(part);
             }
             return;
         };
-        let room = 64 - before.bits;
-        let take = room.min(part.bits);
+        let free_bits = 64 - before.bits;
+        let take = free_bits.min(part.bits);
         let rest = part.bits - take;
         let high = self.b.ins().ishl_imm(before.value, i64::from(take));
         let low =
             if rest > 0 { self.b.ins().ushr_imm(part.value, i64::from(rest)) } else { part.value };
         let joined = Chunk { value: self.b.ins().bor(high, low), bits: before.bits + take };
         if joined.bits < 64 {
-            *open = Some(joined);
+            *partial = Some(joined);
             return;
         }
         chunks.push(joined);
         if rest > 0 {
             let value = self.b.ins().band_imm(part.value, mask(rest) as i64);
-            *open = Some(Chunk { value, bits: rest });
+            *partial = Some(Chunk { value, bits: rest });
         }
     }
 

@@ -55,8 +55,8 @@ impl Builder<'_> {
                 let cond = self.small(cond);
                 self.when(cond, |b| {
                     let found = b.hash(*algorithm, data, *with_payload);
-                    let told = b.truncated(checksum);
-                    let wrong = b.b.ins().icmp(IntCC::NotEqual, found, told);
+                    let expected = b.truncated(checksum);
+                    let wrong = b.b.ins().icmp(IntCC::NotEqual, found, expected);
                     b.when(wrong, |b| {
                         b.store_constant(b.program.standard_metadata.checksum_error, 1);
                     });
@@ -243,8 +243,8 @@ impl Builder<'_> {
         self.call_for_result(helpers::hash as *const (), &[algorithm, length])
     }
 
-    /// The Internet checksum: the sum of all 64-bit parts with the carry added back in, folded
-    /// to 16 bits, is the sum of the 16-bit words (RFC 1071, section 2).
+    /// The Internet checksum (RFC 1071, section 2). It adds all 64-bit parts and their carries, and
+    /// folds the sum to 16 bits.
     fn checksum(&mut self, chunks: &[super::deparse::Chunk]) -> Value {
         let mut sum = self.constant(0);
         for (i, chunk) in chunks.iter().enumerate() {

@@ -251,10 +251,13 @@ impl Builder<'_> {
         let (from, size) = window(first, span, bytes);
         let value = self.load_be(at, from, size);
         // Number of bits after the field in the window.
-        let behind = 8 * (from + size) - (bit + width);
-        let value =
-            if behind > 0 { self.b.ins().ushr_imm(value, i64::from(behind)) } else { value };
-        if 8 * size - behind > width { self.cut(value, width) } else { value }
+        let bits_after = 8 * (from + size) - (bit + width);
+        let value = if bits_after > 0 {
+            self.b.ins().ushr_imm(value, i64::from(bits_after))
+        } else {
+            value
+        };
+        if 8 * size - bits_after > width { self.cut(value, width) } else { value }
     }
 
     /// A big-endian number of 1 to 8 bytes.

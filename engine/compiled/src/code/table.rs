@@ -53,19 +53,19 @@ impl Builder<'_> {
         }
         for case in cases {
             let target = blocks[case.target as usize];
-            let Some(holds) = self.case_holds(&values, &case.patterns) else {
+            let Some(matches) = self.case_condition(&values, &case.patterns) else {
                 self.b.ins().jump(target, &[]);
                 return;
             };
             let next = self.new_block();
-            self.b.ins().brif(holds, target, &[], next, &[]);
+            self.b.ins().brif(matches, target, &[], next, &[]);
             self.enter(next);
         }
         self.b.ins().jump(default, &[]);
     }
 
     /// The condition that all patterns match; none if they always do.
-    fn case_holds(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Option<Value> {
+    fn case_condition(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Option<Value> {
         if let [Pattern::ValueSet(set)] = patterns {
             let keys: Vec<Value> = values.iter().flatten().copied().collect();
             self.store_keys(&keys);
@@ -74,16 +74,16 @@ impl Builder<'_> {
         }
         let mut all: Option<Value> = None;
         for (value, pattern) in values.iter().zip(patterns) {
-            let Some(holds) = self.pattern_holds(value, pattern) else { continue };
+            let Some(matches) = self.pattern_condition(value, pattern) else { continue };
             all = Some(match all {
-                None => holds,
-                Some(all) => self.b.ins().band(all, holds),
+                None => matches,
+                Some(all) => self.b.ins().band(all, matches),
             });
         }
         all
     }
 
-    fn pattern_holds(&mut self, value: &[Value], pattern: &Pattern) -> Option<Value> {
+    fn pattern_condition(&mut self, value: &[Value], pattern: &Pattern) -> Option<Value> {
         match pattern {
             Pattern::Any => None,
             Pattern::Value(wanted) => {

@@ -11,13 +11,13 @@ use netkv_ir::Program;
 use crate::{mutant, programs};
 
 /// The number of mutants that are found, the number of all, and a description of the others.
-fn found(
+fn count_found(
     program: &Arc<Program>,
     recorded: &[netkv_differ::Recorded],
     numbers: Range<u64>,
     seeds: u64,
 ) -> (usize, usize, String) {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for number in numbers {
         let Some((wrong, what)) = mutant::mutant(program, number) else { continue };
         let executors = mutant::against(wrong);
@@ -26,44 +26,44 @@ fn found(
         match differs.filter_map(Result::err).next() {
             // A program that does not load is no mutant.
             Some(Failure::Load { .. }) => {}
-            Some(_) => (seen, all) = (seen + 1, all + 1),
+            Some(_) => (found, all) = (found + 1, all + 1),
             None => {
                 all += 1;
                 missed += &format!("  {number}: {what}\n");
             }
         }
     }
-    (seen, all, missed)
+    (found, all, missed)
 }
 
 #[test]
 fn faults_in_programs_of_the_repository_are_found() {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for (name, program, recorded) in programs::programs() {
-        let (some, of, not) = found(&program, &recorded, 0..12, 3);
+        let (some, of, not) = count_found(&program, &recorded, 0..12, 3);
         println!("{name}: {some} of {of}");
         // Most packets execute a small part of farreach.p4, so more mutants are needed.
-        let reached = some > 0 || found(&program, &recorded, 12..48, 3).0 > 0;
+        let reached = some > 0 || count_found(&program, &recorded, 12..48, 3).0 > 0;
         assert!(reached, "{name}: none of {of} was found, nor of more, not\n{not}");
-        (seen, all) = (seen + some, all + of);
+        (found, all) = (found + some, all + of);
         missed += &format!("{name}\n{not}");
     }
     // Some mutants are equivalent to the original, such as one without an assignment of an initial
     // 0. Others are in code that few packets reach.
-    assert!(seen * 4 >= all * 3, "only {seen} of {all} were found, not\n{missed}");
+    assert!(found * 4 >= all * 3, "only {found} of {all} were found, not\n{missed}");
 }
 
 #[test]
 fn faults_in_generated_programs_are_found() {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for seed in 0..25 {
         let subject = generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
-        let (some, of, not) = found(&subject.program, &[], 0..5, 2);
-        (seen, all) = (seen + some, all + of);
+        let (some, of, not) = count_found(&subject.program, &[], 0..5, 2);
+        (found, all) = (found + some, all + of);
         missed += &format!("seed {seed}\n{not}");
     }
-    println!("{seen} of {all}\n{missed}");
-    assert!(seen * 4 >= all, "only {seen} of {all} were found");
+    println!("{found} of {all}\n{missed}");
+    assert!(found * 4 >= all, "only {found} of {all} were found");
 }
 
 /// A program with other default actions.

@@ -15,10 +15,11 @@ use crate::programs::Subject;
 /// A filled switch or pipeline.
 pub struct Contender {
     executor: Executor,
-    body: Body,
+    kind: ContenderKind,
 }
 
-enum Body {
+/// What a contender runs.
+enum ContenderKind {
     Switch(Box<Switch>),
     Handwritten(Box<dyn Pipeline>),
 }
@@ -40,15 +41,16 @@ impl Contender {
             Executor::Compiled => ExecutorKind::Compiled,
             Executor::Handwritten => {
                 let pipeline = subject.handwritten(case);
-                return Ok(
-                    pipeline.map(|pipeline| Self { executor, body: Body::Handwritten(pipeline) })
-                );
+                return Ok(pipeline.map(|pipeline| Self {
+                    executor,
+                    kind: ContenderKind::Handwritten(pipeline),
+                }));
             }
         };
         let options = SwitchOptions { seed: 1, pipelines: case.pipelines };
         let mut switch = netkv_compiled::switch(Arc::clone(program), options, kind)?;
         subject.fill(case, &mut Control::new(&mut switch))?;
-        Ok(Some(Self { executor, body: Body::Switch(Box::new(switch)) }))
+        Ok(Some(Self { executor, kind: ContenderKind::Switch(Box::new(switch)) }))
     }
 
     /// Its executor.
@@ -59,11 +61,11 @@ impl Contender {
     /// Processes a batch of frames from one port. The sent frames are appended to `out`.
     #[inline]
     pub fn process(&mut self, now_ns: u64, port: u16, frames: &[&[u8]], out: &mut Output) {
-        match &mut self.body {
-            Body::Switch(switch) => {
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => {
                 switch.process_batch(now_ns, port, frames.iter().copied(), out);
             }
-            Body::Handwritten(pipeline) => pipeline.process_batch(frames, out),
+            ContenderKind::Handwritten(pipeline) => pipeline.process_batch(frames, out),
         }
     }
 
@@ -73,25 +75,25 @@ impl Contender {
     ///
     /// If the program lacks a register.
     pub fn counts(&mut self, case: &Case, subject: &dyn Subject) -> Result<Vec<u64>, BenchError> {
-        match &mut self.body {
-            Body::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
-            Body::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
+            ContenderKind::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
         }
     }
 
     /// Converts it into its switch; none for a handwritten pipeline.
     pub fn into_switch(self) -> Option<Switch> {
-        match self.body {
-            Body::Switch(switch) => Some(*switch),
-            Body::Handwritten(_) => None,
+        match self.kind {
+            ContenderKind::Switch(switch) => Some(*switch),
+            ContenderKind::Handwritten(_) => None,
         }
     }
 
     /// Its switch; none for a handwritten pipeline.
     pub fn switch(&mut self) -> Option<&mut Switch> {
-        match &mut self.body {
-            Body::Switch(switch) => Some(switch),
-            Body::Handwritten(_) => None,
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => Some(switch),
+            ContenderKind::Handwritten(_) => None,
         }
     }
 }

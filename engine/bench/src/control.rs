@@ -13,7 +13,7 @@ pub struct Control<'a> {
     switch: &'a mut Switch,
 }
 
-fn named<'a>(
+fn position_of<'a>(
     what: &str,
     name: &str,
     mut identities: impl Iterator<Item = &'a Identity>,
@@ -33,9 +33,9 @@ impl<'a> Control<'a> {
     }
 
     /// The action's P4Info id, and the values of its parameters with their widths.
-    fn call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
+    fn action_call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
         let actions = &self.program.actions;
-        let action = &actions[named("action", action, actions.iter().map(|a| &a.identity))?];
+        let action = &actions[position_of("action", action, actions.iter().map(|a| &a.identity))?];
         let values = action.params.iter().zip(params);
         let values = values.map(|(param, value)| Value::new(param.width, *value)).collect();
         Ok((action.identity.id, values))
@@ -43,7 +43,7 @@ impl<'a> Control<'a> {
 
     fn table(&self, name: &str) -> Result<u32, BenchError> {
         let tables = &self.program.tables;
-        Ok(tables[named("table", name, tables.iter().map(|t| &t.identity))?].identity.id)
+        Ok(tables[position_of("table", name, tables.iter().map(|t| &t.identity))?].identity.id)
     }
 
     /// Inserts an entry of a table with one key. `priority` is 0 for exact keys.
@@ -55,7 +55,7 @@ impl<'a> Control<'a> {
         action: &str,
         params: &[u128],
     ) -> Result<(), BenchError> {
-        let (action_id, params) = self.call(action, params)?;
+        let (action_id, params) = self.action_call(action, params)?;
         self.switch.insert_entry(TableEntry {
             table_id: self.table(table)?,
             matches: vec![(1, key)],
@@ -75,7 +75,7 @@ impl<'a> Control<'a> {
         action: &str,
         params: &[u128],
     ) -> Result<(), BenchError> {
-        let (action_id, params) = self.call(action, params)?;
+        let (action_id, params) = self.action_call(action, params)?;
         let table = self.table(table)?;
         Ok(self.switch.set_default(table, action_id, &params)?)
     }
@@ -88,7 +88,9 @@ impl<'a> Control<'a> {
 
     fn register(&self, name: &str) -> Result<u32, BenchError> {
         let registers = &self.program.registers;
-        Ok(registers[named("register", name, registers.iter().map(|r| &r.identity))?].identity.id)
+        Ok(registers[position_of("register", name, registers.iter().map(|r| &r.identity))?]
+            .identity
+            .id)
     }
 
     /// Writes a cell of a register.

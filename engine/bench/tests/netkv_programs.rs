@@ -151,7 +151,7 @@ fn every_path_can_be_measured_with_every_executor() {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(results.len(), 2, "{path}: nobody has written it by hand");
+            assert_eq!(results.len(), 2, "{path}: it has no handwritten pipeline");
         }
     }
 }

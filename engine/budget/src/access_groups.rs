@@ -32,6 +32,7 @@ pub(crate) struct Conflict {
     pub(crate) reason: ConflictReason,
 }
 
+/// The reason of a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ConflictReason {
     /// The indices are not provably equal.

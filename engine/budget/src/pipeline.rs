@@ -151,15 +151,15 @@ impl Estimate<'_> {
             again,
         };
         let mut has_piece = BTreeSet::new();
-        for piece in &self.placement.pieces {
-            let stage = stages.entry(piece.stage).or_insert_with(|| empty(piece.stage));
-            stage.arrays += piece.arrays;
-            stage.state_kib += piece.state_kib;
-            stage.table_kib += piece.table_kib;
-            if let Some(object) = self.units.all[piece.unit].object {
-                let kib = piece.state_kib + piece.table_kib;
-                stage.placed.push(placed(object, piece.arrays, kib, false));
-                has_piece.insert(piece.unit);
+        for allocation in &self.placement.allocations {
+            let stage = stages.entry(allocation.stage).or_insert_with(|| empty(allocation.stage));
+            stage.arrays += allocation.arrays;
+            stage.state_kib += allocation.state_kib;
+            stage.table_kib += allocation.table_kib;
+            if let Some(object) = self.units.all[allocation.unit].object {
+                let kib = allocation.state_kib + allocation.table_kib;
+                stage.placed.push(placed(object, allocation.arrays, kib, false));
+                has_piece.insert(allocation.unit);
             }
         }
         for (id, unit) in self.units.all.iter().enumerate() {

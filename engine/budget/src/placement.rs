@@ -13,7 +13,7 @@ use crate::units::{UnitId, Units};
 
 /// The resources of one stage that a unit takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct Allocation {
     pub(crate) unit: UnitId,
     pub(crate) stage: u32,
     pub(crate) arrays: u32,
@@ -29,14 +29,14 @@ pub(crate) struct Placement {
     /// The first stage that its dependencies allow.
     pub(crate) earliest_stage: Vec<u32>,
     /// In order of stages, of the units that take resources.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) allocations: Vec<Allocation>,
     /// For each object the unit that is placed first. It takes the resources of the object.
     pub(crate) owners: BTreeMap<Object, UnitId>,
 }
 
 /// The resources of one stage that are in use.
 #[derive(Debug, Default)]
-struct Room {
+struct StageUse {
     arrays: u32,
     state_kib: u64,
     table_kib: u64,
@@ -53,7 +53,7 @@ pub(crate) fn place(
     let mut placement = Placement {
         finish_stage: vec![0; count],
         earliest_stage: vec![0; count],
-        pieces: Vec::new(),
+        allocations: Vec::new(),
         owners: BTreeMap::new(),
     };
     let mut pending: Vec<usize> = units.all.iter().map(|unit| unit.dependencies.len()).collect();
@@ -76,15 +76,15 @@ pub(crate) fn place(
         let rank = |id: UnitId| (critical_paths[id], Reverse(units.all[id].nodes[0]), id);
         let now = by_stage.remove(&stage).unwrap_or_default();
         let mut ready: BinaryHeap<_> = deferred.drain(..).chain(now).map(rank).collect();
-        let mut room = Room::default();
+        let mut stage_use = StageUse::default();
         while let Some((_, _, id)) = ready.pop() {
             if let Some(object) = units.all[id].object
                 && *placement.owners.entry(object).or_insert(id) == id
                 && let Some(demand) = demands.get_mut(&object)
             {
-                let piece = room.take(id, stage, demand, target);
-                if piece.arrays > 0 || piece.state_kib > 0 || piece.table_kib > 0 {
-                    placement.pieces.push(piece);
+                let allocation = stage_use.take(id, stage, demand, target);
+                if allocation.arrays > 0 || allocation.state_kib > 0 || allocation.table_kib > 0 {
+                    placement.allocations.push(allocation);
                 }
                 if !demand.arrays.is_empty() || demand.table_kib > 0 {
                     deferred.push(id);
@@ -110,11 +110,17 @@ pub(crate) fn place(
     }
 }
 
-impl Room {
+impl StageUse {
     /// Takes as much as fits; the rest of the demand remains for the next stage. An array that
     /// exceeds every stage gets an unused one, and [`crate::limits`] reports the excess.
-    fn take(&mut self, unit: UnitId, stage: u32, demand: &mut Demand, target: &Target) -> Piece {
-        let mut piece = Piece { unit, stage, arrays: 0, state_kib: 0, table_kib: 0 };
+    fn take(
+        &mut self,
+        unit: UnitId,
+        stage: u32,
+        demand: &mut Demand,
+        target: &Target,
+    ) -> Allocation {
+        let mut allocation = Allocation { unit, stage, arrays: 0, state_kib: 0, table_kib: 0 };
         let mut batch = if demand.together { demand.arrays.len() } else { 1 };
         while batch > 0 && !demand.arrays.is_empty() {
             batch = batch.min(demand.arrays.len());
@@ -129,8 +135,8 @@ impl Room {
             demand.arrays.drain(..batch);
             self.arrays += alus;
             self.state_kib += kib;
-            piece.arrays += alus;
-            piece.state_kib += kib;
+            allocation.arrays += alus;
+            allocation.state_kib += kib;
         }
         // A table that exceeds the switch takes all of its stages, and not more.
         demand.table_kib =
@@ -140,9 +146,9 @@ impl Room {
             let taken = demand.table_kib.min(left);
             demand.table_kib -= taken;
             self.table_kib += taken;
-            piece.table_kib = taken;
+            allocation.table_kib = taken;
         }
-        piece
+        allocation
     }
 }
 

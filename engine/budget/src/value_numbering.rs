@@ -14,6 +14,7 @@ const NOT_EQUAL: u8 = BinaryOp::Ne as u8;
 /// Identifies a value of the pipeline.
 pub(crate) type ValueNumber = u32;
 
+/// The expression that defines a value number. Its operands are value numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 enum ValueKey {
     /// The value of a word at the entry of the graph.

@@ -219,8 +219,8 @@ impl Checker {
 
     /// Number of writes of all keys that are kept because a read may still return them. It visits
     /// every history.
-    pub fn remembered(&self) -> usize {
-        self.histories.remembered()
+    pub fn kept_writes(&self) -> usize {
+        self.histories.kept_writes()
     }
 
     /// The verdict on all operations so far.

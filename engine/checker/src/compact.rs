@@ -22,7 +22,7 @@ pub(crate) struct Compact {
 const _: () = assert!(size_of::<Compact>() == 8);
 
 /// The key had an initial value.
-const EXISTED: u8 = 1;
+const INITIALLY_PRESENT: u8 = 1;
 /// A delete was acknowledged.
 const DELETED: u8 = 1 << 1;
 /// Puts that may still take effect were forgotten.
@@ -44,7 +44,7 @@ impl Compact {
             return None;
         }
         let flags = [
-            (history.initially_present, EXISTED),
+            (history.initially_present, INITIALLY_PRESENT),
             (history.deleted, DELETED),
             (history.forgotten.0, FORGOTTEN_PUT),
             (history.forgotten.1, FORGOTTEN_DELETE),
@@ -68,7 +68,7 @@ impl Compact {
         cluster.given_up = is(UNANSWERED);
         IdleHistory {
             first_write: INITIAL_TIME,
-            initially_present: is(EXISTED),
+            initially_present: is(INITIALLY_PRESENT),
             deleted: is(DELETED),
             unchecked_until: INITIAL_TIME,
             forgotten: (is(FORGOTTEN_PUT), is(FORGOTTEN_DELETE)),

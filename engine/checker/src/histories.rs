@@ -20,6 +20,7 @@ pub(crate) const MAX_ACTIVE: usize = 1 << 12;
 /// Maximum number of idle histories that could be compact. A report may need them.
 pub(crate) const MAX_IDLE: usize = 1 << 16;
 
+/// The form of a history that is not compact.
 #[derive(Debug)]
 enum State {
     /// There is no pending operation.
@@ -164,7 +165,7 @@ impl Histories {
     }
 
     /// Number of kept writes. It visits every history.
-    pub(crate) fn remembered(&self) -> usize {
+    pub(crate) fn kept_writes(&self) -> usize {
         let of = |state: &State| match state {
             State::Idle(history) => history.clusters.len(),
             State::Active(register) => register.clusters.len(),

@@ -13,6 +13,7 @@ const MAX_OF_KEY: usize = 2;
 /// The part of [`MAX_VIOLATIONS`] for violations that the final read-back finds.
 const RESERVED_FOR_READ_BACK: usize = 3;
 
+/// A violation with the operations for its report.
 #[derive(Debug)]
 struct KeptViolation {
     key: Key,

@@ -27,7 +27,7 @@ impl Zone {
     pub const UNCONSTRAINED: Zone =
         Zone { min_response: NEVER, max_invocation: 0, kind: ClusterKind::UnassignedRead };
 
-    fn with(self, invocation: u64, response: u64) -> Self {
+    fn with_operation(self, invocation: u64, response: u64) -> Self {
         Self {
             min_response: self.min_response.min(response),
             max_invocation: self.max_invocation.max(invocation),
@@ -61,7 +61,7 @@ impl Witness {
 
     /// Whether an operation with this invocation and the response `now` can be in cluster `at`.
     pub fn allows(&self, at: usize, invocation: u64, now: u64) -> bool {
-        let (old, new) = (self.0[at], self.0[at].with(invocation, now));
+        let (old, new) = (self.0[at], self.0[at].with_operation(invocation, now));
         // If the first response of the cluster is now, no other invocation is after it, so the
         // cluster has to precede none.
         old.min_response == NEVER
@@ -71,7 +71,7 @@ impl Witness {
 
     /// Adds an operation to cluster `at`.
     pub fn extend(&mut self, at: usize, invocation: u64, now: u64) {
-        self.0[at] = self.0[at].with(invocation, now);
+        self.0[at] = self.0[at].with_operation(invocation, now);
     }
 
     /// Whether an operation in cluster `at` would add no constraint: no other cluster has its first
@@ -176,9 +176,11 @@ pub(crate) struct OverwriteBound {
     writes: LatestInvocation,
 }
 
+/// The largest last invocation of several clusters, and the largest without one of them.
 #[derive(Debug, Clone, Copy)]
 struct LatestInvocation {
     max_invocation: u64,
+    /// The cluster that has it.
     by: usize,
     /// The largest one without cluster `by`.
     second: u64,

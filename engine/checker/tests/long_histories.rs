@@ -342,7 +342,7 @@ fn kept_writes_are_bounded_by_pending_operations_and_keys() {
                 checker.end_read(now, &KEY, tickets[at].unwrap(), answer);
             }
         }
-        most = most.max(checker.remembered());
+        most = most.max(checker.kept_writes());
     }
     assert_eq!(checker.summary().linearizable(), Some(true));
     assert!(most <= 64, "{most} writes remembered with 8 clients");
@@ -356,7 +356,7 @@ fn kept_writes_are_bounded_by_pending_operations_and_keys() {
         }
     }
     let most = keys as usize * 6 / 5;
-    assert!(checker.remembered() < most, "{} for {keys} keys", checker.remembered());
+    assert!(checker.kept_writes() < most, "{} for {keys} keys", checker.kept_writes());
 }
 
 #[test]
@@ -433,7 +433,7 @@ fn too_many_lost_writes_cause_unchecked_reads_and_no_violation() {
             checker.begin_write(u64::from(request), &KEY, id(request), kind, true);
             checker.give_up_write(&KEY, id(request));
         }
-        assert!(checker.remembered() <= MAX_GIVEN_UP + 1);
+        assert!(checker.kept_writes() <= MAX_GIVEN_UP + 1);
         checker.begin_write(2000, &KEY, id(2000), WriteKind::Put, true);
         checker.end_write(2000, &KEY, id(2000));
         let mut read = |observed| {
@@ -461,7 +461,7 @@ fn a_long_read_keeps_a_limited_number_of_clusters() {
     let write = |checker: &mut Checker, request: u32| {
         checker.begin_write(0, &KEY, id(request), WriteKind::Put, true);
         checker.end_write(0, &KEY, id(request));
-        assert!(checker.remembered() <= 2 * MAX_COMPLETED_CLUSTERS + 2);
+        assert!(checker.kept_writes() <= 2 * MAX_COMPLETED_CLUSTERS + 2);
     };
     write(&mut checker, 1);
     let slow = checker.begin_read(0, &KEY);

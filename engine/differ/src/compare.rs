@@ -129,7 +129,7 @@ pub fn load_switches(case: &Case, executors: &Executors) -> Result<(Switch, Swit
 fn run_steps(case: &Case, executors: &Executors) -> Result<CaseStatistics, Failure> {
     let Case { program, pipelines, steps, .. } = case;
     let (mut reference, mut tested) = load_switches(case, executors)?;
-    let mut pair = Pair {
+    let mut pair = SwitchPair {
         program,
         reference: &mut reference,
         tested: &mut tested,
@@ -170,7 +170,8 @@ fn run_steps(case: &Case, executors: &Executors) -> Result<CaseStatistics, Failu
     })
 }
 
-struct Pair<'a> {
+/// Two switches that execute the same steps.
+struct SwitchPair<'a> {
     program: &'a Program,
     reference: &'a mut Switch,
     tested: &'a mut Switch,
@@ -178,7 +179,7 @@ struct Pair<'a> {
     outputs: (Output, Output),
 }
 
-impl Pair<'_> {
+impl SwitchPair<'_> {
     fn difference(&self, what: &str, reference: String, tested: String) -> Failure {
         Failure::Differs(Difference { step: self.step, what: what.to_owned(), reference, tested })
     }

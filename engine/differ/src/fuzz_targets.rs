@@ -27,7 +27,7 @@ const PROGRAMS: &[&str] = &[
     "p4/features",
 ];
 /// Number of generated programs of `packet_path`.
-const GENERATED: u64 = 40;
+const GENERATED_PROGRAMS: u64 = 40;
 /// Maximum number of frames of one input.
 const MOST_FRAMES: usize = 64;
 
@@ -143,7 +143,7 @@ const WORDS: &[&str] = &[
 ];
 
 /// The nearest character boundary at or before a position of a text.
-fn boundary(text: &str, mut at: usize) -> usize {
+fn char_boundary(text: &str, mut at: usize) -> usize {
     while !text.is_char_boundary(at) {
         at -= 1;
     }
@@ -161,7 +161,7 @@ pub fn mutate(text: &str, seed: u64) -> String {
 }
 
 fn mutate_once(text: &str, rng: &mut Rng) -> String {
-    let place = |rng: &mut Rng| boundary(text, rng.below(text.len() + 1));
+    let place = |rng: &mut Rng| char_boundary(text, rng.below(text.len() + 1));
     let at = place(rng);
     let (head, tail) = text.split_at(at);
     match rng.below(10) {
@@ -191,12 +191,12 @@ fn mutate_once(text: &str, rng: &mut Rng) -> String {
         }
         8 => {
             // Duplicates a range at another position.
-            let end = boundary(text, (at + rng.below(120)).min(text.len()));
+            let end = char_boundary(text, (at + rng.below(120)).min(text.len()));
             let to = place(rng);
             format!("{}{}{}", &text[..to], &text[at..end], &text[to..])
         }
         _ => {
-            let end = boundary(text, (at + rng.below(60)).min(text.len()));
+            let end = char_boundary(text, (at + rng.below(60)).min(text.len()));
             format!("{head}{}", &text[end..])
         }
     }
@@ -245,7 +245,7 @@ fn load(number: usize) -> Loaded {
 /// If the results differ.
 pub fn packet_path(data: &[u8]) {
     let Some((first, mut rest)) = data.split_first() else { return };
-    let number = *first as usize % (PROGRAMS.len() + GENERATED as usize);
+    let number = *first as usize % (PROGRAMS.len() + GENERATED_PROGRAMS as usize);
     LOADED.with_borrow_mut(|all| {
         if all.len() <= number {
             all.resize_with(number + 1, || None);

@@ -44,6 +44,7 @@ pub struct Template {
     pub coverage: usize,
 }
 
+/// Executes the graphs of a program on a packet under construction.
 pub(crate) struct PathBuilder<'a> {
     /// Whether the packet is generated; a recorded packet does not change.
     pub(crate) generates: bool,

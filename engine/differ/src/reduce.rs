@@ -23,6 +23,7 @@ pub struct Reduced {
     pub source: Option<String>,
 }
 
+/// The smallest failing case so far, and the limits of the reduction.
 struct Reducer<'a> {
     executors: &'a Executors,
     best: Reduced,

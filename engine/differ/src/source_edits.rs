@@ -21,14 +21,14 @@ impl Edit {
 /// All edits of a text, the largest removals first.
 pub(crate) fn edits(text: &str) -> Vec<Edit> {
     let mut found = Vec::new();
-    statements(text, 0..text.len(), &mut found);
-    operands(text, &mut found);
+    add_edits_of_statements(text, 0..text.len(), &mut found);
+    add_edits_of_operands(text, &mut found);
     found.sort_by_key(|edit| edit.replacement.len() as isize - edit.range.len() as isize);
     found
 }
 
 /// The position after the bracket that closes the one at `open`.
-fn closing(bytes: &[u8], open: usize, end: usize) -> usize {
+fn closing_bracket(bytes: &[u8], open: usize, end: usize) -> usize {
     let mut depth = 0;
     for (at, byte) in bytes.iter().enumerate().take(end).skip(open) {
         match byte {
@@ -46,13 +46,13 @@ fn closing(bytes: &[u8], open: usize, end: usize) -> usize {
 }
 
 /// The range between the bracket at `open` and the closing one, which may be missing.
-fn inside(bytes: &[u8], open: usize, end: usize) -> Range<usize> {
+fn bracket_content(bytes: &[u8], open: usize, end: usize) -> Range<usize> {
     let closed = end > open + 1 && matches!(bytes[end - 1], b')' | b'}' | b']');
     open + 1..if closed { end - 1 } else { end }
 }
 
 /// Adds edits for statements and declarations, which end at a `;` or after a block and its `else`.
-fn statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
+fn add_edits_of_statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
     let bytes = text.as_bytes();
     let mut start = range.start;
     let mut bodies: Vec<Range<usize>> = Vec::new();
@@ -65,23 +65,23 @@ fn statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
                 continue;
             }
             b'(' | b'[' => {
-                at = closing(bytes, at, range.end);
+                at = closing_bracket(bytes, at, range.end);
                 continue;
             }
             b'{' => {
-                let end = closing(bytes, at, range.end);
-                bodies.push(inside(bytes, at, end));
+                let end = closing_bracket(bytes, at, range.end);
+                bodies.push(bracket_content(bytes, at, end));
                 at = end;
                 let rest = text[at..range.end].trim_start();
                 if rest.starts_with("else") || rest.starts_with(';') {
                     continue;
                 }
-                finish(text, start..at, &mut bodies, found);
+                add_statement_edits(text, start..at, &mut bodies, found);
                 start = at;
                 continue;
             }
             b';' => {
-                finish(text, start..at + 1, &mut bodies, found);
+                add_statement_edits(text, start..at + 1, &mut bodies, found);
                 start = at + 1;
             }
             _ => {}
@@ -90,20 +90,25 @@ fn statements(text: &str, range: Range<usize>, found: &mut Vec<Edit>) {
     }
 }
 
-fn finish(text: &str, whole: Range<usize>, bodies: &mut Vec<Range<usize>>, found: &mut Vec<Edit>) {
+fn add_statement_edits(
+    text: &str,
+    whole: Range<usize>,
+    bodies: &mut Vec<Range<usize>>,
+    found: &mut Vec<Edit>,
+) {
     found.push(Edit { range: whole.clone(), replacement: String::new() });
     for body in bodies.drain(..) {
         found.push(Edit { range: whole.clone(), replacement: text[body.clone()].to_owned() });
-        statements(text, body, found);
+        add_edits_of_statements(text, body, found);
     }
 }
 
 /// Adds edits of operations: `(a + b)` becomes `a` or `b`.
-fn operands(text: &str, found: &mut Vec<Edit>) {
+fn add_edits_of_operands(text: &str, found: &mut Vec<Edit>) {
     let bytes = text.as_bytes();
     for open in (0..bytes.len()).filter(|at| bytes[*at] == b'(') {
-        let end = closing(bytes, open, bytes.len());
-        let inner = &text[inside(bytes, open, end)];
+        let end = closing_bracket(bytes, open, bytes.len());
+        let inner = &text[bracket_content(bytes, open, end)];
         for word in words(inner) {
             let is_operand =
                 word.starts_with(|c: char| c.is_ascii_alphanumeric() || "(~-".contains(c));
@@ -120,7 +125,7 @@ fn words(text: &str) -> Vec<&str> {
     let (mut found, mut start, mut at) = (Vec::new(), 0, 0);
     while at < bytes.len() {
         match bytes[at] {
-            b'(' | b'[' | b'{' => at = closing(bytes, at, bytes.len()),
+            b'(' | b'[' | b'{' => at = closing_bracket(bytes, at, bytes.len()),
             b' ' => {
                 found.push(&text[start..at]);
                 at += 1;
@@ -159,9 +164,9 @@ mod tests {
         ] {
             assert!(results.iter().any(|result| result == wanted), "{wanted}\n{results:#?}");
         }
-        let operands = edits("x = (ab + (cd * e));");
+        let add_edits_of_operands = edits("x = (ab + (cd * e));");
         let results: Vec<String> =
-            operands.iter().map(|edit| edit.apply("x = (ab + (cd * e));")).collect();
+            add_edits_of_operands.iter().map(|edit| edit.apply("x = (ab + (cd * e));")).collect();
         assert!(results.contains(&"x = ab;".to_owned()), "{results:?}");
         assert!(results.contains(&"x = (cd * e);".to_owned()));
         assert!(results.contains(&"x = (ab + cd);".to_owned()));

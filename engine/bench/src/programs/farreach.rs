@@ -21,7 +21,9 @@ const MAX_ENTRIES: u32 = 32_768;
 const ALL: u128 = 65_536;
 /// A hot-key threshold that no estimate reaches within a round.
 const NEVER_HOT: u128 = 0xffff;
-const OPEN: u128 = 1;
+/// The setting with which the switch uses its cache; it is 0 during a recovery.
+const CACHE_OPEN: u128 = 1;
+/// The incarnation of the switch.
 const INCARNATION: u32 = 2;
 /// The sequence number of the record of every entry.
 const NUMBER: u32 = 1;
@@ -128,7 +130,7 @@ impl Subject for FarReach {
             control.clone_session(u32::from(port), port)?;
         }
         let below = if path_of(case)?.sampled { ALL } else { 0 };
-        let settings = [below, NEVER_HOT, 1, OPEN];
+        let settings = [below, NEVER_HOT, 1, CACHE_OPEN];
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;
         let (table, action) = ("NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set");

@@ -196,7 +196,7 @@ impl<'a> Builder<'a> {
 
     /// Sets a place to a number, truncated to its width.
     pub(super) fn store_number(&mut self, place: Place, value: Value) {
-        let low = self.cut(value, place.width.min(64));
+        let low = self.truncate_to(value, place.width.min(64));
         self.set(place.word, low);
         self.zero(place.word + 1, place.words() - 1);
     }
@@ -247,7 +247,12 @@ impl<'a> Builder<'a> {
     }
 
     /// The place in the element at a constant index; none if the index depends on the packet.
-    pub(super) fn fixed_element(&self, stack: u32, index: &Expr, place: Place) -> Option<Element> {
+    pub(super) fn constant_element(
+        &self,
+        stack: u32,
+        index: &Expr,
+        place: Place,
+    ) -> Option<Element> {
         let Expr::Const(index) = index else { return None };
         let stack = &self.program.stacks[stack as usize];
         let high = index.words[1..].iter().any(|word| *word != 0);
@@ -259,7 +264,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn load_element(&mut self, stack: u32, index: &Expr, place: Place) -> Vec<Value> {
-        match self.fixed_element(stack, index, place) {
+        match self.constant_element(stack, index, place) {
             Some(Element::At(place)) => return self.load(place),
             Some(Element::Nowhere) => {
                 return vec![self.constant(0); place.words() as usize];
@@ -345,7 +350,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs `body` only if `cond` is not 0.
-    pub(super) fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+    pub(super) fn emit_if(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
         let (then, after) = (self.new_block(), self.new_block());
         self.b.ins().brif(cond, then, &[], after, &[]);
         self.enter(then);
@@ -355,7 +360,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs one of two bodies.
-    pub(super) fn either(
+    pub(super) fn emit_if_else(
         &mut self,
         cond: Value,
         then: impl FnOnce(&mut Self),

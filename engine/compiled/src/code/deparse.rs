@@ -89,7 +89,7 @@ impl Builder<'_> {
             return;
         }
         let valid = self.get(info.valid);
-        self.when(valid, |b| {
+        self.emit_if(valid, |b| {
             let values: Vec<_> =
                 info.fields.iter().map(|field| (b.load(field.place), field.place.width)).collect();
             let bits: u32 = values.iter().map(|(_, width)| width).sum();
@@ -107,7 +107,7 @@ impl Builder<'_> {
         let cursor = self.b.use_var(self.vars.cursor);
         let written = self.b.use_var(self.vars.written);
         let rest = self.b.ins().isub(self.frame_length, cursor);
-        self.when(rest, |b| {
+        self.emit_if(rest, |b| {
             let to = b.b.ins().iadd(b.out, written);
             b.call(helpers::copy as *const (), &[to, cursor, rest], false);
         });

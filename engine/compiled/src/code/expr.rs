@@ -45,7 +45,7 @@ impl Builder<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) -> Vec<Value> {
         let width = expr.width();
         if width <= 64 {
-            return vec![self.small(expr)];
+            return vec![self.narrow_expr(expr)];
         }
         match expr {
             Expr::Const(value) => value.words.iter().map(|word| self.constant(*word)).collect(),
@@ -67,7 +67,7 @@ impl Builder<'_> {
                 }
             },
             Expr::Mux { cond, then, otherwise } => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let (then, otherwise) = (self.expr(then), self.expr(otherwise));
                 let pairs = then.into_iter().zip(otherwise);
                 pairs.map(|(then, otherwise)| self.b.ins().select(cond, then, otherwise)).collect()
@@ -86,7 +86,7 @@ impl Builder<'_> {
     }
 
     /// An expression of at most 64 bits.
-    pub(super) fn small(&mut self, expr: &Expr) -> Value {
+    pub(super) fn narrow_expr(&mut self, expr: &Expr) -> Value {
         let width = expr.width();
         match expr {
             Expr::Const(value) => self.constant(value.words[0]),
@@ -97,8 +97,8 @@ impl Builder<'_> {
             Expr::Unary { op, arg, .. } => self.unary(*op, arg, width),
             Expr::Binary { op, left, right, .. } => self.binary(*op, left, right),
             Expr::Mux { cond, then, otherwise } => {
-                let cond = self.small(cond);
-                let (then, otherwise) = (self.small(then), self.small(otherwise));
+                let cond = self.narrow_expr(cond);
+                let (then, otherwise) = (self.narrow_expr(then), self.narrow_expr(otherwise));
                 self.b.ins().select(cond, then, otherwise)
             }
             Expr::Slice { arg, low, .. } => {
@@ -107,20 +107,20 @@ impl Builder<'_> {
             }
             Expr::Concat(left, right) => {
                 let shift = right.width();
-                let (left, right) = (self.small(left), self.small(right));
+                let (left, right) = (self.narrow_expr(left), self.narrow_expr(right));
                 let left = self.b.ins().ishl_imm(left, i64::from(shift));
                 self.b.ins().bor(left, right)
             }
             Expr::PacketLength => {
                 let length = self.frame_length;
-                self.cut(length, 32)
+                self.truncate_to(length, 32)
             }
         }
     }
 
     /// A condition, as an operand of a branch or select.
     pub(super) fn condition(&mut self, expr: &Expr) -> Value {
-        self.small(expr)
+        self.narrow_expr(expr)
     }
 
     /// An index or shift amount: all ones if it does not fit into 64 bits.
@@ -136,7 +136,7 @@ impl Builder<'_> {
         self.expr(expr)[0]
     }
 
-    pub(super) fn cut(&mut self, value: Value, width: u32) -> Value {
+    pub(super) fn truncate_to(&mut self, value: Value, width: u32) -> Value {
         if width >= 64 { value } else { self.b.ins().band_imm(value, mask(width) as i64) }
     }
 
@@ -154,21 +154,21 @@ impl Builder<'_> {
         let from = arg.width();
         if from > 64 {
             let value = self.truncated(arg);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
-        let value = self.small(arg);
+        let value = self.narrow_expr(arg);
         match op {
             UnaryOp::Not => self.b.ins().bxor_imm(value, mask(width) as i64),
             UnaryOp::Neg => {
                 let value = self.b.ins().ineg(value);
-                self.cut(value, width)
+                self.truncate_to(value, width)
             }
             UnaryOp::ZeroExtend if width >= from => value,
-            UnaryOp::ZeroExtend => self.cut(value, width),
-            UnaryOp::SignExtend if width <= from => self.cut(value, width),
+            UnaryOp::ZeroExtend => self.truncate_to(value, width),
+            UnaryOp::SignExtend if width <= from => self.truncate_to(value, width),
             UnaryOp::SignExtend => {
                 let value = self.signed(value, from);
-                self.cut(value, width)
+                self.truncate_to(value, width)
             }
         }
     }
@@ -176,7 +176,7 @@ impl Builder<'_> {
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) -> Value {
         let width = left.width();
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::SarSigned) {
-            let (value, amount) = (self.small(left), self.saturated(right));
+            let (value, amount) = (self.narrow_expr(left), self.saturated(right));
             return self.shift(op, value, amount, width);
         }
         if width > 64 {
@@ -184,19 +184,19 @@ impl Builder<'_> {
             let holds = self.compare_wide(op, left, right, width);
             return self.b.ins().uextend(types::I64, holds);
         }
-        let (l, r) = (self.small(left), self.small(right));
+        let (l, r) = (self.narrow_expr(left), self.narrow_expr(right));
         match op {
             BinaryOp::Add => {
                 let sum = self.b.ins().iadd(l, r);
-                self.cut(sum, width)
+                self.truncate_to(sum, width)
             }
             BinaryOp::Sub => {
                 let rest = self.b.ins().isub(l, r);
-                self.cut(rest, width)
+                self.truncate_to(rest, width)
             }
             BinaryOp::Mul => {
                 let product = self.b.ins().imul(l, r);
-                self.cut(product, width)
+                self.truncate_to(product, width)
             }
             BinaryOp::Div | BinaryOp::Mod => self.divide(op, l, r),
             BinaryOp::SatAddUnsigned => {
@@ -256,7 +256,7 @@ impl Builder<'_> {
             let (low, high) = (self.constant(-limit as u64), self.constant((limit - 1) as u64));
             let value = self.b.ins().smax(exact, low);
             let value = self.b.ins().smin(value, high);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
         // Overflow: the signs of the operands are equal (addition) or different (subtraction), and
         // the sign of the result differs from that of the left operand.
@@ -277,11 +277,11 @@ impl Builder<'_> {
             let max_value = self.constant(63);
             let amount = self.b.ins().umin(amount, max_value);
             let value = self.b.ins().sshr(value, amount);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
         let shifted = if op == BinaryOp::Shl {
             let shifted = self.b.ins().ishl(value, amount);
-            self.cut(shifted, width)
+            self.truncate_to(shifted, width)
         } else {
             self.b.ins().ushr(value, amount)
         };

@@ -24,7 +24,7 @@ impl Builder<'_> {
                 let (meter, index) = (self.constant(u64::from(*meter)), self.saturated(index));
                 let colour = self.call_for_result(helpers::meter as *const (), &[meter, index]);
                 let known = self.b.ins().icmp_imm(IntCC::NotEqual, colour, -1);
-                self.when(known, |b| b.store_number(*to, colour));
+                self.emit_if(known, |b| b.store_number(*to, colour));
             }
             Op::ReadDirectMeter { meter, to } => {
                 let meter = self.constant(u64::from(*meter));
@@ -52,31 +52,31 @@ impl Builder<'_> {
                 self.store_number(*to, value);
             }
             Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload } => {
-                let cond = self.small(cond);
-                self.when(cond, |b| {
+                let cond = self.narrow_expr(cond);
+                self.emit_if(cond, |b| {
                     let found = b.hash(*algorithm, data, *with_payload);
                     let expected = b.truncated(checksum);
                     let wrong = b.b.ins().icmp(IntCC::NotEqual, found, expected);
-                    b.when(wrong, |b| {
+                    b.emit_if(wrong, |b| {
                         b.store_constant(b.program.standard_metadata.checksum_error, 1);
                     });
                 });
             }
             Op::UpdateChecksum { cond, data, to, header, algorithm, with_payload } => {
-                let mut cond = self.small(cond);
+                let mut cond = self.narrow_expr(cond);
                 if let Some(header) = header {
                     let valid = self.get(self.program.headers[*header as usize].valid);
                     cond = self.b.ins().band(cond, valid);
                 }
-                self.when(cond, |b| {
+                self.emit_if(cond, |b| {
                     let sum = b.hash(*algorithm, data, *with_payload);
                     b.store_number(*to, sum);
                 });
             }
             Op::Assert(cond) => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let failed = self.b.ins().icmp_imm(IntCC::Equal, cond, 0);
-                self.when(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
+                self.emit_if(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
             }
             // `log_msg` has output in traces only, which the interpreter makes.
             _ => debug_assert!(matches!(op, Op::Log { .. }), "{op:?} has no compiled form"),
@@ -147,7 +147,7 @@ impl Builder<'_> {
             return;
         }
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
-        self.when(known, |b| b.write_cell(&layout, index, value));
+        self.emit_if(known, |b| b.write_cell(&layout, index, value));
     }
 
     fn write_cell(&mut self, layout: &RegisterLayout, index: Value, value: &[Value]) {
@@ -169,7 +169,7 @@ impl Builder<'_> {
         let size = self.program.counters[counter].size;
         let index = self.saturated(index);
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(size));
-        self.when(known, |b| {
+        self.emit_if(known, |b| {
             let cells = b.context_constant(field!(counters));
             let cells = b.b.ins().load(types::I64, context_memory(), cells, counter as i32 * 8);
             let distance = b.b.ins().imul_imm(index, size_of::<CounterData>() as i64);
@@ -196,20 +196,20 @@ impl Builder<'_> {
         let uniform = data.iter().all(|input| input.header == header);
         let fixed = data.iter().all(|input| input.varbit_length.is_none());
         if !uniform || !fixed || payload {
-            return self.hash_variable(algorithm, data, payload);
+            return self.hash_variable_length(algorithm, data, payload);
         }
-        let Some(header) = header else { return self.hash_fixed(algorithm, data) };
+        let Some(header) = header else { return self.hash_constant_length(algorithm, data) };
         // The input is the complete list or empty.
         let valid = self.get(self.program.headers[header as usize].valid);
         let result = self.b.declare_var(types::I64);
-        self.either(
+        self.emit_if_else(
             valid,
             |b| {
-                let value = b.hash_fixed(algorithm, data);
+                let value = b.hash_constant_length(algorithm, data);
                 b.b.def_var(result, value);
             },
             |b| {
-                let value = b.hash_fixed(algorithm, &[]);
+                let value = b.hash_constant_length(algorithm, &[]);
                 b.b.def_var(result, value);
             },
         );
@@ -217,7 +217,7 @@ impl Builder<'_> {
     }
 
     /// A hash over values that are all present.
-    fn hash_fixed(&mut self, algorithm: HashAlgorithm, data: &[HashInput]) -> Value {
+    fn hash_constant_length(&mut self, algorithm: HashAlgorithm, data: &[HashInput]) -> Value {
         let values: Vec<(Vec<Value>, u32)> =
             data.iter().map(|input| (self.expr(&input.value), input.value.width())).collect();
         let bits: u32 = values.iter().map(|(_, width)| width).sum();
@@ -267,7 +267,7 @@ impl Builder<'_> {
     }
 
     /// A hash whose input depends on the packet.
-    fn hash_variable(
+    fn hash_variable_length(
         &mut self,
         algorithm: HashAlgorithm,
         data: &[HashInput],
@@ -282,7 +282,7 @@ impl Builder<'_> {
                 None => self.constant(1),
                 Some(header) => self.get(self.program.headers[header as usize].valid),
             };
-            self.when(there, |b| {
+            self.emit_if(there, |b| {
                 let at = b.spill(&value);
                 let max_value = b.constant(u64::from(width));
                 let bits = match input.varbit_length {

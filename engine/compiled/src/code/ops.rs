@@ -30,12 +30,12 @@ impl Builder<'_> {
             Op::AssignSlice { to, high, low, value } => self.assign_slice(*to, *high, *low, value),
             Op::StoreElement { stack, index, place, value } => {
                 let value = self.expr(value);
-                match self.fixed_element(*stack, index, *place) {
+                match self.constant_element(*stack, index, *place) {
                     Some(Element::At(place)) => self.store(place, &value),
                     Some(Element::Nowhere) => {}
                     None => {
                         let (distance, inside) = self.element(*stack, index);
-                        self.when(inside, |b| b.store_at(distance, place.word, &value));
+                        self.emit_if(inside, |b| b.store_at(distance, place.word, &value));
                     }
                 }
             }
@@ -198,7 +198,7 @@ impl Builder<'_> {
     fn set_valid_element(&mut self, stack: u32, index: &Expr, valid: bool) {
         let first = self.program.stacks[stack as usize].first;
         let place = Place { word: self.program.headers[first as usize].valid, width: 1 };
-        match self.fixed_element(stack, index, place) {
+        match self.constant_element(stack, index, place) {
             Some(Element::Nowhere) => {}
             Some(Element::At(_)) => {
                 let Expr::Const(index) = index else { return };
@@ -211,7 +211,7 @@ impl Builder<'_> {
             }
             None => {
                 let (distance, inside) = self.element(stack, index);
-                self.when(inside, |b| b.set_valid_at(first, distance, valid));
+                self.emit_if(inside, |b| b.set_valid_at(first, distance, valid));
             }
         }
     }
@@ -226,7 +226,7 @@ impl Builder<'_> {
             let bytes = self.b.ins().select(old, zero, fixed);
             self.add_length(bytes);
             let invalid = self.b.ins().icmp_imm(IntCC::Equal, old, 0);
-            self.when(invalid, |b| {
+            self.emit_if(invalid, |b| {
                 b.store_at(distance, header.base, &vec![zero; header.words as usize]);
             });
             self.store_at(distance, header.valid, &[one]);

@@ -116,12 +116,12 @@ impl Builder<'_> {
             }
             Op::Advance(bits) => self.advance(bits),
             Op::Verify { cond, error } => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let (fail, next) = (self.new_block(), self.new_block());
                 self.b.set_cold_block(fail);
                 self.b.ins().brif(cond, next, &[], fail, &[]);
                 self.enter(fail);
-                let error = self.small(error);
+                let error = self.narrow_expr(error);
                 self.fail(error);
                 self.enter(next);
             }
@@ -257,7 +257,7 @@ impl Builder<'_> {
         } else {
             value
         };
-        if 8 * size - bits_after > width { self.cut(value, width) } else { value }
+        if 8 * size - bits_after > width { self.truncate_to(value, width) } else { value }
     }
 
     /// A big-endian number of 1 to 8 bytes.

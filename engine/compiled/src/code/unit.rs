@@ -136,7 +136,7 @@ impl Builder<'_> {
         self.new_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
-        self.when(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
+        self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
         self.end_of_ingress();

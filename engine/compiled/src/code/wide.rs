@@ -14,7 +14,7 @@ impl Builder<'_> {
         words.iter().copied().reduce(|all, word| self.b.ins().bor(all, word))
     }
 
-    pub(super) fn cut_top(&mut self, value: &mut [Value], width: u32) {
+    pub(super) fn truncate_top_word(&mut self, value: &mut [Value], width: u32) {
         if !width.is_multiple_of(64)
             && let Some(last) = value.last_mut()
         {
@@ -55,7 +55,7 @@ impl Builder<'_> {
                 value
             }
         };
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 
@@ -81,7 +81,7 @@ impl Builder<'_> {
                 value.resize(words(width), zero);
                 value
             };
-            self.cut_top(&mut value, width);
+            self.truncate_top_word(&mut value, width);
             return value;
         }
         let amount = self.saturated(amount);
@@ -101,9 +101,9 @@ impl Builder<'_> {
         let mut value = match op {
             BinaryOp::Add => self.add(left, right),
             BinaryOp::Sub => self.subtract(left, right).0,
-            BinaryOp::And => self.each(left, right, |b, l, r| b.b.ins().band(l, r)),
-            BinaryOp::Or => self.each(left, right, |b, l, r| b.b.ins().bor(l, r)),
-            BinaryOp::Xor => self.each(left, right, |b, l, r| b.b.ins().bxor(l, r)),
+            BinaryOp::And => self.word_by_word(left, right, |b, l, r| b.b.ins().band(l, r)),
+            BinaryOp::Or => self.word_by_word(left, right, |b, l, r| b.b.ins().bor(l, r)),
+            BinaryOp::Xor => self.word_by_word(left, right, |b, l, r| b.b.ins().bxor(l, r)),
             _ => {
                 let operator = self.constant(wide_op(op));
                 let (to, from) = (self.spill(left), self.spill(right));
@@ -112,11 +112,11 @@ impl Builder<'_> {
                 return self.reload(to, left.len());
             }
         };
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 
-    pub(super) fn each(
+    pub(super) fn word_by_word(
         &mut self,
         left: &[Value],
         right: &[Value],
@@ -127,7 +127,7 @@ impl Builder<'_> {
 
     pub(super) fn add(&mut self, left: &[Value], right: &[Value]) -> Vec<Value> {
         let mut carry: Option<Value> = None;
-        self.each(left, right, |b, l, r| {
+        self.word_by_word(left, right, |b, l, r| {
             let sum = b.b.ins().iadd(l, r);
             let over = b.b.ins().icmp(IntCC::UnsignedLessThan, sum, l);
             let over = b.b.ins().uextend(types::I64, over);
@@ -148,7 +148,7 @@ impl Builder<'_> {
     /// The difference, and whether it borrows (0 or 1).
     pub(super) fn subtract(&mut self, left: &[Value], right: &[Value]) -> (Vec<Value>, Value) {
         let mut borrow: Option<Value> = None;
-        let difference = self.each(left, right, |b, l, r| {
+        let difference = self.word_by_word(left, right, |b, l, r| {
             let rest = b.b.ins().isub(l, r);
             let under = b.b.ins().icmp(IntCC::UnsignedLessThan, l, r);
             let under = b.b.ins().uextend(types::I64, under);
@@ -207,7 +207,7 @@ impl Builder<'_> {
         if let ([left], [right]) = (left, right) {
             return self.b.ins().icmp(IntCC::Equal, *left, *right);
         }
-        let different = self.each(left, right, |b, l, r| b.b.ins().bxor(l, r));
+        let different = self.word_by_word(left, right, |b, l, r| b.b.ins().bxor(l, r));
         let zero = self.constant(0);
         let different = self.any_bits(&different).unwrap_or(zero);
         self.b.ins().icmp_imm(IntCC::Equal, different, 0)
@@ -226,7 +226,7 @@ impl Builder<'_> {
     pub(super) fn slice(&mut self, value: &[Value], low: u32, width: u32) -> Vec<Value> {
         let mut value = self.shift_right(value, low);
         value.truncate(words(width));
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 

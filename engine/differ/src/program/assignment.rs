@@ -1,7 +1,7 @@
 //! Generates assignments, and the destinations of outputs of a call.
 
 use super::expression::{call, element, expression};
-use super::writer::{Place, Ty, Writer, line};
+use super::writer::{CodeKind, Ty, Writer, line};
 
 /// Operators of compound assignments.
 const OPERATORS: &[&str] = &["+", "-", "*", "&", "|", "^", "|+|", "|-|", "<<", ">>"];
@@ -35,7 +35,7 @@ fn value(w: &mut Writer, ty: Ty, depth: usize) -> String {
 /// A destination for an output of this type: a variable, a slice of one, or an element of a stack
 /// with a run-time index.
 pub(super) fn output(w: &mut Writer, ty: Ty) -> Option<String> {
-    if w.place != Place::Function && w.rng.chance(12) {
+    if w.code_kind != CodeKind::Function && w.rng.chance(12) {
         if let Some(text) = element(w, ty) {
             return Some(text);
         }

@@ -5,7 +5,7 @@ use super::extern_call::{self, egress_spec};
 use super::layout::declare_parameters;
 use super::statement::statements;
 use super::table;
-use super::writer::{Array, Function, Place, Ty, Writer, line};
+use super::writer::{Array, CodeKind, Function, Ty, Writer, line};
 
 /// Parameters of the nested control after headers, metadata and standard metadata.
 pub(super) const NESTED_PARAMS: &[(&str, Ty)] = &[("in", Ty::Bit(8)), ("inout", Ty::Bit(16))];
@@ -14,7 +14,7 @@ const PARAMS: &str = "inout headers_t h, inout meta_t m, inout standard_metadata
 
 /// Functions on scalars.
 pub(super) fn functions(w: &mut Writer) {
-    w.place = Place::Function;
+    w.code_kind = CodeKind::Function;
     for _ in 0..w.rng.below(3) {
         w.variables.clear();
         let name = w.unique_name("f");
@@ -54,7 +54,7 @@ pub(super) fn functions(w: &mut Writer) {
 
 /// Starts a control: removes the objects of another one from the scope.
 fn start_control(w: &mut Writer) {
-    w.place = Place::Control;
+    w.code_kind = CodeKind::Control;
     declare_parameters(w, true);
     w.registers.clear();
     w.counters.clear();
@@ -171,7 +171,7 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
 }
 
 fn checksum(w: &mut Writer, name: &str, what: &str) {
-    w.place = Place::Checksum;
+    w.code_kind = CodeKind::Checksum;
     declare_parameters(w, false);
     line!(w, "control {name}(inout headers_t h, inout meta_t m) {{");
     line!(w, "apply {{");
@@ -251,7 +251,7 @@ fn write_state_to_packet(w: &mut Writer) {
     line!(w, "hash({to}, HashAlgorithm.crc32, 32w0, {{ {data} }}, 33w4294967296);");
     if !w.ingress {
         line!(w, "h.dump.setValid();");
-        for (at, (path, _)) in w.layout.dumped().into_iter().enumerate() {
+        for (at, (path, _)) in w.layout.metadata_in_packet().into_iter().enumerate() {
             line!(w, "h.dump.d{at} = {path};");
         }
     }

@@ -1,7 +1,7 @@
 //! Generates expressions of a given type.
 
 use super::assignment;
-use super::writer::{Function, Place, Ty, Variable, Writer};
+use super::writer::{CodeKind, Function, Ty, Variable, Writer};
 
 /// A random constant of a width, in hexadecimal with all digits.
 fn digits(w: &mut Writer, width: u32) -> String {
@@ -41,7 +41,7 @@ fn converted(w: &mut Writer, ty: Ty) -> Option<String> {
     })
 }
 
-fn leaf(w: &mut Writer, ty: Ty) -> String {
+fn simple_operand(w: &mut Writer, ty: Ty) -> String {
     let choice = w.rng.below(100);
     if choice < 55
         && let Some(Variable { text, .. }) = w.variable(|v| v.ty == ty)
@@ -62,7 +62,7 @@ fn leaf(w: &mut Writer, ty: Ty) -> String {
 
 /// A field of a stack's element, with a run-time index.
 pub(super) fn element(w: &mut Writer, ty: Ty) -> Option<String> {
-    if w.place == Place::Function || w.place == Place::Checksum {
+    if w.code_kind == CodeKind::Function || w.code_kind == CodeKind::Checksum {
         return None;
     }
     let layout = &w.layout;
@@ -105,7 +105,7 @@ fn index_with_effect(w: &mut Writer) -> Option<String> {
 /// An expression; `depth` limits its nesting.
 pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
     if depth == 0 || w.rng.chance(20) {
-        return leaf(w, ty);
+        return simple_operand(w, ty);
     }
     let deeper = depth - 1;
     match ty {
@@ -123,10 +123,10 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
                 format!("({cond} ? {a} : {b})")
             }
             8 => cast(w, ty, deeper),
-            9 => call(w, ty, deeper).unwrap_or_else(|| leaf(w, ty)),
+            9 => call(w, ty, deeper).unwrap_or_else(|| simple_operand(w, ty)),
             10 if matches!(ty, Ty::Bit(_)) => slice(w, width, deeper),
             _ if width > 1 => concatenation(w, ty, width, deeper),
-            _ => leaf(w, ty),
+            _ => simple_operand(w, ty),
         },
     }
 }
@@ -212,7 +212,7 @@ fn concatenation(w: &mut Writer, ty: Ty, width: u32, depth: usize) -> String {
 
 /// A call of a function with this result type.
 pub(super) fn call(w: &mut Writer, ty: Ty, depth: usize) -> Option<String> {
-    if w.place == Place::Function || w.place == Place::Checksum {
+    if w.code_kind == CodeKind::Function || w.code_kind == CodeKind::Checksum {
         return None;
     }
     let fitting: Vec<_> = w.functions.iter().filter(|f| f.result == ty).cloned().collect();
@@ -249,7 +249,7 @@ fn boolean(w: &mut Writer, depth: usize) -> String {
 }
 
 fn comparison(w: &mut Writer, depth: usize) -> String {
-    let in_pipeline = w.place != Place::Function;
+    let in_pipeline = w.code_kind != CodeKind::Function;
     match w.rng.below(10) {
         0..2 if in_pipeline => {
             let paths = w.layout.header_paths();

@@ -1,7 +1,7 @@
 //! Generates calls of v1model's externs.
 
 use super::expression::expression;
-use super::writer::{Array, Place, Ty, Variable, Writer, line};
+use super::writer::{Array, CodeKind, Ty, Variable, Writer, line};
 use super::{MOST_ROUNDS, statement};
 
 /// Writes one call, or an assignment if there is no extern to call.
@@ -110,7 +110,7 @@ pub(super) fn data_list(w: &mut Writer) -> String {
     for _ in 0..1 + w.rng.below(4) {
         let part = match w.variable(|v| v.ty != Ty::Bool) {
             Some(found) if w.rng.chance(75) => found.text,
-            _ if w.place == Place::Checksum => continue,
+            _ if w.code_kind == CodeKind::Checksum => continue,
             _ => {
                 let width = w.width();
                 expression(w, Ty::Bit(width), 1)

@@ -1,6 +1,6 @@
 //! Generates headers, metadata and digests of a program.
 
-use super::writer::{Place, Ty, Writer, line};
+use super::writer::{CodeKind, Ty, Writer, line};
 use crate::rng::Rng;
 
 /// A header type.
@@ -119,7 +119,7 @@ impl Layout {
     }
 
     /// The metadata that is written to the sent packet, so that every difference is observable.
-    pub(super) fn dumped(&self) -> Vec<(String, Ty)> {
+    pub(super) fn metadata_in_packet(&self) -> Vec<(String, Ty)> {
         let hashes = ["m.di", "m.de"].map(|path| (path.to_owned(), Ty::Bit(32)));
         let mut all = vec![("m.rounds".to_owned(), Ty::Bit(8))];
         all.extend(hashes);
@@ -159,10 +159,10 @@ pub(super) fn declare(w: &mut Writer) {
         line!(w, "}}");
     }
     line!(w, "header dump_t {{");
-    for (at, (_, ty)) in layout.dumped().iter().enumerate() {
+    for (at, (_, ty)) in layout.metadata_in_packet().iter().enumerate() {
         line!(w, "{} d{at};", ty.text());
     }
-    let odd = bits(&layout.dumped()) % 8;
+    let odd = bits(&layout.metadata_in_packet()) % 8;
     if odd > 0 {
         line!(w, "bit<{}> pad;", 8 - odd);
     }
@@ -244,7 +244,7 @@ pub(super) fn declare_parameters(w: &mut Writer, standard: bool) {
             ("priority", 3, true),
             ("checksum_error", 1, false),
         ] {
-            let writable = writable && w.place != Place::Parser;
+            let writable = writable && w.code_kind != CodeKind::Parser;
             w.declare_variable(format!("s.{name}"), Ty::Bit(width), writable);
         }
     }

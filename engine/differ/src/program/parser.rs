@@ -3,10 +3,10 @@
 use super::expression::{expression, literal};
 use super::layout::declare_parameters;
 use super::statement::{assignment, statements};
-use super::writer::{Place, Ty, Writer, line};
+use super::writer::{CodeKind, Ty, Writer, line};
 
 /// The header that a state extracts.
-enum Reads {
+enum ExtractedHeader {
     Header(String),
     Varbit(String, usize),
     Stack(String),
@@ -14,20 +14,23 @@ enum Reads {
 
 /// Writes the parser: a sequence of states with forward transitions, and loops over stacks.
 pub(super) fn write(w: &mut Writer) {
-    w.place = Place::Parser;
+    w.code_kind = CodeKind::Parser;
     declare_parameters(w, true);
     let layout = w.layout.clone();
-    let mut reads: Vec<Reads> = Vec::new();
+    let mut reads: Vec<ExtractedHeader> = Vec::new();
     for (name, _) in &layout.headers {
-        reads.push(Reads::Header(name.clone()));
+        reads.push(ExtractedHeader::Header(name.clone()));
     }
     for stack in &layout.stacks {
         let at = 1 + w.rng.below(reads.len());
-        reads.insert(at, Reads::Stack(stack.name.clone()));
+        reads.insert(at, ExtractedHeader::Stack(stack.name.clone()));
     }
     if let Some((name, of)) = &layout.varbit {
         let at = 1 + w.rng.below(reads.len());
-        reads.insert(at, Reads::Varbit(name.clone(), layout.types[*of].varbit.unwrap_or(8)));
+        reads.insert(
+            at,
+            ExtractedHeader::Varbit(name.clone(), layout.types[*of].varbit.unwrap_or(8)),
+        );
     }
     line!(
         w,
@@ -45,15 +48,15 @@ pub(super) fn write(w: &mut Writer) {
         let known = w.variables.len();
         lookahead_or_advance(w);
         let is_stack = match read {
-            Reads::Header(header) => {
+            ExtractedHeader::Header(header) => {
                 line!(w, "p.extract(h.{header});");
                 false
             }
-            Reads::Varbit(header, most) => {
+            ExtractedHeader::Varbit(header, most) => {
                 varbit(w, header, *most);
                 false
             }
-            Reads::Stack(stack) => {
+            ExtractedHeader::Stack(stack) => {
                 line!(w, "p.extract(h.{stack}.next);");
                 true
             }
@@ -70,14 +73,16 @@ pub(super) fn write(w: &mut Writer) {
             let error = *w.rng.pick(&["Odd", "Even", "NoMatch"]);
             line!(w, "verify({cond}, error.{error});");
         }
-        let own = if let Reads::Stack(stack) = read {
+        let own = if let ExtractedHeader::Stack(stack) = read {
             Some((stack.as_str(), name.as_str()))
         } else {
             None
         };
         let prefix = match read {
-            Reads::Header(name) | Reads::Varbit(name, _) => format!("h.{name}."),
-            Reads::Stack(name) => format!("h.{name}[0]."),
+            ExtractedHeader::Header(name) | ExtractedHeader::Varbit(name, _) => {
+                format!("h.{name}.")
+            }
+            ExtractedHeader::Stack(name) => format!("h.{name}[0]."),
         };
         transition(w, at, count, own.filter(|_| is_stack), set, &prefix);
         w.variables.truncate(known);

@@ -3,7 +3,7 @@
 use super::assignment::assign;
 use super::expression::{arguments, element, expression, index, literal};
 use super::extern_call;
-use super::writer::{Place, Ty, Variable, Writer, line};
+use super::writer::{CodeKind, Ty, Variable, Writer, line};
 
 /// Maximum nesting of expressions in a statement.
 const DEPTH: usize = 3;
@@ -18,7 +18,7 @@ pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
 }
 
 fn statement(w: &mut Writer, depth: usize) {
-    let in_pipeline = matches!(w.place, Place::Action | Place::Control);
+    let in_pipeline = matches!(w.code_kind, CodeKind::Action | CodeKind::Control);
     match w.rng.below(40) {
         0..12 => assignment(w),
         12..14 => slice_assignment(w),
@@ -33,14 +33,14 @@ fn statement(w: &mut Writer, depth: usize) {
             }
             w.declare_variable(name, ty, true);
         }
-        16..19 if depth > 0 && w.place != Place::Parser => branch(w, depth),
+        16..19 if depth > 0 && w.code_kind != CodeKind::Parser => branch(w, depth),
         19..22 if in_pipeline => headers(w),
         22..24 if in_pipeline => element_assignment(w),
         24..30 if in_pipeline => extern_call::write(w),
-        30..34 if w.place == Place::Control => apply(w, depth),
-        34 if w.place == Place::Control && depth > 0 => value_switch(w, depth),
+        30..34 if w.code_kind == CodeKind::Control => apply(w, depth),
+        34 if w.code_kind == CodeKind::Control && depth > 0 => value_switch(w, depth),
         35..37 if in_pipeline => direct_call(w),
-        37 if w.place == Place::Control => nested_call(w),
+        37 if w.code_kind == CodeKind::Control => nested_call(w),
         38 if in_pipeline && depth < 2 && w.rng.chance(25) => {
             let leave = *w.rng.pick(&["exit", "return"]);
             line!(w, "{leave};");

@@ -4,7 +4,7 @@ use super::assignment::assign;
 use super::expression::{expression, literal};
 use super::extern_call::{ALGORITHMS, egress_spec};
 use super::statement::statements;
-use super::writer::{Action, Place, Table, Ty, Writer, line};
+use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
 
 /// Declares an action. If it reads the direct meter of a table, `of_table` is that table.
 fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usize>) {
@@ -45,7 +45,7 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
         data.push(ty);
     }
     line!(w, "action {name}({}) {{", params.join(", "));
-    w.place = Place::Action;
+    w.code_kind = CodeKind::Action;
     if let Some((meter, ty)) = direct_meter
         && let Some(to) = w.variable(|v| v.writable && v.ty == ty)
     {
@@ -66,7 +66,7 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     if !directed.is_empty() && w.rng.chance(50) {
         exit_conditionally(w, &params[..directed.len()]);
     }
-    w.place = Place::Control;
+    w.code_kind = CodeKind::Control;
     line!(w, "}}");
     w.variables.truncate(known);
     w.actions.push(Action { name, directed, data, of_table });
@@ -250,7 +250,7 @@ fn default_action(w: &mut Writer, actions: &[Action]) {
 
 /// The kind of priority of entries.
 enum Order {
-    Place,
+    CodeKind,
     /// `@priority`.
     Marked,
     /// `priority =`, down from this number.
@@ -261,7 +261,7 @@ impl Order {
     /// A random kind. Writes the table properties that it needs.
     fn choose(w: &mut Writer) -> Self {
         match w.rng.below(3) {
-            0 => Order::Place,
+            0 => Order::CodeKind,
             1 => Order::Marked,
             _ => {
                 if w.rng.chance(40) {
@@ -295,7 +295,7 @@ fn entries(w: &mut Writer, keys: &Keys, actions: &[Action]) {
     if keys.is_empty() || plain.is_empty() || !w.rng.chance(if has_priority { 60 } else { 25 }) {
         return;
     }
-    let order = if has_priority { Order::choose(w) } else { Order::Place };
+    let order = if has_priority { Order::choose(w) } else { Order::CodeKind };
     let constant = if matches!(order, Order::Given(_)) { "" } else { "const " };
     line!(w, "{constant}entries = {{");
     for number in 0..1 + w.rng.below(4) {

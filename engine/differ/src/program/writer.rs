@@ -40,7 +40,7 @@ pub(super) struct Variable {
 
 /// The kind of code that is written; it determines which statements are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CodeKind {
     Function,
     Parser,
     Checksum,
@@ -87,7 +87,7 @@ pub(super) struct Writer {
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
-    pub(super) place: Place,
+    pub(super) code_kind: CodeKind,
     /// Whether the code is in ingress; some externs are allowed in ingress or egress only.
     pub(super) ingress: bool,
     pub(super) variables: Vec<Variable>,
@@ -115,7 +115,7 @@ impl Writer {
             has_dump,
             text: String::new(),
             layout,
-            place: Place::Control,
+            code_kind: CodeKind::Control,
             ingress: true,
             variables: Vec::new(),
             registers: Vec::new(),

@@ -14,7 +14,7 @@ use crate::traffic::Traffic;
 /// # Errors
 ///
 /// As [`crate::measure`], and for the handwritten pipeline, which is no switch.
-pub fn ready(case: &Case, executor: Executor) -> Result<(Switch, Traffic), BenchError> {
+pub fn filled_switch(case: &Case, executor: Executor) -> Result<(Switch, Traffic), BenchError> {
     let subject = subject(&case.program)?;
     let traffic = subject.traffic(case)?;
     let program = programs::program(case)?;

@@ -66,7 +66,7 @@ pub use target::Target;
 use use_def::UseDef;
 
 /// Maximum number of operations and blocks of a pipeline.
-const MOST_PARTS: usize = 20_000;
+const MAX_PARTS: usize = 20_000;
 
 /// The program has too many operations for an estimate, and for any switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl fmt::Display for TooLarge {
         write!(
             f,
             "A pipeline of this program has {parts} operations and branches after its calls are \
-             inlined; an estimate is made up to {MOST_PARTS}, and a switch takes far less."
+             inlined; an estimate is made up to {MAX_PARTS}, and a switch takes far less."
         )
     }
 }
@@ -91,7 +91,7 @@ impl std::error::Error for TooLarge {}
 pub fn estimate(program: &Program, target: &Target) -> Result<Report, TooLarge> {
     for cfg in [&program.ingress, &program.egress] {
         let parts = cfg.blocks.iter().map(|block| 1 + block.ops.len()).sum();
-        if parts > MOST_PARTS {
+        if parts > MAX_PARTS {
             return Err(TooLarge { parts });
         }
     }

@@ -9,7 +9,7 @@ use crate::value_numbering::{Condition, ValueNumber, ValueNumbering};
 
 /// Maximum number of conditions into which the condition of one branch is decomposed. Of the
 /// remaining ones, only the truth value as a whole is recorded.
-const MOST_PARTS: u32 = 200;
+const MAX_PARTS: u32 = 200;
 
 /// A value as [`crate::value_numbering::significant_words`] gives it.
 type Words = Vec<u64>;
@@ -78,7 +78,7 @@ impl PathConditions {
 
     /// Adds that a condition is true, or that it is false.
     pub(crate) fn assume(&mut self, numbering: &ValueNumbering, cond: ValueNumber, is_true: bool) {
-        let mut budget = MOST_PARTS;
+        let mut budget = MAX_PARTS;
         self.decompose(numbering, cond, is_true, &mut budget);
     }
 

@@ -12,9 +12,9 @@ use crate::state::StateGenerator;
 use crate::value_pool::ValuePool;
 
 /// Maximum number of frames of one step.
-const MOST_FRAMES: usize = 40;
+const MAX_FRAMES: usize = 40;
 /// Maximum number of packets that are tried to find ones with new coverage.
-const MOST_TRIES: usize = 2_000;
+const MAX_TRIES: usize = 2_000;
 
 /// One step, which both switches execute.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ impl Case {
                     let _ = request.apply(&mut switch);
                 }
             }
-            let tries = (packets / 3).clamp(10, MOST_TRIES);
+            let tries = (packets / 3).clamp(10, MAX_TRIES);
             generator.explore(&mut switch, tries, &mut pool, &mut rng);
         }
         let mut now_ns = rng.between(0, 1 << 40);
@@ -91,7 +91,7 @@ impl Case {
                 }
             }
             let batched = rng.chance(50);
-            let count = 1 + rng.below(MOST_FRAMES.min(packets - packets_made));
+            let count = 1 + rng.below(MAX_FRAMES.min(packets - packets_made));
             let (port, first) = generator.packet(&mut pool, &mut rng);
             let mut frames = vec![first];
             frames.extend((1..count).map(|_| generator.packet(&mut pool, &mut rng).1));

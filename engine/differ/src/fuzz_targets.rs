@@ -29,7 +29,7 @@ const PROGRAMS: &[&str] = &[
 /// Number of generated programs of `packet_path`.
 const GENERATED_PROGRAMS: u64 = 40;
 /// Maximum number of frames of one input.
-const MOST_FRAMES: usize = 64;
+const MAX_FRAMES: usize = 64;
 
 /// Compiles a text. It may be invalid; then there must be an error message.
 ///
@@ -259,7 +259,7 @@ pub fn packet_path(data: &[u8]) {
                 let _ = switch.write_register(register.identity.id, None, &zero);
             }
         }
-        for now_ns in 0..MOST_FRAMES as u64 {
+        for now_ns in 0..MAX_FRAMES as u64 {
             let [length, port, more @ ..] = rest else { break };
             let (frame, after) = more.split_at(more.len().min(*length as usize));
             rest = after;

@@ -15,7 +15,7 @@ use crate::value_pool::ValuePool;
 /// Number of packets that are generated for a path or taken from a recording.
 const BUILT_TEMPLATES: usize = 48;
 /// Maximum number of templates, including mutations with new coverage.
-const MOST_TEMPLATES: usize = 400;
+const MAX_TEMPLATES: usize = 400;
 /// Maximum length of an Ethernet frame.
 const MAX_FRAME_BYTES: usize = 1514;
 
@@ -84,7 +84,7 @@ impl PacketGenerator {
             is_new(template, 0);
         }
         for now_ns in 0..tries as u64 {
-            if self.templates.len() >= MOST_TEMPLATES {
+            if self.templates.len() >= MAX_TEMPLATES {
                 return;
             }
             let mut mutation = self.mutation(pool, rng);

@@ -14,9 +14,9 @@ use crate::solve::Origin;
 use crate::value_pool::ValuePool;
 
 /// Maximum number of blocks of a path, since a parser may have a loop.
-const MOST_BLOCKS: usize = 200;
+const MAX_BLOCKS: usize = 200;
 /// Maximum number of bits of a generated packet, without payload.
-const MOST_BITS: usize = 8 * 1400;
+const MAX_BITS: usize = 8 * 1400;
 
 /// A field of a packet.
 #[derive(Debug, Clone, Copy)]
@@ -130,9 +130,9 @@ impl PathBuilder<'_> {
     /// Executes a graph along a random path, to its end or to a parser error.
     fn run_graph(&mut self, graph: &Cfg) {
         let mut at = 0;
-        for _ in 0..MOST_BLOCKS {
+        for _ in 0..MAX_BLOCKS {
             let Some(block) = graph.blocks.get(at as usize) else { return };
-            if !self.run_operations(block) || self.bits.len() > MOST_BITS {
+            if !self.run_operations(block) || self.bits.len() > MAX_BITS {
                 return;
             }
             match self.run_terminator(&block.terminator) {

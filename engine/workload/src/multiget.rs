@@ -26,8 +26,7 @@ pub enum MultigetSize {
 }
 
 impl MultigetSize {
-    /// The sizes in production, from the measurements that the NetMC paper uses (Rein, EuroSys
-    /// 2017): heavy-tailed with a mean of 8.6 keys.
+    /// The sizes measured in production (Rein, EuroSys 2017): heavy-tailed with a mean of 8.6 keys.
     pub const PRODUCTION: MultigetSize = MultigetSize::HeavyTailed { mean: 8.6 };
 
     /// Checks the bounds.

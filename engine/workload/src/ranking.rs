@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use crate::{Permutation, Random};
 
-/// A change of the popularity of keys (NetCache paper, section on dynamics).
+/// A change of the popularity of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shift {
     /// The `keys` coldest keys become the hottest; all others move down.

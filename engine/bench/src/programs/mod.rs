@@ -21,7 +21,7 @@ use crate::traffic::Traffic;
 
 /// A program of the benchmark, with its paths.
 pub trait Subject: Sync {
-    /// Name of the program's file without its extension, e.g. `netcache`.
+    /// Name of the program's file without its extension.
     fn name(&self) -> &'static str;
 
     /// The paths, e.g. `read-hit`.

@@ -2,7 +2,7 @@
 
 use super::expression::expression;
 use super::writer::{Array, CodeKind, Ty, Variable, Writer, line};
-use super::{MOST_ROUNDS, statement};
+use super::{MAX_ROUNDS, statement};
 
 /// Writes one call, or an assignment if there is no extern to call.
 pub(super) fn write(w: &mut Writer) {
@@ -184,7 +184,7 @@ fn clone(w: &mut Writer) {
         return;
     }
     // A clone from egress to egress runs this code again.
-    line!(w, "if (m.rounds < 8w{MOST_ROUNDS}) {{");
+    line!(w, "if (m.rounds < 8w{MAX_ROUNDS}) {{");
     line!(w, "m.rounds = m.rounds + 1;");
     line!(w, "clone_preserving_field_list(CloneType.E2E, {session}, {list});");
     line!(w, "}}");
@@ -194,7 +194,7 @@ fn clone(w: &mut Writer) {
 fn send_back(w: &mut Writer) {
     let list = 1 + w.rng.below(3);
     let what = if w.ingress { "resubmit" } else { "recirculate" };
-    line!(w, "if (m.rounds < 8w{MOST_ROUNDS}) {{");
+    line!(w, "if (m.rounds < 8w{MAX_ROUNDS}) {{");
     line!(w, "m.rounds = m.rounds + 1;");
     line!(w, "{what}_preserving_field_list({list});");
     line!(w, "}}");

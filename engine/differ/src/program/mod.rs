@@ -2,7 +2,7 @@
 //!
 //! A program is small and uses all features: odd widths, stacks, varbits, selects, tables of all
 //! kinds, externs and copies. Loops by recirculation, resubmission and clones end after
-//! [`MOST_ROUNDS`], which is counted in metadata that every field list preserves.
+//! [`MAX_ROUNDS`], which is counted in metadata that every field list preserves.
 
 mod assignment;
 mod control;
@@ -17,7 +17,7 @@ mod writer;
 use writer::{Writer, line};
 
 /// Maximum number of recirculations and resubmissions of a packet.
-const MOST_ROUNDS: usize = 2;
+const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.
 pub fn generate(seed: u64) -> String {

@@ -2,8 +2,8 @@
 //!
 //! `cargo run --release -p netkv-bench --example bench -- [PROGRAM] [PATH] [SECONDS] [PIPELINES]`
 //!
-//! PROGRAM is `yardstick` (the default), a program of `p4/` or `all`; PATH one path or `all`
-//! (the default); SECONDS are for each executor and path (default 1); PIPELINES 1, 2 or 4.
+//! PROGRAM is `yardstick` (the default), a program in `p4/` or `all`. PATH is one path or `all`
+//! (the default). SECONDS are for each executor and path (default 1). PIPELINES is 1, 2 or 4.
 
 use std::path::Path;
 use std::process::ExitCode;

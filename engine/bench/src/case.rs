@@ -1,20 +1,20 @@
-//! What is measured.
+//! The cases of the benchmark.
 
 use std::path::PathBuf;
 
-/// What runs the packets.
+/// The executor that processes the packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Executor {
-    /// The reference, step by step.
+    /// The reference interpreter.
     Interpreter,
-    /// Machine code made when the program is loaded.
+    /// Machine code, compiled when the program is loaded.
     Compiled,
-    /// Rust written by hand for this one program.
+    /// A handwritten pipeline in Rust for this program.
     Handwritten,
 }
 
 impl Executor {
-    /// All of them, the slowest first.
+    /// All executors, the slowest first.
     pub const ALL: [Executor; 3] =
         [Executor::Interpreter, Executor::Compiled, Executor::Handwritten];
 
@@ -31,27 +31,27 @@ impl Executor {
 /// One path through one program, with its sizes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Case {
-    /// The program without its ending.
+    /// Name of the program's file without its extension.
     pub program: String,
-    /// Its file; none for a program that the benchmark brings with it.
+    /// Its file; none for a program that is part of the benchmark.
     pub file: Option<PathBuf>,
-    /// Where `#include` looks beside the file's directory.
+    /// Directories of `#include`, besides that of the file.
     pub include_dirs: Vec<PathBuf>,
     /// The path, e.g. `read-hit`.
     pub path: String,
-    /// Keys in the cache, or keys that are asked for where there is no cache.
+    /// Number of cached keys; without a cache the number of requested keys.
     pub entries: u32,
     /// Bytes of a value.
     pub value_size: u32,
     /// Bits of a key.
     pub key_width: u32,
-    /// Pipelines of the switch. Where a frame leaves by another than it came in by, it crosses over.
+    /// Number of pipelines of the switch. A frame may change to another pipeline for egress.
     pub pipelines: usize,
 }
 
 impl Case {
-    /// The case that a program's figure is about: 10,000 entries, values of 128 bytes, keys of 16,
-    /// one pipeline.
+    /// The standard case of a path: 10,000 entries, values of 128 bytes, keys of 16 bytes, one
+    /// pipeline.
     pub fn new(program: &str, path: &str) -> Self {
         Self {
             program: program.to_owned(),

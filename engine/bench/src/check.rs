@@ -1,4 +1,5 @@
-//! Before anything is timed: all contenders answer alike, and the frames take the path.
+//! Checks before a measurement: the outputs of all contenders are equal, and the frames take the
+//! path of the case.
 
 use netkv_dataplane::Output;
 
@@ -8,32 +9,31 @@ use crate::error::BenchError;
 use crate::programs::Subject;
 use crate::traffic::Traffic;
 
-/// Frames that go in together.
+/// Number of frames of a batch.
 pub(crate) const BATCH: usize = 32;
 
-/// Sends the traffic through all contenders side by side.
+/// Sends the traffic to all contenders and compares their outputs and counters.
 ///
 /// # Errors
 ///
-/// A sentence about the first frame that they answer differently, or that leaves in another way
-/// than the path says; or about counters that are not the same afterwards.
-pub(crate) fn all_alike(
+/// A sentence about the first difference, or about a frame that does not take the path.
+pub(crate) fn check_equal_outputs(
     case: &Case,
     subject: &dyn Subject,
     traffic: &Traffic,
     contenders: &mut [Contender],
 ) -> Result<(), BenchError> {
     for batch in traffic.others.slices().chunks(BATCH) {
-        same_answers(traffic.port, batch, contenders)?;
+        compare_outputs(traffic.port, batch, contenders)?;
     }
     for batch in traffic.frames.slices().chunks(BATCH) {
-        let answers = same_answers(traffic.port, batch, contenders)?;
+        let answers = compare_outputs(traffic.port, batch, contenders)?;
         let as_expected = answers.len() == batch.len()
             && answers.frames().all(|(port, frame)| {
-                traffic.leave_at.contains(&port) && frame.len() == traffic.leave_bytes
+                traffic.output_ports.contains(&port) && frame.len() == traffic.output_bytes
             });
         if !as_expected {
-            return Err(off_the_path(case, traffic, batch.len(), &answers));
+            return Err(wrong_path_error(case, traffic, batch.len(), &answers));
         }
     }
     let mut counts = Vec::new();
@@ -53,8 +53,8 @@ pub(crate) fn all_alike(
     Ok(())
 }
 
-/// The answers to a batch, which are those of all contenders.
-fn same_answers(
+/// The output for a batch, which must be equal for all contenders.
+fn compare_outputs(
     port: u16,
     batch: &[&[u8]],
     contenders: &mut [Contender],
@@ -88,7 +88,7 @@ fn same_answers(
     Ok(first.map(|(_, out)| out).unwrap_or_default())
 }
 
-fn off_the_path(case: &Case, traffic: &Traffic, sent: usize, answers: &Output) -> BenchError {
+fn wrong_path_error(case: &Case, traffic: &Traffic, sent: usize, answers: &Output) -> BenchError {
     let found: Vec<String> = answers
         .frames()
         .take(3)
@@ -99,9 +99,9 @@ fn off_the_path(case: &Case, traffic: &Traffic, sent: usize, answers: &Output) -
          bytes at port {} to {}; {} left ({}).",
         case.path,
         case.program,
-        traffic.leave_bytes,
-        traffic.leave_at.start(),
-        traffic.leave_at.end(),
+        traffic.output_bytes,
+        traffic.output_ports.start(),
+        traffic.output_ports.end(),
         answers.len(),
         found.join(", ")
     ))

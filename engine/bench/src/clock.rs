@@ -1,10 +1,10 @@
-//! Time that this thread has been on a core.
+//! The processor time of this thread.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// On a machine that others use as well, wall time says little about one core.
+/// The processor time of this thread. On a shared machine wall time would include other processes.
 pub(crate) fn core_time() -> Duration {
     let time = clock_gettime(ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.unsigned_abs(), time.tv_nsec.unsigned_abs() as u32)

@@ -1,5 +1,4 @@
-//! What takes part in a measurement: a switch with one of its executors, or the hand-written
-//! pipeline.
+//! A contender in a measurement: a switch with one executor, or the handwritten pipeline.
 
 use std::sync::Arc;
 
@@ -16,20 +15,21 @@ use crate::programs::Subject;
 /// A filled switch or pipeline.
 pub struct Contender {
     executor: Executor,
-    body: Body,
+    kind: ContenderKind,
 }
 
-enum Body {
+/// What a contender runs.
+enum ContenderKind {
     Switch(Box<Switch>),
     Handwritten(Box<dyn Pipeline>),
 }
 
 impl Contender {
-    /// Loads and fills what `executor` names; none where nobody has written a pipeline by hand.
+    /// Loads and fills a contender; none if there is no handwritten pipeline.
     ///
     /// # Errors
     ///
-    /// A program that cannot run, or that has not the tables that the case fills.
+    /// If the program cannot run, or lacks a table that the case fills.
     pub fn new(
         executor: Executor,
         case: &Case,
@@ -41,58 +41,59 @@ impl Contender {
             Executor::Compiled => ExecutorKind::Compiled,
             Executor::Handwritten => {
                 let pipeline = subject.handwritten(case);
-                return Ok(
-                    pipeline.map(|pipeline| Self { executor, body: Body::Handwritten(pipeline) })
-                );
+                return Ok(pipeline.map(|pipeline| Self {
+                    executor,
+                    kind: ContenderKind::Handwritten(pipeline),
+                }));
             }
         };
         let options = SwitchOptions { seed: 1, pipelines: case.pipelines };
         let mut switch = netkv_compiled::switch(Arc::clone(program), options, kind)?;
         subject.fill(case, &mut Control::new(&mut switch))?;
-        Ok(Some(Self { executor, body: Body::Switch(Box::new(switch)) }))
+        Ok(Some(Self { executor, kind: ContenderKind::Switch(Box::new(switch)) }))
     }
 
-    /// Which one it is.
+    /// Its executor.
     pub fn executor(&self) -> Executor {
         self.executor
     }
 
-    /// Processes frames that came in on one port together; what leaves is appended to `out`.
+    /// Processes a batch of frames from one port. The sent frames are appended to `out`.
     #[inline]
     pub fn process(&mut self, now_ns: u64, port: u16, frames: &[&[u8]], out: &mut Output) {
-        match &mut self.body {
-            Body::Switch(switch) => {
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => {
                 switch.process_batch(now_ns, port, frames.iter().copied(), out);
             }
-            Body::Handwritten(pipeline) => pipeline.process_batch(frames, out),
+            ContenderKind::Handwritten(pipeline) => pipeline.process_batch(frames, out),
         }
     }
 
-    /// The counter of each cached key, where the subject has them (see [`Subject::counts`]).
+    /// The counter of each cached key, if the subject has counters (see [`Subject::counts`]).
     ///
     /// # Errors
     ///
-    /// A program that has not the registers of its name.
+    /// If the program lacks a register.
     pub fn counts(&mut self, case: &Case, subject: &dyn Subject) -> Result<Vec<u64>, BenchError> {
-        match &mut self.body {
-            Body::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
-            Body::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => subject.counts(case, &mut Control::new(switch)),
+            ContenderKind::Handwritten(pipeline) => Ok(pipeline.counts(case.entries)),
         }
     }
 
-    /// The switch itself, if it is one.
+    /// Converts it into its switch; none for a handwritten pipeline.
     pub fn into_switch(self) -> Option<Switch> {
-        match self.body {
-            Body::Switch(switch) => Some(*switch),
-            Body::Handwritten(_) => None,
+        match self.kind {
+            ContenderKind::Switch(switch) => Some(*switch),
+            ContenderKind::Handwritten(_) => None,
         }
     }
 
-    /// The switch, if it is one.
+    /// Its switch; none for a handwritten pipeline.
     pub fn switch(&mut self) -> Option<&mut Switch> {
-        match &mut self.body {
-            Body::Switch(switch) => Some(switch),
-            Body::Handwritten(_) => None,
+        match &mut self.kind {
+            ContenderKind::Switch(switch) => Some(switch),
+            ContenderKind::Handwritten(_) => None,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A switch's control interface by the names of the program.
+//! A control interface of a switch that uses the names of the program.
 
 use std::sync::Arc;
 
@@ -7,13 +7,13 @@ use netkv_ir::{Identity, Match, Program, Value};
 
 use crate::error::BenchError;
 
-/// The names of a program, and the switch that runs it.
+/// The control interface of a switch.
 pub struct Control<'a> {
     program: Arc<Program>,
     switch: &'a mut Switch,
 }
 
-fn named<'a>(
+fn position_of<'a>(
     what: &str,
     name: &str,
     mut identities: impl Iterator<Item = &'a Identity>,
@@ -32,10 +32,10 @@ impl<'a> Control<'a> {
         Self { program: Arc::clone(switch.program()), switch }
     }
 
-    /// Values of an action's parameters, each of its width, and the action's P4Info id.
-    fn call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
+    /// The action's P4Info id, and the values of its parameters with their widths.
+    fn action_call(&self, action: &str, params: &[u128]) -> Result<(u32, Vec<Value>), BenchError> {
         let actions = &self.program.actions;
-        let action = &actions[named("action", action, actions.iter().map(|a| &a.identity))?];
+        let action = &actions[position_of("action", action, actions.iter().map(|a| &a.identity))?];
         let values = action.params.iter().zip(params);
         let values = values.map(|(param, value)| Value::new(param.width, *value)).collect();
         Ok((action.identity.id, values))
@@ -43,7 +43,7 @@ impl<'a> Control<'a> {
 
     fn table(&self, name: &str) -> Result<u32, BenchError> {
         let tables = &self.program.tables;
-        Ok(tables[named("table", name, tables.iter().map(|t| &t.identity))?].identity.id)
+        Ok(tables[position_of("table", name, tables.iter().map(|t| &t.identity))?].identity.id)
     }
 
     /// Inserts an entry of a table with one key. `priority` is 0 for exact keys.
@@ -55,7 +55,7 @@ impl<'a> Control<'a> {
         action: &str,
         params: &[u128],
     ) -> Result<(), BenchError> {
-        let (action_id, params) = self.call(action, params)?;
+        let (action_id, params) = self.action_call(action, params)?;
         self.switch.insert_entry(TableEntry {
             table_id: self.table(table)?,
             matches: vec![(1, key)],
@@ -75,12 +75,12 @@ impl<'a> Control<'a> {
         action: &str,
         params: &[u128],
     ) -> Result<(), BenchError> {
-        let (action_id, params) = self.call(action, params)?;
+        let (action_id, params) = self.action_call(action, params)?;
         let table = self.table(table)?;
         Ok(self.switch.set_default(table, action_id, &params)?)
     }
 
-    /// Makes a clone session that leads to a port.
+    /// Creates a clone session with one port.
     pub fn clone_session(&mut self, session: u32, port: u16) -> Result<(), BenchError> {
         let value = CloneSession { replicas: vec![(port, 0)], ..CloneSession::default() };
         Ok(self.switch.insert_clone_session(session, value)?)
@@ -88,7 +88,9 @@ impl<'a> Control<'a> {
 
     fn register(&self, name: &str) -> Result<u32, BenchError> {
         let registers = &self.program.registers;
-        Ok(registers[named("register", name, registers.iter().map(|r| &r.identity))?].identity.id)
+        Ok(registers[position_of("register", name, registers.iter().map(|r| &r.identity))?]
+            .identity
+            .id)
     }
 
     /// Writes a cell of a register.
@@ -102,8 +104,7 @@ impl<'a> Control<'a> {
         Ok(self.switch.write_register(id, Some(index), value)?)
     }
 
-    /// The low 64 bits of the first `count` cells of a register that counts, summed up over the
-    /// pipelines.
+    /// The low 64 bits of the first `count` cells of a register, summed over the pipelines.
     pub fn read_counts(&mut self, name: &str, count: u32) -> Result<Vec<u64>, BenchError> {
         let id = self.register(name)?;
         let mut counts = vec![0; count as usize];
@@ -117,7 +118,8 @@ impl<'a> Control<'a> {
         Ok(counts)
     }
 
-    /// Sends a frame through the data plane, as the control plane and servers do; what left.
+    /// Sends a frame to the data plane, as the control plane and servers do. Returns the sent
+    /// frames.
     pub fn send(&mut self, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
         let mut out = Output::new();
         self.switch.process(0, port, frame, &mut out);

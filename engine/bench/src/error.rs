@@ -1,9 +1,9 @@
-//! What keeps a benchmark from running.
+//! The error of a benchmark.
 
 use std::fmt;
 
-/// A sentence: a case that makes no sense, a program that does not compile or that does not do
-/// what the path says.
+/// A sentence: the case is impossible, the program does not compile, or its frames do not take the
+/// path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BenchError(String);
 

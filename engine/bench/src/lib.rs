@@ -1,19 +1,22 @@
-//! How fast the data plane is: packets per second of each path through each program, in memory.
+//! The benchmark of the data plane: packets per second of each path through each program, in
+//! memory.
 //!
-//! A [`Case`] names a program, a path and sizes; [`measure`] fills one switch for each executor
-//! (and the hand-written pipeline, where there is one) in the same way, holds their answers
-//! against each other byte for byte, then times them in turns. Nothing here does I/O but reading
-//! the program.
+//! A [`Case`] is a program, a path and sizes. [`measure`] fills one switch for each executor, and
+//! the handwritten pipeline if there is one, in the same way. It compares their outputs byte for
+//! byte, and then times them in alternating rounds. The only I/O is to read the program.
+//!
+//! The yardstick is the program `cache_read.p4`: the read path of a switch cache. It was also
+//! measured on bmv2 and is the reference for comparisons.
 //!
 //! ```text
-//!   case, measure, clock     what is measured, and how
-//!   contender, check         what takes part, and whether all do the same
-//!   programs/*               a module per P4 program: its paths, tables and frames
-//!   handwritten/*            what a person would write instead of the yardstick program
+//!   case, measure, clock     the measurement
+//!   contender, check         the measured switches, and the comparison of their outputs
+//!   programs/*               for each P4 program its paths, table entries and frames
+//!   handwritten/*            the yardstick program, written in Rust
 //!   variant                  the yardstick program for other sizes
-//!   control, traffic         tables by name, frames in one piece of memory
+//!   control, traffic         access to tables by name; frames in contiguous memory
 //!   ready                    a filled switch for the benchmark over sockets
-//!   load                     how long a program takes to compile and load
+//!   load                     the time to compile and load a program
 //! ```
 
 #![forbid(unsafe_code)]
@@ -24,20 +27,20 @@ mod clock;
 mod contender;
 mod control;
 mod error;
+mod filled_switch;
 pub mod handwritten;
 mod load;
 mod measure;
 mod programs;
-mod ready;
 mod traffic;
 mod variant;
 
 pub use case::{Case, Executor};
 pub use contender::Contender;
 pub use error::BenchError;
+pub use filled_switch::filled_switch;
 pub use load::{LoadTimes, load_times};
 pub use measure::{Measurement, measure};
 pub use programs::{Subject, subject, subjects};
-pub use ready::ready;
-pub use traffic::{Frames, Renew, Traffic};
+pub use traffic::{Frames, NewFrame, Traffic};
 pub use variant::{Shape, source as variant_source};

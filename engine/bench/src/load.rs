@@ -1,4 +1,4 @@
-//! How long a program takes from its source to a switch that forwards.
+//! Measures the time from a program's source to a switch that forwards packets.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::case::Case;
 use crate::error::BenchError;
 use crate::programs;
 
-/// Repetitions, of which the median counts.
+/// Number of repetitions; the result is their median.
 const REPEATS: usize = 5;
 
 /// Seconds of wall time.
@@ -25,12 +25,11 @@ pub struct LoadTimes {
     pub compiled: f64,
 }
 
-/// Times the way of a case's program into a switch. The program need not be one that the benchmark
-/// knows, if the case has its file.
+/// Measures the load times of a case's program. If the case has a file, it may be any program.
 ///
 /// # Errors
 ///
-/// A program that does not compile or cannot run.
+/// If the program does not compile or cannot run.
 pub fn load_times(case: &Case) -> Result<LoadTimes, BenchError> {
     let program = programs::program(case)?;
     let front_end = median_seconds(|| programs::program(case).map(drop))?;

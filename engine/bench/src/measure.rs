@@ -1,10 +1,10 @@
-//! Packets per second on one core, and time per packet.
+//! Measures packets per second on one core, and time per packet.
 //!
-//! All executors take turns of some milliseconds, so that whatever else the machine does meanwhile
-//! hits all of them alike; the figure is the median of the turns. The rate is that of the time the
-//! thread was on a core. A look at the clock costs more than a packet may, so there is one for each
-//! batch of 32 packets: `ns_p50` and `ns_p99` are quantiles over batches, divided by 32. Batches
-//! during which something else had the core are left out, as far as that can be told.
+//! The executors run in alternating rounds of some milliseconds, so that other load on the machine
+//! affects all of them equally. The result is the median of the rounds. The rate refers to the
+//! processor time of the thread. Reading the clock can take longer than a packet, so it is read
+//! once for each batch of 32 packets: `ns_p50` and `ns_p99` are quantiles over batches, divided by
+//! 32. Batches during which the thread lost the core are left out, as far as they are detected.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -12,42 +12,42 @@ use std::time::{Duration, Instant};
 use netkv_dataplane::Output;
 
 use crate::case::{Case, Executor};
-use crate::check::{BATCH, all_alike};
+use crate::check::{BATCH, check_equal_outputs};
 use crate::clock::core_time;
 use crate::contender::Contender;
 use crate::error::BenchError;
 use crate::programs::{self, subject};
 use crate::traffic::Traffic;
 
-/// Turns of each executor.
-const TURNS: u32 = 20;
+/// Number of rounds of each executor.
+const ROUNDS: u32 = 20;
 
-/// Time between looks at the time on the core, which cost a system call each.
-const GROUP: Duration = Duration::from_micros(200);
-/// Time off the core from which on a group of batches says nothing about packets.
-const INTERRUPTED: Duration = Duration::from_micros(20);
+/// Time between two readings of the processor time, since each is a system call.
+const GROUP_DURATION: Duration = Duration::from_micros(200);
+/// Maximum time off the core during a group of batches. Beyond it the group is ignored.
+const MAX_OFF_CORE: Duration = Duration::from_micros(20);
 
-/// What was found out about one executor.
+/// The result for one executor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measurement {
-    /// What ran the packets.
+    /// The executor.
     pub executor: Executor,
-    /// Packets per second that the thread was on a core.
+    /// Packets per second of processor time.
     pub pps: f64,
-    /// Packets per second of wall time: less where the machine was busy.
+    /// Packets per second of wall time; it is lower if the machine was busy.
     pub wall_pps: f64,
     /// Nanoseconds per packet of the median batch.
     pub ns_p50: f64,
-    /// Nanoseconds per packet of the batch than which one in a hundred is slower.
+    /// Nanoseconds per packet of the 99th percentile of batches.
     pub ns_p99: f64,
 }
 
-/// Measures a case with the given executors (those that there are), for `seconds` each.
+/// Measures a case with the available ones of the given executors, for `seconds` each.
 ///
 /// # Errors
 ///
-/// A sentence: no such program or path, a program that does not compile, frames that do not take
-/// the path, or executors that answer differently.
+/// A sentence: the program or path is unknown, the program does not compile, the frames do not take
+/// the path, or the outputs of the executors differ.
 pub fn measure(
     case: &Case,
     executors: &[Executor],
@@ -60,20 +60,20 @@ pub fn measure(
     for executor in executors {
         contenders.extend(Contender::new(*executor, case, subject, &program)?);
     }
-    all_alike(case, subject, &traffic, &mut contenders)?;
-    let length = Duration::from_secs_f64(seconds.max(0.0) / f64::from(TURNS));
+    check_equal_outputs(case, subject, &traffic, &mut contenders)?;
+    let length = Duration::from_secs_f64(seconds.max(0.0) / f64::from(ROUNDS));
     let frames = traffic.frames.slices();
     let mut runners: Vec<Runner<'_>> =
         contenders.into_iter().map(|contender| Runner::new(contender, &traffic)).collect();
-    for _ in 0..TURNS {
+    for _ in 0..ROUNDS {
         for runner in &mut runners {
-            runner.turn(&frames, length);
+            runner.round(&frames, length);
         }
     }
     Ok(runners.into_iter().map(Runner::result).collect())
 }
 
-/// A contender and its turns so far.
+/// A contender and the results of its rounds.
 struct Runner<'a> {
     contender: Contender,
     traffic: &'a Traffic,
@@ -89,7 +89,7 @@ struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     fn new(contender: Contender, traffic: &'a Traffic) -> Self {
-        let turns = || Vec::with_capacity(TURNS as usize);
+        let rounds = || Vec::with_capacity(ROUNDS as usize);
         Self {
             contender,
             traffic,
@@ -97,16 +97,16 @@ impl<'a> Runner<'a> {
             now_ns: 0,
             next: 0,
             batches: Vec::with_capacity(1 << 16),
-            pps: turns(),
-            wall_pps: turns(),
-            p50: turns(),
-            p99: turns(),
+            pps: rounds(),
+            wall_pps: rounds(),
+            p50: rounds(),
+            p99: rounds(),
         }
     }
 
-    fn turn(&mut self, frames: &[&[u8]], length: Duration) {
-        if let Some(renew) = self.traffic.renew {
-            let (port, frame) = renew(self.pps.len() as u32 + 1);
+    fn round(&mut self, frames: &[&[u8]], length: Duration) {
+        if let Some(new_frame) = self.traffic.new_frame {
+            let (port, frame) = new_frame(self.pps.len() as u32 + 1);
             self.out.clear();
             self.contender.process(self.now_ns, port, &[&frame], &mut self.out);
         }
@@ -117,14 +117,14 @@ impl<'a> Runner<'a> {
         while done == 0 || now - start < length {
             let (group, group_core, group_starts) = (Instant::now(), core, self.batches.len());
             now = group;
-            while now - group < GROUP {
+            while now - group < GROUP_DURATION {
                 done += self.batch(frames);
                 let last = std::mem::replace(&mut now, Instant::now());
                 self.batches.push(u32::try_from((now - last).as_nanos()).unwrap_or(u32::MAX));
             }
             core = core_time();
             let off_core = (now - group).saturating_sub(core - group_core);
-            if off_core > INTERRUPTED && group_starts > 0 {
+            if off_core > MAX_OFF_CORE && group_starts > 0 {
                 self.batches.truncate(group_starts);
             }
         }
@@ -140,7 +140,7 @@ impl<'a> Runner<'a> {
         self.p99.push(quantile(0.99));
     }
 
-    /// Processes the next batch; how many packets it had.
+    /// Processes the next batch. Returns its number of packets.
     #[inline]
     fn batch(&mut self, frames: &[&[u8]]) -> usize {
         let batch = &frames[self.next..(self.next + BATCH).min(frames.len())];

@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use netkv_dataplane::Random;
 
-/// Frames one after the other in one piece of memory, as they would lie in a ring of a port.
+/// Frames in contiguous memory, as in the receive ring of a port.
 #[derive(Debug, Clone, Default)]
 pub struct Frames {
     bytes: Vec<u8>,
@@ -30,48 +30,55 @@ impl Frames {
     }
 }
 
-/// Makes the frame before the `n`-th turn (from 1), and the port at which it comes in.
-pub type Renew = fn(n: u32) -> (u16, Vec<u8>);
+/// Makes the frame to send before the `n`-th round (from 1), and its input port.
+pub type NewFrame = fn(n: u32) -> (u16, Vec<u8>);
 
-/// Frames, where they come in, and what must become of them.
+/// The frames of a path, their input port, and the expected output.
 #[derive(Debug, Clone)]
 pub struct Traffic {
-    /// Where they come in.
+    /// Input port of the frames.
     pub port: u16,
-    /// The frames that are timed, again and again in this order.
+    /// The frames that are timed, repeatedly and in this order.
     pub frames: Frames,
-    /// Where each of them leaves: exactly one frame for each.
-    pub leave_at: RangeInclusive<u16>,
-    /// Bytes of each frame that leaves.
-    pub leave_bytes: usize,
-    /// Frames of every other kind, on which all executors must agree too. Not timed.
+    /// Output ports. For each frame exactly one is sent.
+    pub output_ports: RangeInclusive<u16>,
+    /// Bytes of each sent frame.
+    pub output_bytes: usize,
+    /// Frames of all other kinds, for which the outputs must also be equal. They are not timed.
     pub others: Frames,
-    /// Makes a frame to send before each turn, so that counters that grow with every packet never
-    /// make a packet take another path.
-    pub renew: Option<Renew>,
+    /// Makes a frame to send before each round. It resets counters that grow with every packet, so
+    /// that no packet takes another path.
+    pub new_frame: Option<NewFrame>,
 }
 
 impl Traffic {
-    /// Traffic of these frames, with nothing beside.
+    /// Traffic with these frames only.
     pub fn new(
         port: u16,
         frames: Frames,
-        leave_at: RangeInclusive<u16>,
-        leave_bytes: usize,
+        output_ports: RangeInclusive<u16>,
+        output_bytes: usize,
     ) -> Self {
-        Self { port, frames, leave_at, leave_bytes, others: Frames::default(), renew: None }
+        Self {
+            port,
+            frames,
+            output_ports,
+            output_bytes,
+            others: Frames::default(),
+            new_frame: None,
+        }
     }
 }
 
-/// Keys to ask for, uniform over `entries`, the same every time: at least as many requests as
-/// entries, so that most entries are touched and a table that leaves the caches is seen to.
+/// Keys of requests, uniform over `entries`, the same for every call. There are at least as many
+/// requests as entries, so that most entries are used and the misses of a large table count.
 pub(crate) fn uniform(entries: u32) -> impl Iterator<Item = u32> {
     let count = entries.next_power_of_two().clamp(4_096, 65_536);
     let mut random = Random::new(7);
     (0..count).map(move |_| random.between(0, u64::from(entries.max(1)) - 1) as u32)
 }
 
-/// The value of the key with this number: `bytes` of them, with no pattern.
+/// The value of the key with this number: `bytes` random bytes.
 pub(crate) fn value_of(number: u32, bytes: u32) -> Vec<u8> {
     let mut random = Random::new(u64::from(number) << 1 | 1);
     let words = (0..bytes.div_ceil(8)).flat_map(|_| random.next().to_le_bytes());

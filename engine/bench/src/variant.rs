@@ -1,15 +1,15 @@
-//! The yardstick program for other sizes of tables, values and keys.
+//! Generates the yardstick program for other sizes of tables, values and keys.
 
 use std::fmt::Write;
 
-/// What differs between variants.
+/// The sizes of a variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Entries of the lookup table, and cells of each register.
     pub capacity: u32,
     /// Bits of a cell's index.
     pub index_width: u32,
-    /// Chunks of 16 bytes that a value has.
+    /// Number of chunks of 16 bytes of a value.
     pub chunks: u32,
     /// Bits of a key.
     pub key_width: u32,
@@ -63,11 +63,11 @@ p.emit(h.kv); p.emit(h.v); } }
 V1Switch(P(), VC(), I(), E(), CC(), D()) main;
 ";
 
-/// The program with this shape. The default shape gives the yardstick, token for token.
+/// The program with this shape. The default shape gives exactly the tokens of the yardstick.
 pub fn source(shape: Shape) -> String {
     let Shape { capacity, index_width, chunks, key_width } = shape;
     let mut text = HEAD.to_owned();
-    // Writing to a string cannot fail.
+    // A write to a string cannot fail.
     let mut line = |part: std::fmt::Arguments<'_>| {
         let _ = text.write_fmt(part);
         text.push('\n');

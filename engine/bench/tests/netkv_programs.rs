@@ -1,4 +1,4 @@
-//! Each path of netkv's own programs is the path that its name says.
+//! The frames of each path of netkv's programs have the result that the path's name says.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ fn case(program: &str, path: &str) -> Case {
     Case { file, include_dirs: vec![folder], entries: 100, ..Case::new(program, path) }
 }
 
-/// A filled switch after all frames of the path, and what became of them.
+/// A filled switch after all frames of the path, and the sent frames.
 fn run(case: &Case) -> (Contender, Vec<(u16, Vec<u8>)>) {
     let subject = subject(&case.program).unwrap();
     let file = case.file.as_ref().unwrap();
@@ -36,7 +36,7 @@ fn cells(switch: &Switch, name: &str) -> Vec<u64> {
     cells.iter().map(|(_, value)| value.words[0]).collect()
 }
 
-/// Reads counted in this epoch, of the entries and in a row of the sketch.
+/// The number of reads counted in this epoch: by the entries, and in a row of the sketch.
 fn counted(contender: &mut Contender) -> (u64, u64) {
     let switch = contender.switch().unwrap();
     let sum = |name| cells(switch, name).iter().map(|cell| cell & 0xffff).sum();
@@ -44,7 +44,7 @@ fn counted(contender: &mut Contender) -> (u64, u64) {
 }
 
 #[test]
-fn netcache_reads_hit_and_only_sampled_ones_are_counted() {
+fn netcache_counts_only_sampled_hits() {
     for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
         let (mut contender, replies) = run(&case("netcache", path));
         for (port, reply) in &replies {
@@ -57,7 +57,7 @@ fn netcache_reads_hit_and_only_sampled_ones_are_counted() {
 }
 
 #[test]
-fn netcache_reads_miss_and_are_sampled_without_a_report() {
+fn netcache_counts_only_sampled_misses_in_the_sketch() {
     for (path, sampled) in [("read-miss", false), ("count-min", true)] {
         let (mut contender, forwarded) = run(&case("netcache", path));
         for (port, frame) in &forwarded {
@@ -87,7 +87,7 @@ fn netcache_writes_of_cached_keys_invalidate_the_entry() {
 }
 
 #[test]
-fn nocache_requests_reach_their_owner() {
+fn nocache_forwards_requests_to_the_server_of_the_key() {
     for (path, op) in [("read", Op::Get), ("write", Op::Put)] {
         let (_, forwarded) = run(&case("nocache", path));
         for (port, frame) in &forwarded {
@@ -98,7 +98,7 @@ fn nocache_requests_reach_their_owner() {
 }
 
 #[test]
-fn farreach_answers_reads_and_writes_of_cached_keys() {
+fn farreach_replies_to_reads_and_writes_of_cached_keys() {
     for (path, sampled) in [("read-hit", false), ("read-hit-sampled", true)] {
         let (contender, replies) = run(&case("farreach", path));
         for (port, reply) in &replies {
@@ -110,7 +110,7 @@ fn farreach_answers_reads_and_writes_of_cached_keys() {
         let counted: u64 = counts.iter().map(|cell| cell & 0xffff).sum();
         assert_eq!(counted, if sampled { replies.len() as u64 } else { 0 }, "{path}");
     }
-    // Twice round: no write is taken for a copy of one that was applied.
+    // The sequence is sent twice: no write is treated as a duplicate.
     let (mut contender, replies) = run(&case("farreach", "write-cached"));
     let traffic = subject("farreach").unwrap().traffic(&case("farreach", "write-cached")).unwrap();
     let mut out = Output::new();
@@ -127,7 +127,7 @@ fn farreach_answers_reads_and_writes_of_cached_keys() {
 }
 
 #[test]
-fn farreach_lets_the_rest_through() {
+fn farreach_forwards_all_other_frames() {
     for (path, op) in [("read-miss", Op::Get), ("count-min", Op::Get), ("write-uncached", Op::Put)]
     {
         let (_, forwarded) = run(&case("farreach", path));
@@ -146,18 +146,18 @@ fn farreach_lets_the_rest_through() {
 }
 
 #[test]
-fn every_executor_gives_the_same_answers_on_every_path() {
+fn every_path_can_be_measured_with_every_executor() {
     for program in ["farreach", "netcache", "nocache"] {
         for path in subject(program).unwrap().paths() {
             let case = case(program, path);
             let results = measure(&case, &Executor::ALL, 0.0).unwrap_or_else(|e| panic!("{e}"));
-            assert_eq!(results.len(), 2, "{path}: nobody has written it by hand");
+            assert_eq!(results.len(), 2, "{path}: it has no handwritten pipeline");
         }
     }
 }
 
 #[test]
-fn a_program_that_is_not_what_its_name_says_is_told_apart() {
+fn a_program_without_the_tables_of_its_name_is_refused() {
     let file = case("nocache", "read").file;
     let error = measure(&Case { file, ..case("netcache", "read-hit") }, &Executor::ALL, 0.0);
     let text = error.unwrap_err().to_string();

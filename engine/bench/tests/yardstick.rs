@@ -1,4 +1,4 @@
-//! The yardstick: its variants, and the pipeline by hand against the engine.
+//! The yardstick: its variants, and the handwritten pipeline compared with the engine.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ fn compiled(text: &str) -> Compiled {
 }
 
 #[test]
-fn the_copy_is_the_program_that_bmv2_was_measured_with() {
+fn the_copy_equals_the_program_that_was_measured_on_bmv2() {
     let golden = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/cache_read.p4");
     assert_eq!(std::fs::read_to_string(golden).unwrap(), YARDSTICK);
 }
 
 #[test]
-fn the_generator_makes_the_yardstick_token_for_token() {
+fn the_default_variant_has_the_tokens_of_the_yardstick() {
     let variant = compiled(&variant_source(Shape::default()));
     assert_eq!(variant.source_hash, compiled(YARDSTICK).source_hash);
 }
 
-/// All executors of one case.
+/// The contenders with all executors for one case.
 fn contenders(case: &Case) -> Vec<Contender> {
     let subject = subject(&case.program).unwrap();
     let source = subject.source(case).unwrap().unwrap();
@@ -41,7 +41,7 @@ fn counts(case: &Case, contender: &mut Contender) -> Vec<u64> {
 }
 
 #[test]
-fn by_hand_is_as_the_engine_on_every_kind_of_frame() {
+fn the_handwritten_pipeline_equals_the_engine_on_all_frames() {
     let case = Case { entries: 300, ..Case::new("cache_read", "read-hit") };
     let mut all = contenders(&case);
     assert_eq!(all.len(), 3);
@@ -67,7 +67,7 @@ fn by_hand_is_as_the_engine_on_every_kind_of_frame() {
 }
 
 #[test]
-fn by_hand_is_as_the_engine_on_invalid_entries_and_drops() {
+fn the_handwritten_pipeline_handles_invalid_entries_and_drops() {
     let case = Case { entries: 8, ..Case::new("cache_read", "read-hit") };
     let subject = subject("cache_read").unwrap();
     let mut switch = contenders(&case).swap_remove(0);
@@ -138,7 +138,7 @@ fn by_hand_is_as_the_engine_on_invalid_entries_and_drops() {
 }
 
 #[test]
-fn variants_of_every_size_take_the_path_and_answer_alike() {
+fn variants_of_every_size_take_the_path() {
     let case = Case { entries: 50, ..Case::new("cache_read", "read-hit") };
     let mut cases = vec![Case { entries: 70_000, ..case.clone() }];
     cases
@@ -153,7 +153,7 @@ fn variants_of_every_size_take_the_path_and_answer_alike() {
 }
 
 #[test]
-fn unknown_sizes_are_refused_with_the_known_ones() {
+fn impossible_yardstick_sizes_are_refused_with_the_limits() {
     let case = Case::new("cache_read", "read-hit");
     let error = |case: Case| measure(&case, &Executor::ALL, 0.0).unwrap_err().to_string();
     assert!(error(Case { value_size: 100, ..case.clone() }).contains("16, 32"));

@@ -1,4 +1,4 @@
-//! Names and places of what the estimate talks about.
+//! Names and source positions for the sentences of the estimate.
 
 use std::collections::HashMap;
 
@@ -6,9 +6,9 @@ use netkv_ir::{Program, Span, Word};
 
 use crate::dependencies::Node;
 use crate::effects::{Kind, Object};
-use crate::report::{Position, What};
+use crate::report::{ObjectKind, Position};
 
-/// Names of a program.
+/// Names of a program's objects and fields.
 pub(crate) struct Names<'a> {
     program: &'a Program,
     fields: HashMap<Word, String>,
@@ -28,12 +28,12 @@ impl<'a> Names<'a> {
         Self { program, fields }
     }
 
-    pub(crate) fn what(&self, object: Object) -> What {
+    pub(crate) fn what(&self, object: Object) -> ObjectKind {
         match object {
-            Object::Register(_) => What::Register,
-            Object::Counter(_) => What::Counter,
-            Object::Meter(_) => What::Meter,
-            Object::Table(_) => What::Table,
+            Object::Register(_) => ObjectKind::Register,
+            Object::Counter(_) => ObjectKind::Counter,
+            Object::Meter(_) => ObjectKind::Meter,
+            Object::Table(_) => ObjectKind::Table,
         }
     }
 
@@ -49,7 +49,7 @@ impl<'a> Names<'a> {
         &identity.name
     }
 
-    /// What it is and its name.
+    /// The kind and the name of an object.
     pub(crate) fn title(&self, object: Object) -> String {
         let what = match object {
             Object::Register(_) => "register",
@@ -60,7 +60,7 @@ impl<'a> Names<'a> {
         format!("{what} {}", self.name(object))
     }
 
-    /// A node in words.
+    /// A phrase for a node.
     pub(crate) fn node(&self, node: &Node) -> String {
         if let Some(object) = node.kind.object() {
             return self.title(object);
@@ -75,7 +75,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Where a node is, and what it does there.
+    /// The position of a node in the source.
     pub(crate) fn position(&self, node: &Node) -> Position {
         let what = match node.kind {
             Kind::Fetch(_) => "read",

@@ -1,13 +1,13 @@
-//! What an operation reads and changes.
+//! The effect of an operation: what it reads, and how it changes the state area.
 
 use netkv_ir::{
     CounterId, Expr, HashInput, HeaderId, MeterId, Op, Place, Program, RegisterId, StackId,
     TableId, Word,
 };
 
-use crate::reads::{Reads, is_wire, steps};
+use crate::reads::{Reads, is_wiring, steps};
 
-/// What has one place in the pipeline, and a packet passes once.
+/// An object with state or entries. It is in one stage, which a packet passes once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Object {
     Register(RegisterId),
@@ -16,14 +16,14 @@ pub(crate) enum Object {
     Table(TableId),
 }
 
-/// What a node of the dependency graph is.
+/// The kind of a node of the dependency graph.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// An ALU computes a field.
     Compute,
-    /// A field gets the value of another one.
+    /// A field is copied.
     Move,
-    /// A field gets a constant.
+    /// A field is set to a constant.
     Set,
     /// A condition.
     Branch,
@@ -33,13 +33,13 @@ pub(crate) enum Kind {
     Fetch(RegisterId),
     /// A register is written.
     Store(RegisterId),
-    /// A counter counts.
+    /// A counter is incremented.
     Count(CounterId),
-    /// A meter is asked.
+    /// A meter is executed.
     Meter(MeterId),
     /// A hash, or a random number.
     Hash,
-    /// Something happens behind the last stage: a clone, a digest.
+    /// An effect after the last stage, such as a clone or a digest.
     Signal,
 }
 
@@ -54,7 +54,7 @@ impl Kind {
         }
     }
 
-    /// A stateful ALU can do it on the way from a cell to that cell.
+    /// Whether a stateful ALU can execute it between a read and a write of a cell.
     pub(crate) fn is_plain(self) -> bool {
         matches!(self, Kind::Compute | Kind::Move | Kind::Set | Kind::Branch)
     }
@@ -63,32 +63,32 @@ impl Kind {
 /// How an operation changes the state area.
 #[derive(Debug)]
 pub(crate) enum Change<'a> {
-    /// A place gets a value.
+    /// A place is set to the value of an expression.
     Value(Place, &'a Expr),
-    /// Words get what is in others.
+    /// Words are copied.
     Copy { to: Word, from: Word, words: u32 },
-    /// Words get zeros.
+    /// Words are set to 0.
     Zero { to: Word, words: u32 },
-    /// A word gets 1.
-    One(Word),
-    /// Words get something that is known only then.
-    New { to: Word, words: u32 },
-    /// A word tells how a table was applied; that is no field.
+    /// A word is set to 1.
+    SetOne(Word),
+    /// Words are set to values that are unknown to the analysis.
+    Unknown { to: Word, words: u32 },
+    /// A word is set to the outcome of a table. It is not a field.
     Outcome(Word),
-    /// Something of these words changes, or may change.
-    Partly { to: Word, words: u32 },
-    /// Fields of a header that has turned valid: nothing is done, but they may read otherwise.
-    Forget { to: Word, words: u32 },
+    /// A part of the words changes, or all of them on some paths.
+    Partial { to: Word, words: u32 },
+    /// The validity of a header changes: its fields are not written, but may read differently.
+    Reinterpret { to: Word, words: u32 },
 }
 
-/// What an operation does.
+/// The effect of an operation.
 pub(crate) struct Effect<'a> {
     pub(crate) kind: Kind,
     pub(crate) reads: Reads<'a>,
     pub(crate) changes: Vec<Change<'a>>,
-    /// Of a register, counter or meter.
+    /// The index into a register, counter or meter.
     pub(crate) index: Option<&'a Expr>,
-    /// Additions and the like, one after the other.
+    /// Length of the longest chain of ALU operations.
     pub(crate) steps: u32,
 }
 
@@ -98,13 +98,13 @@ impl<'a> Effect<'a> {
     }
 
     fn new_value(&mut self, place: Place) {
-        self.changes.push(Change::New { to: place.word, words: place.words() });
+        self.changes.push(Change::Unknown { to: place.word, words: place.words() });
     }
 
     fn header(&mut self, header: HeaderId) {
         let header = &self.reads.program.headers[header as usize];
-        self.changes.push(Change::New { to: header.valid, words: 1 });
-        self.changes.push(Change::New { to: header.base, words: header.words });
+        self.changes.push(Change::Unknown { to: header.valid, words: 1 });
+        self.changes.push(Change::Unknown { to: header.base, words: header.words });
     }
 
     fn read_header(&mut self, header: HeaderId) {
@@ -113,12 +113,12 @@ impl<'a> Effect<'a> {
         self.reads.words(header.base, header.words, 0);
     }
 
-    /// A place in every element of a stack.
+    /// Adds a partial change of a place in every element of a stack.
     fn elements(&mut self, stack: StackId, place: Place) {
         let stack = &self.reads.program.stacks[stack as usize];
         for element in 0..stack.size {
             let to = place.word + element * stack.stride;
-            self.changes.push(Change::Partly { to, words: place.words() });
+            self.changes.push(Change::Partial { to, words: place.words() });
         }
     }
 
@@ -126,12 +126,12 @@ impl<'a> Effect<'a> {
         let stack = &self.reads.program.stacks[stack as usize];
         let (to, words) = (stack.next_index, 1 + stack.size * stack.stride);
         self.reads.words(to, words, 0);
-        self.changes.push(Change::New { to, words });
+        self.changes.push(Change::Unknown { to, words });
     }
 
     fn inputs(&mut self, data: &[HashInput]) {
         for input in data {
-            self.reads.ready(&input.value, 0);
+            self.reads.operand(&input.value, 0);
             input.varbit_length.iter().for_each(|word| self.reads.words(*word, 1, 0));
             if let Some(header) = input.header {
                 let valid = self.reads.program.headers[header as usize].valid;
@@ -141,31 +141,31 @@ impl<'a> Effect<'a> {
     }
 }
 
-/// What an operation does; None if nothing of it is left on a switch.
+/// The effect of an operation; None if it has none on a switch.
 pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
     let mut effect = Effect::new(program, Kind::Compute);
     let reads = &mut effect.reads;
     let standard = &program.standard_metadata;
     match op {
         Op::Assign { to, value } => {
-            reads.made(value, 0);
+            reads.result(value, 0);
             effect.steps = steps(value);
             effect.changes.push(Change::Value(*to, value));
             effect.kind = match value {
                 Expr::Const(_) => Kind::Set,
-                value if is_wire(value) => Kind::Move,
+                value if is_wiring(value) => Kind::Move,
                 _ => Kind::Compute,
             };
         }
         Op::AssignSlice { to, value, .. } => {
-            reads.made(value, 0);
+            reads.result(value, 0);
             effect.steps = steps(value);
-            effect.changes.push(Change::Partly { to: to.word, words: to.words() });
-            effect.kind = if is_wire(value) { Kind::Move } else { Kind::Compute };
+            effect.changes.push(Change::Partial { to: to.word, words: to.words() });
+            effect.kind = if is_wiring(value) { Kind::Move } else { Kind::Compute };
         }
         Op::StoreElement { stack, index, place, value } => {
-            reads.ready(index, 0);
-            reads.made(value, 0);
+            reads.operand(index, 0);
+            reads.result(value, 0);
             effect.elements(*stack, *place);
         }
         Op::CopyHeader { to, from } => {
@@ -189,17 +189,17 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
         Op::SetValid(header) => {
             let header = &program.headers[*header as usize];
             effect.kind = Kind::Set;
-            effect.changes.push(Change::One(header.valid));
-            effect.changes.push(Change::Forget { to: header.base, words: header.words });
+            effect.changes.push(Change::SetOne(header.valid));
+            effect.changes.push(Change::Reinterpret { to: header.base, words: header.words });
         }
         Op::SetInvalid(header) => {
             let header = &program.headers[*header as usize];
             effect.kind = Kind::Set;
             effect.changes.push(Change::Zero { to: header.valid, words: 1 });
-            effect.changes.push(Change::Forget { to: header.base, words: header.words });
+            effect.changes.push(Change::Reinterpret { to: header.base, words: header.words });
         }
         Op::SetValidElement { stack, index, .. } => {
-            reads.ready(index, 0);
+            reads.operand(index, 0);
             let first = program.stacks[*stack as usize].first;
             let word = program.headers[first as usize].valid;
             effect.elements(*stack, Place { word, width: 1 });
@@ -207,7 +207,7 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
         Op::PushFront { stack, .. } | Op::PopFront { stack, .. } => effect.whole_stack(*stack),
         Op::Extract(header) => effect.header(*header),
         Op::ExtractVarbit { header, bits } => {
-            reads.ready(bits, 0);
+            reads.operand(bits, 0);
             effect.header(*header);
         }
         Op::ExtractNext(stack) => effect.whole_stack(*stack),
@@ -215,10 +215,10 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
             reads.words(program.stacks[*stack as usize].next_index, 1, 0);
         }
         Op::Lookahead { to, .. } => effect.new_value(*to),
-        Op::Advance(value) => reads.ready(value, 0),
+        Op::Advance(value) => reads.operand(value, 0),
         Op::Verify { cond, error } => {
-            reads.decided(cond, 0);
-            reads.ready(error, 0);
+            reads.condition(cond, 0);
+            reads.operand(error, 0);
             effect.new_value(standard.parser_error);
         }
         Op::Reject | Op::Log { .. } | Op::Assert(_) => return None,
@@ -232,57 +232,57 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
             (stack.first..stack.first + stack.size).for_each(|header| effect.read_header(header));
         }
         Op::RegisterRead { register, index, to } => {
-            reads.ready(index, 0);
+            reads.operand(index, 0);
             effect.index = Some(index);
             effect.kind = Kind::Fetch(*register);
             effect.new_value(*to);
         }
         Op::RegisterWrite { register, index, value } => {
-            reads.ready(index, 0);
-            reads.made(value, 0);
+            reads.operand(index, 0);
+            reads.result(value, 0);
             effect.steps = steps(value);
             effect.index = Some(index);
             effect.kind = Kind::Store(*register);
         }
         Op::Count { counter, index } => {
-            reads.ready(index, 0);
+            reads.operand(index, 0);
             effect.index = Some(index);
             effect.kind = Kind::Count(*counter);
         }
         Op::ExecuteMeter { meter, index, to } => {
-            reads.ready(index, 0);
+            reads.operand(index, 0);
             effect.index = Some(index);
             effect.kind = Kind::Meter(*meter);
             effect.new_value(*to);
         }
-        // The colour comes with the hit.
+        // A direct meter is executed with the table; its colour needs no index.
         Op::ReadDirectMeter { to, .. } => effect.new_value(*to),
         Op::Hash { to, base, data, max, .. } => {
-            reads.ready(base, 0);
-            reads.ready(max, 0);
+            reads.operand(base, 0);
+            reads.operand(max, 0);
             effect.kind = Kind::Hash;
             effect.inputs(data);
             effect.new_value(*to);
         }
         Op::Random { to, low, high } => {
-            reads.ready(low, 0);
-            reads.ready(high, 0);
+            reads.operand(low, 0);
+            reads.operand(high, 0);
             effect.kind = Kind::Hash;
             effect.new_value(*to);
         }
         Op::VerifyChecksum { cond, data, checksum, .. } => {
-            reads.decided(cond, 0);
-            reads.ready(checksum, 0);
+            reads.condition(cond, 0);
+            reads.operand(checksum, 0);
             effect.inputs(data);
             effect.new_value(standard.checksum_error);
         }
         Op::UpdateChecksum { cond, data, to, header, .. } => {
-            reads.decided(cond, 0);
+            reads.condition(cond, 0);
             if let Some(header) = header {
                 reads.flag(program.headers[*header as usize].valid);
             }
             effect.inputs(data);
-            effect.changes.push(Change::Partly { to: to.word, words: to.words() });
+            effect.changes.push(Change::Partial { to: to.word, words: to.words() });
         }
         Op::MarkToDrop => {
             effect.kind = Kind::Set;
@@ -290,16 +290,16 @@ pub(crate) fn of<'a>(program: &'a Program, op: &'a Op) -> Option<Effect<'a>> {
             effect.new_value(standard.mcast_grp);
         }
         Op::Clone { session, .. } => {
-            reads.ready(session, 0);
+            reads.operand(session, 0);
             effect.kind = Kind::Signal;
         }
         Op::Resubmit { .. } | Op::Recirculate { .. } => effect.kind = Kind::Signal,
         Op::Digest { values, .. } => {
-            values.iter().for_each(|value| reads.ready(value, 0));
+            values.iter().for_each(|value| reads.operand(value, 0));
             effect.kind = Kind::Signal;
         }
         Op::Truncate(bytes) => {
-            reads.ready(bytes, 0);
+            reads.operand(bytes, 0);
             effect.kind = Kind::Signal;
         }
     }

@@ -1,20 +1,20 @@
-//! The order of a graph's blocks, and which branches decide whether a block runs.
+//! Control flow of a graph: a topological order of its blocks, and their control dependences.
 
 use std::cmp::Reverse;
 
 use netkv_ir::{BlockId, Cfg, Terminator};
 
-/// A set of small numbers.
+/// A set of small integers.
 #[derive(Debug, Clone)]
-pub(crate) struct Bits(Vec<u64>);
+pub(crate) struct BitSet(Vec<u64>);
 
-impl Bits {
+impl BitSet {
     pub(crate) fn new(count: usize) -> Self {
         Self(vec![0; count.div_ceil(64)])
     }
 
-    /// Whether it was not in it before.
-    pub(crate) fn add(&mut self, at: usize) -> bool {
+    /// Inserts a number. Returns whether it was not in the set before.
+    pub(crate) fn insert(&mut self, at: usize) -> bool {
         let (word, bit) = (at / 64, 1 << (at % 64));
         let new = self.0[word] & bit == 0;
         self.0[word] |= bit;
@@ -26,39 +26,41 @@ impl Bits {
     }
 }
 
-/// A graph without its operations. Controls have no loops; an edge that would close one is left
-/// out, so that a graph from elsewhere is estimated too.
+/// The control flow of a graph, without back edges. Controls have no loops; a graph from another
+/// source may have some, and their back edges are removed.
 #[derive(Debug)]
 pub(crate) struct Flow {
-    /// Blocks, each before those that it leads to.
+    /// The blocks in topological order.
     pub(crate) order: Vec<BlockId>,
-    /// Where a block goes, without repetition.
-    pub(crate) next: Vec<Vec<BlockId>>,
-    /// Where a block is entered from.
-    pub(crate) before: Vec<Vec<BlockId>>,
-    /// The blocks whose terminator decides whether a block runs; only the innermost ones.
-    pub(crate) deciders: Vec<Vec<BlockId>>,
+    /// Successors of each block, without duplicates.
+    pub(crate) successors: Vec<Vec<BlockId>>,
+    /// Predecessors of each block.
+    pub(crate) predecessors: Vec<Vec<BlockId>>,
+    /// For each block, the blocks on whose terminator it is directly control-dependent.
+    pub(crate) control_dependences: Vec<Vec<BlockId>>,
 }
 
 impl Flow {
     pub(crate) fn new(cfg: &Cfg) -> Self {
-        let mut next: Vec<Vec<BlockId>> =
+        let mut successors: Vec<Vec<BlockId>> =
             cfg.blocks.iter().map(|block| targets(&block.terminator)).collect();
-        let order = sort(&mut next);
-        let mut before = vec![Vec::new(); next.len()];
+        let order = sort(&mut successors);
+        let mut predecessors = vec![Vec::new(); successors.len()];
         for &block in &order {
-            next[block as usize].iter().for_each(|to| before[*to as usize].push(block));
+            successors[block as usize].iter().for_each(|to| predecessors[*to as usize].push(block));
         }
-        let deciders = deciders(&order, &next);
-        Self { order, next, before, deciders }
+        let control_dependences = control_dependences(&order, &successors);
+        Self { order, successors, predecessors, control_dependences }
     }
 
-    /// The blocks that a packet can come to after this one.
-    pub(crate) fn after(&self, block: BlockId) -> Bits {
-        let mut found = Bits::new(self.next.len());
-        let mut open = vec![block];
-        while let Some(block) = open.pop() {
-            open.extend(self.next[block as usize].iter().filter(|to| found.add(**to as usize)));
+    /// The blocks that are reachable from this one.
+    pub(crate) fn reachable_from(&self, block: BlockId) -> BitSet {
+        let mut found = BitSet::new(self.successors.len());
+        let mut worklist = vec![block];
+        while let Some(block) = worklist.pop() {
+            worklist.extend(
+                self.successors[block as usize].iter().filter(|to| found.insert(**to as usize)),
+            );
         }
         found
     }
@@ -74,41 +76,41 @@ fn targets(terminator: &Terminator) -> Vec<BlockId> {
         Terminator::Apply(apply) => apply.targets.iter().map(|target| target.block).collect(),
         Terminator::Exit => Vec::new(),
     };
-    // The last way first: in the order that is made from them, it then comes last.
+    // Descending, so that the reversed postorder below has them ascending.
     found.sort_unstable_by_key(|to| Reverse(*to));
     found.dedup();
     found
 }
 
-/// Depth first from block 0; drops the edges that lead back.
-fn sort(next: &mut [Vec<BlockId>]) -> Vec<BlockId> {
+/// The reversed postorder of a depth-first search from block 0. Back edges are removed.
+fn sort(successors: &mut [Vec<BlockId>]) -> Vec<BlockId> {
     #[derive(Clone, Copy, PartialEq)]
-    enum Seen {
-        Never,
-        Open,
+    enum Mark {
+        Unvisited,
+        OnPath,
         Done,
     }
-    let mut seen = vec![Seen::Never; next.len()];
+    let mut marks = vec![Mark::Unvisited; successors.len()];
     let mut order = Vec::new();
     let mut path: Vec<(BlockId, usize)> = Vec::new();
-    if !next.is_empty() {
-        seen[0] = Seen::Open;
+    if !successors.is_empty() {
+        marks[0] = Mark::OnPath;
         path.push((0, 0));
     }
     while let Some((block, edge)) = path.last_mut() {
         let (from, at) = (*block as usize, *edge);
-        let Some(to) = next[from].get(at).copied() else {
-            seen[from] = Seen::Done;
+        let Some(to) = successors[from].get(at).copied() else {
+            marks[from] = Mark::Done;
             order.push(*block);
             path.pop();
             continue;
         };
-        match seen[to as usize] {
-            Seen::Open => drop(next[from].remove(at)),
-            Seen::Done => *edge += 1,
-            Seen::Never => {
+        match marks[to as usize] {
+            Mark::OnPath => drop(successors[from].remove(at)),
+            Mark::Done => *edge += 1,
+            Mark::Unvisited => {
                 *edge += 1;
-                seen[to as usize] = Seen::Open;
+                marks[to as usize] = Mark::OnPath;
                 path.push((to, 0));
             }
         }
@@ -117,43 +119,44 @@ fn sort(next: &mut [Vec<BlockId>]) -> Vec<BlockId> {
     order
 }
 
-/// A block is decided by a branch if it follows one way out of it for certain, and not another.
-fn deciders(order: &[BlockId], next: &[Vec<BlockId>]) -> Vec<Vec<BlockId>> {
-    // The block that every way from a block comes to first; the end of the graph is one behind all.
-    let end = next.len();
-    let mut joins = vec![end; end + 1];
+/// Control dependences (Ferrante, Ottenstein and Warren, "The program dependence graph", 1987): a
+/// block depends on a branch if it post-dominates one successor of the branch, but not the branch.
+fn control_dependences(order: &[BlockId], successors: &[Vec<BlockId>]) -> Vec<Vec<BlockId>> {
+    // Immediate post-dominators. `end` stands for the exit of the graph.
+    let end = successors.len();
+    let mut post_dominators = vec![end; end + 1];
     let mut depth = vec![0usize; end + 1];
     for &block in order.iter().rev() {
-        let mut ways = next[block as usize].iter().map(|to| *to as usize);
-        let mut join = ways.next().unwrap_or(end);
-        for mut way in ways {
-            while join != way {
-                match depth[join] >= depth[way] {
-                    true => join = joins[join],
-                    false => way = joins[way],
+        let mut successors = successors[block as usize].iter().map(|to| *to as usize);
+        let mut post_dominator = successors.next().unwrap_or(end);
+        for mut successor in successors {
+            while post_dominator != successor {
+                match depth[post_dominator] >= depth[successor] {
+                    true => post_dominator = post_dominators[post_dominator],
+                    false => successor = post_dominators[successor],
                 }
             }
         }
-        joins[block as usize] = join;
-        depth[block as usize] = depth[join] + 1;
+        post_dominators[block as usize] = post_dominator;
+        depth[block as usize] = depth[post_dominator] + 1;
     }
-    let mut deciders = vec![Vec::new(); end];
+    let mut control_dependences = vec![Vec::new(); end];
     for &block in order {
-        let ways = &next[block as usize];
-        if ways.len() < 2 {
+        let successors = &successors[block as usize];
+        if successors.len() < 2 {
             continue;
         }
-        for &way in ways {
-            let mut at = way as usize;
-            while at != joins[block as usize] {
-                if deciders[at].last() != Some(&block) {
-                    deciders[at].push(block);
+        for &successor in successors {
+            let mut at = successor as usize;
+            while at != post_dominators[block as usize] {
+                if control_dependences[at].last() != Some(&block) {
+                    control_dependences[at].push(block);
                 }
-                at = joins[at];
+                at = post_dominators[at];
             }
         }
     }
-    deciders
+    control_dependences
 }
 
 #[cfg(test)]
@@ -162,7 +165,7 @@ mod tests {
 
     use super::*;
 
-    fn graph(ends: Vec<Terminator>) -> Flow {
+    fn graph(terminators: Vec<Terminator>) -> Flow {
         let block = |terminator| Block {
             label: String::new(),
             ops: Vec::new(),
@@ -170,7 +173,7 @@ mod tests {
             terminator,
             terminator_span: Span::default(),
         };
-        Flow::new(&Cfg { blocks: ends.into_iter().map(block).collect() })
+        Flow::new(&Cfg { blocks: terminators.into_iter().map(block).collect() })
     }
 
     fn branch(then: BlockId, otherwise: BlockId) -> Terminator {
@@ -178,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_block_is_decided_by_the_branches_that_can_pass_it_by() {
+    fn a_block_depends_on_the_branches_that_can_bypass_it() {
         // if (0) { 1; if (1) 2; 3 } else 4; 5
         let flow = graph(vec![
             branch(1, 4),
@@ -189,22 +192,22 @@ mod tests {
             Terminator::Exit,
         ]);
         assert_eq!(flow.order, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(flow.deciders, [vec![], vec![0], vec![1], vec![0], vec![0], vec![]]);
-        assert!(flow.after(1).contains(3) && !flow.after(1).contains(4));
+        assert_eq!(flow.control_dependences, [vec![], vec![0], vec![1], vec![0], vec![0], vec![]]);
+        assert!(flow.reachable_from(1).contains(3) && !flow.reachable_from(1).contains(4));
     }
 
     #[test]
-    fn a_way_out_decides_on_all_that_follows() {
+    fn all_blocks_after_a_conditional_exit_depend_on_it() {
         // if (0) exit; 2
         let flow = graph(vec![branch(1, 2), Terminator::Exit, Terminator::Exit]);
-        assert_eq!(flow.deciders, [vec![], vec![0], vec![0]]);
+        assert_eq!(flow.control_dependences, [vec![], vec![0], vec![0]]);
     }
 
     #[test]
-    fn a_loop_is_gone_through_once() {
+    fn back_edges_of_a_loop_are_removed() {
         let flow = graph(vec![Terminator::Jump(1), branch(0, 2), branch(1, 2)]);
         assert_eq!(flow.order, [0, 1, 2]);
-        assert_eq!(flow.next, [vec![1], vec![2], vec![]]);
+        assert_eq!(flow.successors, [vec![1], vec![2], vec![]]);
         assert!(graph(Vec::new()).order.is_empty());
     }
 }

@@ -1,68 +1,74 @@
-//! What a program would take of a switch with stages, such as a Tofino: an estimate from the
-//! program's dependencies. It is no compilation; docs/p4.md has the model and what it leaves out.
+//! Estimates the resources that a program needs on a switch with stages, such as a Tofino.
 //!
-//! For each pipeline, each module knowing those above it:
+//! The estimate follows from the dependencies of the program; nothing is compiled for a switch.
+//! `docs/p4.md` describes the model and what it leaves out.
+//!
+//! The modules in the order of the analysis of one pipeline. A module uses those above it only.
 //!
 //! ```text
-//!   target           the shape of the switch
-//!   report           the estimate, as others get it
-//!   flow             order of blocks, and which branches decide on them
-//!   reads, effects   what expressions read, what operations read and change
-//!   numbers, facts   which values are the same, and what conditions tell of them
-//!   touched          what the graphs before and after a pipeline have to do with it
-//!   held, changes,   over the graph, from its beginning to its ends,
-//!   walk             to
-//!   dependencies     nodes, and the stages that must lie between them
-//!   visits           how often a packet comes to a register array or table
-//!   cycles, units    what is placed as one
-//!   memory, place    what it takes, and the stage it gets
-//!   phv              what travels with the packet
-//!   describe,        sentences
-//!   warnings, limits
-//!   pipeline         all of it together
+//!   target                the resources of the switch
+//!   report                the result of the estimate
+//!   flow                  topological order of the blocks, and control dependences
+//!   reads, effects        what expressions read, and what operations read and write
+//!   value_numbering       global value numbering: which expressions have equal values
+//!   path_conditions       what the branches taken so far imply about values
+//!   use_def               words that other graphs of the program use and define
+//!   reaching_definitions  which nodes wrote the current value of a word
+//!   dataflow, transfer    forward data-flow analysis; it makes the nodes and edges of
+//!   dependencies          the dependency graph: nodes, and their distances in stages
+//!   access_groups         accesses to an object that one stateful ALU can do together
+//!   components            strongly connected components of a graph
+//!   units                 groups of nodes that share a stage
+//!   memory                memory and stateful ALUs of an object
+//!   placement             list scheduling: the stage of each unit
+//!   phv                   size of the packet header vector
+//!   describe, warnings,   sentences for the user
+//!   limits
+//!   pipeline              the estimate for one pipeline
 //! ```
 
 #![forbid(unsafe_code)]
 
-mod changes;
-mod cycles;
+mod access_groups;
+mod components;
+mod dataflow;
 mod dependencies;
 mod describe;
 mod effects;
-mod facts;
 mod flow;
-mod held;
 mod limits;
 mod memory;
-mod numbers;
+mod path_conditions;
 mod phv;
 mod pipeline;
-mod place;
+mod placement;
+mod reaching_definitions;
 mod reads;
 mod report;
 mod target;
-mod touched;
+mod transfer;
 mod units;
-mod visits;
-mod walk;
+mod use_def;
+mod value_numbering;
 mod warnings;
 
 use std::fmt;
 
 use netkv_ir::{Cfg, Program, Word};
 
-use dependencies::Around;
+use dependencies::Boundary;
 use describe::Names;
 pub use report::{
-    Link, Phv, Pipeline, Placed, Position, Report, Share, Stage, Trouble, Usage, Warning, What,
+    ChainLink, ObjectKind, Phv, Pipeline, Placed, Position, Report, Share, Stage, Usage, Warning,
+    WarningKind,
 };
 pub use target::Target;
-use touched::Touched;
+use use_def::UseDef;
 
-/// Operations and blocks of a pipeline, at most.
+/// Maximum number of operations and blocks of a pipeline.
 const MAX_PARTS: usize = 20_000;
 
-/// A program with so many operations that no switch would take it, and no estimate is made.
+/// The program has too many operations for an estimate, and for any switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TooLarge {
     parts: usize,
@@ -81,7 +87,7 @@ impl fmt::Display for TooLarge {
 
 impl std::error::Error for TooLarge {}
 
-/// Estimates what a program takes of a switch.
+/// Estimates the resources that a program needs on a switch.
 pub fn estimate(program: &Program, target: &Target) -> Result<Report, TooLarge> {
     for cfg in [&program.ingress, &program.egress] {
         let parts = cfg.blocks.iter().map(|block| 1 + block.ops.len()).sum();
@@ -89,27 +95,27 @@ pub fn estimate(program: &Program, target: &Target) -> Result<Report, TooLarge> 
             return Err(TooLarge { parts });
         }
     }
-    let touched = |cfgs: &[&Cfg]| {
-        let mut touched = Touched::new(program);
-        cfgs.iter().for_each(|cfg| touched.graph(cfg));
-        touched
+    let use_def = |cfgs: &[&Cfg]| {
+        let mut use_def = UseDef::new(program);
+        cfgs.iter().for_each(|cfg| use_def.add_graph(cfg));
+        use_def
     };
-    let mut before = touched(&[&program.parser, &program.verify_checksum]);
-    before.arrives();
-    let ingress = touched(&[&program.ingress]);
-    let egress = touched(&[&program.egress]);
-    let mut behind = touched(&[&program.compute_checksum, &program.deparser]);
-    behind.outside();
+    let mut before = use_def(&[&program.parser, &program.verify_checksum]);
+    before.add_switch_inputs();
+    let ingress = use_def(&[&program.ingress]);
+    let egress = use_def(&[&program.egress]);
+    let mut after = use_def(&[&program.compute_checksum, &program.deparser]);
+    after.add_switch_outputs();
     let names = Names::new(program);
-    let read_behind = |word: Word| behind.read(word);
+    let read_after = |word: Word| after.uses(word);
     let (mut in_ingress, used) = pipeline::estimate(
         program,
         target,
         &names,
         &program.ingress,
-        &Around {
-            zero: &|word| !before.written(word),
-            read_later: &|word| read_behind(word) || egress.read(word),
+        &Boundary {
+            zero_at_entry: &|word| !before.defines(word),
+            live_at_exit: &|word| read_after(word) || egress.uses(word),
         },
     );
     let (in_egress, used_again) = pipeline::estimate(
@@ -117,15 +123,15 @@ pub fn estimate(program: &Program, target: &Target) -> Result<Report, TooLarge> 
         target,
         &names,
         &program.egress,
-        &Around {
-            zero: &|word| !before.written(word) && !ingress.written(word),
-            read_later: &read_behind,
+        &Boundary {
+            zero_at_entry: &|word| !before.defines(word) && !ingress.defines(word),
+            live_at_exit: &read_after,
         },
     );
     for object in used.intersection(&used_again) {
         let name = names.name(*object).to_string();
         in_ingress.warnings.push(Warning {
-            kind: Trouble::Shared,
+            kind: WarningKind::Shared,
             message: format!("{name} is used in ingress and in egress."),
             objects: vec![name],
             help: "Each pipeline has stages and memory of its own.".to_string(),

@@ -1,4 +1,4 @@
-//! What is used of each limited resource, and a sentence for each limit that is exceeded.
+//! The use of each limited resource, and a sentence for each limit that is exceeded.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::memory::Demand;
 use crate::report::{Phv, Share, Usage};
 use crate::target::Target;
 
-/// What is used, by a program that takes so many stages and has these demands.
+/// The use of each resource, from the number of stages, the demands of objects and the PHV.
 pub(crate) fn usage(
     target: &Target,
     stages: u32,
@@ -30,26 +30,26 @@ pub(crate) fn usage(
     }
 }
 
-/// What does not fit.
+/// A sentence for each limit that is exceeded.
 pub(crate) fn exceeded(
     target: &Target,
     names: &Names<'_>,
     usage: &Usage,
     demands: &BTreeMap<Object, Demand>,
 ) -> Vec<String> {
-    let mut said = Vec::new();
+    let mut sentences = Vec::new();
     for (object, demand) in demands {
         let name = names.title(*object);
         let largest = demand.arrays.iter().map(|array| array.kib).max().unwrap_or(0);
         let arrays = demand.arrays.iter().filter(|array| array.alu).count();
         if largest > target.state_kib.into() {
-            said.push(format!(
+            sentences.push(format!(
                 "An array of {name} takes {largest} KiB; a stage has {} KiB for it, and an array \
                  cannot span stages.",
                 target.state_kib
             ));
         } else if demand.together && arrays > target.arrays_per_stage as usize {
-            said.push(format!(
+            sentences.push(format!(
                 "The {arrays} arrays of {name} have to be in one stage, which has {}.",
                 target.arrays_per_stage
             ));
@@ -65,8 +65,8 @@ pub(crate) fn exceeded(
     for (what, unit, share) in limits {
         if share.is_over() {
             let Share { used, limit, percent } = share;
-            said.push(format!("{what}: {used}{unit} of {limit}{unit} ({percent:.0}%)."));
+            sentences.push(format!("{what}: {used}{unit} of {limit}{unit} ({percent:.0}%)."));
         }
     }
-    said
+    sentences
 }

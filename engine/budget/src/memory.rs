@@ -1,36 +1,36 @@
-//! What registers, counters, meters and tables take of a stage's memory and stateful ALUs.
+//! Memory and stateful ALUs of registers, counters, meters and tables.
 
 use netkv_ir::{CounterUnit, MatchKind, Program, Register, Table, TableId};
 
 use crate::effects::Object;
 use crate::target::Target;
 
-/// Bits of a counter that counts packets or bytes.
+/// Bits of a counter of packets or bytes.
 const COUNTER_BITS: u64 = 64;
-/// Bits of a meter: two buckets, their rates and the time.
+/// Bits of a meter: two token buckets, their rates and the time.
 const METER_BITS: u64 = 128;
 
-/// An array of cells; it cannot be split.
+/// An array of cells. It cannot span stages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Array {
     pub(crate) kib: u64,
-    /// A stateful ALU is needed; counters have ALUs of their own.
+    /// Whether it needs a stateful ALU; counters have ALUs of their own.
     pub(crate) alu: bool,
 }
 
-/// What one object takes.
+/// The resources of one object.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Demand {
     pub(crate) arrays: Vec<Array>,
-    /// All arrays have to be in one stage.
+    /// Whether all arrays must be in one stage.
     pub(crate) together: bool,
-    /// Memory for entries; it may be spread over stages.
+    /// Memory for entries; it may span stages.
     pub(crate) table_kib: u64,
     /// Bits of ternary memory.
     pub(crate) tcam_bits: u64,
 }
 
-/// What an object takes; `updates`: what is written to a register depends on what was read.
+/// The resources of an object. `updates`: a value written to a register depends on a read value.
 pub(crate) fn demand(program: &Program, target: &Target, object: Object, updates: bool) -> Demand {
     match object {
         Object::Register(id) => {
@@ -89,7 +89,7 @@ fn table(program: &Program, target: &Target, id: TableId) -> Demand {
     let mut data = data_bits(program, table);
     if let Some(profile) = table.action_profile {
         let profile_of = &program.action_profiles[profile as usize];
-        // Tables may share a profile: the first one of them brings its memory.
+        // Tables may share a profile; its memory is counted for the first of them.
         if profile_of.tables.first() == Some(&id) {
             demand.table_kib += target.kib((data + overhead).saturating_mul(profile_of.size));
             if profile_of.selector.is_some() {
@@ -102,13 +102,13 @@ fn table(program: &Program, target: &Target, id: TableId) -> Demand {
     let keys = || table.keys.iter().filter(|key| key.kind != MatchKind::Selector);
     let key_bits: u64 = keys().map(|key| u64::from(key.width)).sum();
     if key_bits == 0 {
-        // Without a key there is the default action, and its data if they are not fixed.
+        // A table without a key has only a default action, with data unless they are constant.
         demand.table_kib += if data > 0 && !table.const_default { target.kib(data) } else { 0 };
     } else if keys().all(|key| key.kind == MatchKind::Exact) {
         let bits = (key_bits + data + overhead).saturating_mul(table.size);
         demand.table_kib += target.kib(bits.saturating_mul(target.table_percent.into()) / 100);
     } else {
-        // One key that is not exact, and all are matched in ternary memory: value and mask.
+        // If one key is not exact, all are matched in ternary memory, with value and mask.
         demand.tcam_bits = (2 * key_bits).saturating_mul(table.size);
         demand.table_kib += target.kib((data + overhead).saturating_mul(table.size));
     }

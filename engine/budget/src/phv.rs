@@ -1,85 +1,87 @@
-//! The packet header vector: which fields travel with a packet, and from where to where.
+//! The size of the packet header vector (PHV): the fields that travel with a packet, and the
+//! stages across which each of them is live.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use netkv_ir::{Op, Place, Program, Word};
 
-use crate::dependencies::{Around, Graph};
+use crate::dependencies::{Boundary, Graph};
 use crate::effects::Kind;
-use crate::place::Schedule;
+use crate::placement::Placement;
 use crate::report::Phv;
 use crate::units::Units;
 
-/// Bits of a stack's count of elements, and of an array's word of which nothing better is known.
+/// Bits of the element count of a header stack.
 const COUNT_BITS: u32 = 8;
+/// Bits of a word without a declared width.
 const WORD_BITS: u32 = 64;
 
-/// What travels with a packet through a pipeline of so many stages.
+/// The PHV of a pipeline with this number of stages.
 pub(crate) fn phv(
     program: &Program,
     graph: &Graph,
-    around: &Around<'_>,
+    boundary: &Boundary<'_>,
     units: &Units,
-    schedule: &Schedule,
+    placement: &Placement,
     stages: u32,
 ) -> Phv {
     let headers = headers(program);
     let standard: BTreeMap<Word, u32> =
         program.standard_metadata.places().flat_map(parts).collect();
-    let mut touched: BTreeSet<Word> = BTreeSet::new();
-    // From after which stage until before which one a word is kept: 0 is what comes in, stage s
-    // (from 0) is s + 1, and the last number is what comes after.
-    let mut kept: BTreeMap<Word, (u32, u32)> = BTreeMap::new();
+    let mut used: BTreeSet<Word> = BTreeSet::new();
+    // Live range of each word: (defined at, last used at). Position 0 is the input of the pipeline,
+    // s + 1 is stage s (from 0), and `end` is the output.
+    let mut live_ranges: BTreeMap<Word, (u32, u32)> = BTreeMap::new();
     let end = stages + 1;
     for id in graph.ids() {
         let node = &graph.nodes[id];
-        let Some(unit) = units.of[id] else { continue };
-        let stage = schedule.done[unit] + 1;
+        let Some(unit) = units.unit_of[id] else { continue };
+        let stage = placement.finish_stage[unit] + 1;
         let read = if node.kind == Kind::Signal { end } else { stage };
         for word in &node.uses {
-            let span = kept.entry(*word).or_insert((end, 0));
-            span.1 = span.1.max(read);
+            let range = live_ranges.entry(*word).or_insert((end, 0));
+            range.1 = range.1.max(read);
         }
         for word in &node.writes {
-            let span = kept.entry(*word).or_insert((end, 0));
-            span.0 = span.0.min(stage);
+            let range = live_ranges.entry(*word).or_insert((end, 0));
+            range.0 = range.0.min(stage);
         }
-        touched.extend(node.uses.iter().chain(&node.writes));
+        used.extend(node.uses.iter().chain(&node.writes));
     }
     for word in 0..program.state_words {
-        let arrives = !(around.zero)(word);
-        if arrives && (around.read_later)(word) {
-            kept.entry(word).or_insert((0, end)).1 = end;
-        } else if graph.outlive.contains(&word) {
-            kept.entry(word).or_insert((end, end)).1 = end;
+        let arrives = !(boundary.zero_at_entry)(word);
+        if arrives && (boundary.live_at_exit)(word) {
+            live_ranges.entry(word).or_insert((0, end)).1 = end;
+        } else if graph.live_out.contains(&word) {
+            live_ranges.entry(word).or_insert((end, end)).1 = end;
         }
-        if arrives && let Some(span) = kept.get_mut(&word) {
-            span.0 = 0;
+        if arrives && let Some(range) = live_ranges.get_mut(&word) {
+            range.0 = 0;
         }
     }
     let bits = widths(program, graph);
-    let mut changes = vec![0i64; end as usize + 1];
-    for (word, (from, until)) in kept {
+    let mut deltas = vec![0i64; end as usize + 1];
+    for (word, (from, until)) in live_ranges {
         if from < until && !headers.words.contains(&word) && !standard.contains_key(&word) {
             let bits = i64::from(bits.get(&word).copied().unwrap_or(WORD_BITS));
-            changes[from as usize] += bits;
-            changes[until as usize] -= bits;
+            deltas[from as usize] += bits;
+            deltas[until as usize] -= bits;
         }
     }
-    let (mut now, mut most) = (0, 0);
-    for change in changes {
-        now += change;
-        most = most.max(now);
+    let (mut now, mut peak) = (0, 0);
+    for delta in deltas {
+        now += delta;
+        peak = peak.max(now);
     }
-    let standard = touched.iter().filter_map(|word| standard.get(word)).copied().map(u64::from);
+    let standard = used.iter().filter_map(|word| standard.get(word)).copied().map(u64::from);
     Phv {
         header_bits: headers.bits,
-        metadata_bits: most.unsigned_abs(),
+        metadata_bits: peak.unsigned_abs(),
         standard_bits: standard.sum(),
     }
 }
 
-/// Headers that come out of a packet or go into one.
+/// Headers that the parser extracts or the deparser emits.
 struct Headers {
     words: BTreeSet<Word>,
     bits: u64,
@@ -111,7 +113,7 @@ fn headers(program: &Program) -> Headers {
     found
 }
 
-/// How much of each word is used.
+/// The number of bits in use of each word.
 fn widths(program: &Program, graph: &Graph) -> BTreeMap<Word, u32> {
     let mut bits: BTreeMap<Word, u32> = graph.bits.iter().map(|(w, bits)| (*w, *bits)).collect();
     bits.extend(program.vars.iter().flat_map(|var| parts(var.place)));

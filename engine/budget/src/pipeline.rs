@@ -4,52 +4,52 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use netkv_ir::{BlockId, Cfg, Program};
 
-use crate::dependencies::{Around, Edge, Graph};
+use crate::access_groups::{AccessGroup, access_groups};
+use crate::dependencies::{Boundary, Edge, Graph};
 use crate::describe::Names;
 use crate::effects::{Kind, Object};
 use crate::limits;
 use crate::memory::{Demand, demand};
 use crate::phv::phv;
-use crate::place::{Schedule, place};
-use crate::report::{Link, Pipeline, Placed, Stage};
+use crate::placement::{Placement, place};
+use crate::report::{ChainLink, Pipeline, Placed, Stage};
 use crate::target::Target;
 use crate::units::{UnitId, Units};
-use crate::visits::{Visit, visits};
 use crate::warnings::warnings;
 
-/// What the parts of an estimate work on.
+/// The intermediate results of an estimate.
 struct Estimate<'a> {
     names: &'a Names<'a>,
     graph: Graph,
     units: Units,
-    schedule: Schedule,
+    placement: Placement,
 }
 
-/// The estimate for a graph, and the objects that it uses.
+/// Estimates a graph. Also returns the objects that it uses.
 pub(crate) fn estimate(
     program: &Program,
     target: &Target,
     names: &Names<'_>,
     cfg: &Cfg,
-    around: &Around<'_>,
+    boundary: &Boundary<'_>,
 ) -> (Pipeline, BTreeSet<Object>) {
-    let graph = Graph::new(program, cfg, around);
-    let (visits, clashes) = visits(&graph);
-    let units = Units::new(&graph, &visits, &clashes);
+    let graph = Graph::new(program, cfg, boundary);
+    let (groups, conflicts) = access_groups(&graph);
+    let units = Units::new(&graph, &groups, &conflicts);
     let mut updates: BTreeMap<Object, bool> = BTreeMap::new();
-    for visit in &visits {
-        *updates.entry(visit.object).or_default() |= visit.updates;
+    for group in &groups {
+        *updates.entry(group.object).or_default() |= group.updates;
     }
     let demands: BTreeMap<Object, Demand> = updates
         .into_iter()
         .map(|(object, updates)| (object, demand(program, target, object, updates)))
         .collect();
-    let schedule = place(&units, demands.clone(), target);
-    let warnings = warnings(program, target, names, &graph, (&visits, &clashes, &units));
-    let actions = actions(program, &graph, &units, &schedule, &visits, &demands);
-    let estimate = Estimate { names, graph, units, schedule };
+    let placement = place(&units, demands.clone(), target);
+    let warnings = warnings(program, target, names, &graph, (&groups, &conflicts, &units));
+    let actions = actions(program, &graph, &units, &placement, &groups, &demands);
+    let estimate = Estimate { names, graph, units, placement };
     let count = estimate.count();
-    let phv = phv(program, &estimate.graph, around, &estimate.units, &estimate.schedule, count);
+    let phv = phv(program, &estimate.graph, boundary, &estimate.units, &estimate.placement, count);
     let usage = limits::usage(target, count, &demands, &phv);
     let tcam: u64 = demands.values().map(|demand| demand.tcam_bits).sum();
     let pipeline = Pipeline {
@@ -65,15 +65,14 @@ pub(crate) fn estimate(
     (pipeline, demands.into_keys().collect())
 }
 
-/// Actions of the tables, those that a compiler makes of what stands outside of tables (one for
-/// each block of the program and stage), and those of stateful ALUs (one for each way to use an
-/// array).
+/// Counts actions. They are those of the tables; one for each block and stage with assignments
+/// outside of tables; and one for each mutually exclusive access to an array.
 fn actions(
     program: &Program,
     graph: &Graph,
     units: &Units,
-    schedule: &Schedule,
-    visits: &[Visit],
+    placement: &Placement,
+    groups: &[AccessGroup],
     demands: &BTreeMap<Object, Demand>,
 ) -> u32 {
     let mut count = 0;
@@ -82,41 +81,41 @@ fn actions(
         count += match object {
             Object::Table(id) => program.tables[*id as usize].actions.len(),
             Object::Register(_) => {
-                let of = visits.iter().filter(|visit| visit.object == *object);
-                demand.arrays.len() * of.map(|visit| ways(graph, visit)).sum::<usize>()
+                let of = groups.iter().filter(|group| group.object == *object);
+                demand.arrays.len() * of.map(|group| alternatives(graph, group)).sum::<usize>()
             }
             Object::Counter(_) | Object::Meter(_) => 0,
         };
     }
-    let mut made: BTreeSet<(BlockId, u32)> = BTreeSet::new();
-    let placed = || graph.ids().filter_map(|id| Some((&graph.nodes[id], units.of[id]?)));
+    let mut compiler_actions: BTreeSet<(BlockId, u32)> = BTreeSet::new();
+    let placed = || graph.ids().filter_map(|id| Some((&graph.nodes[id], units.unit_of[id]?)));
     for (node, unit) in placed() {
         if matches!(node.kind, Kind::Apply(_)) {
-            stage_of_table.insert(node.block, schedule.done[unit]);
+            stage_of_table.insert(node.block, placement.finish_stage[unit]);
         }
     }
     for (node, unit) in placed() {
         if node.kind == Kind::Branch || units.all[unit].object.is_some() {
             continue;
         }
-        let stage = schedule.done[unit];
-        // What is in the stage of the table that it is an action of belongs to that action.
-        let in_action = graph.flow.deciders[node.block as usize]
+        let stage = placement.finish_stage[unit];
+        // A node of a table's action, in the stage of the table, belongs to that action.
+        let in_action = graph.flow.control_dependences[node.block as usize]
             .iter()
             .any(|block| stage_of_table.get(block) == Some(&stage));
         if !in_action {
-            made.insert((node.block, stage));
+            compiler_actions.insert((node.block, stage));
         }
     }
-    (count + made.len()) as u32
+    (count + compiler_actions.len()) as u32
 }
 
-/// Groups of accesses that no packet does together.
-fn ways(graph: &Graph, visit: &Visit) -> usize {
+/// The number of mutually exclusive sets of accesses in a group.
+fn alternatives(graph: &Graph, group: &AccessGroup) -> usize {
     let blocks: BTreeSet<BlockId> =
-        visit.accesses.iter().map(|access| graph.nodes[*access].block).collect();
+        group.accesses.iter().map(|access| graph.nodes[*access].block).collect();
     let led_to = |block: &&BlockId| {
-        blocks.iter().any(|other| graph.flow.after(*other).contains(**block as usize))
+        blocks.iter().any(|other| graph.flow.reachable_from(*other).contains(**block as usize))
     };
     blocks.len() - blocks.iter().filter(led_to).count()
 }
@@ -127,10 +126,10 @@ impl Estimate<'_> {
         nodes.iter().any(|node| self.graph.nodes[*node].kind != Kind::Branch)
     }
 
-    /// Stages that are needed.
+    /// The number of stages in use.
     fn count(&self) -> u32 {
         let units = (0..self.units.all.len()).filter(|unit| self.occupies(*unit));
-        units.map(|unit| self.schedule.done[unit] + 1).max().unwrap_or(0)
+        units.map(|unit| self.placement.finish_stage[unit] + 1).max().unwrap_or(0)
     }
 
     fn stages(&self) -> Vec<Stage> {
@@ -152,27 +151,27 @@ impl Estimate<'_> {
             again,
         };
         let mut has_piece = BTreeSet::new();
-        for piece in &self.schedule.pieces {
-            let stage = stages.entry(piece.stage).or_insert_with(|| empty(piece.stage));
-            stage.arrays += piece.arrays;
-            stage.state_kib += piece.state_kib;
-            stage.table_kib += piece.table_kib;
-            if let Some(object) = self.units.all[piece.unit].object {
-                let kib = piece.state_kib + piece.table_kib;
-                stage.placed.push(placed(object, piece.arrays, kib, false));
-                has_piece.insert(piece.unit);
+        for allocation in &self.placement.allocations {
+            let stage = stages.entry(allocation.stage).or_insert_with(|| empty(allocation.stage));
+            stage.arrays += allocation.arrays;
+            stage.state_kib += allocation.state_kib;
+            stage.table_kib += allocation.table_kib;
+            if let Some(object) = self.units.all[allocation.unit].object {
+                let kib = allocation.state_kib + allocation.table_kib;
+                stage.placed.push(placed(object, allocation.arrays, kib, false));
+                has_piece.insert(allocation.unit);
             }
         }
         for (id, unit) in self.units.all.iter().enumerate() {
             if !self.occupies(id) {
                 continue;
             }
-            let at = self.schedule.done[id];
+            let at = self.placement.finish_stage[id];
             let stage = stages.entry(at).or_insert_with(|| empty(at));
             match unit.object {
                 Some(_) if has_piece.contains(&id) => {}
                 Some(object) => {
-                    let again = self.schedule.owners.get(&object) != Some(&id);
+                    let again = self.placement.owners.get(&object) != Some(&id);
                     stage.placed.push(placed(object, 0, 0, again));
                 }
                 None => match self.graph.nodes[unit.nodes[0]].kind {
@@ -184,10 +183,10 @@ impl Estimate<'_> {
         stages.into_values().collect()
     }
 
-    /// From a unit of the last stage back to one that waits for nobody.
-    fn longest_chain(&self) -> Vec<Link> {
+    /// The critical path: from a unit of the last stage back to one without dependencies.
+    fn longest_chain(&self) -> Vec<ChainLink> {
         let units = 0..self.units.all.len();
-        let done = &self.schedule.done;
+        let done = &self.placement.finish_stage;
         let last = units
             .filter(|unit| self.occupies(*unit))
             .max_by_key(|unit| (done[*unit], std::cmp::Reverse(self.units.all[*unit].nodes[0])));
@@ -195,18 +194,18 @@ impl Estimate<'_> {
         let mut next = last;
         while let Some(id) = next {
             let unit = &self.units.all[id];
-            let ready = self.schedule.ready[id];
+            let ready = self.placement.earliest_stage[id];
             let node = &self.graph.nodes[unit.nodes[0]];
-            chain.push(Link {
+            chain.push(ChainLink {
                 stage: done[id] + 1,
                 what: self.names.node(node),
                 at: self.names.position(node),
                 delayed: done[id] - ready,
             });
             let waited_for = |edge: &&Edge| done[edge.node] + edge.distance == ready;
-            // Of those that it waits for at once, the one that is furthest away tells most.
-            let before = unit.needs.iter().filter(waited_for);
-            next = before.max_by_key(|edge| (edge.distance, edge.node)).map(|edge| edge.node);
+            // Of several critical dependencies, the most distant one explains the most stages.
+            let predecessors = unit.dependencies.iter().filter(waited_for);
+            next = predecessors.max_by_key(|edge| (edge.distance, edge.node)).map(|edge| edge.node);
         }
         chain.reverse();
         chain

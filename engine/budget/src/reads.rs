@@ -1,21 +1,23 @@
-//! What an expression reads, and how many operations lie between a read and the result.
+//! The words that an expression reads, and the number of operations between each read and the
+//! result.
 //!
-//! The ALUs of a stage take fields as they were when the packet came into it, do one operation and
-//! write one field. A stage decides on comparisons (of fields with each other, and of a field with
-//! a constant) before its ALUs work. Cutting, extending with zeros and joining costs nothing.
+//! An ALU of a stage reads fields as they were at the entry of the stage, does one operation and
+//! writes one field. A stage evaluates comparisons (of two fields, or of a field with a constant)
+//! before its ALUs work. Slices, zero extensions and concatenations are free.
 
 use netkv_ir::{BinaryOp, Expr, Place, Program, UnaryOp, Word};
 
-/// A word that an operation reads, so many operations before its last one.
+/// A word that an operation reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Read {
     pub(crate) word: Word,
-    /// How much of the word is used.
+    /// The number of bits in use.
     pub(crate) bits: u32,
+    /// The number of ALU operations between the read and the last operation.
     pub(crate) depth: u32,
 }
 
-/// Collects reads.
+/// Collects the reads of an operation.
 pub(crate) struct Reads<'a> {
     pub(crate) program: &'a Program,
     pub(crate) found: Vec<Read>,
@@ -26,12 +28,12 @@ impl<'a> Reads<'a> {
         Self { program, found: Vec::new() }
     }
 
-    /// Whole words.
+    /// Adds whole words.
     pub(crate) fn words(&mut self, word: Word, count: u32, depth: u32) {
         self.found.extend((word..word + count).map(|word| Read { word, bits: 64, depth }));
     }
 
-    /// Whether a header is valid.
+    /// Adds the validity bit of a header.
     pub(crate) fn flag(&mut self, word: Word) {
         self.found.push(Read { word, bits: 1, depth: 0 });
     }
@@ -44,40 +46,40 @@ impl<'a> Reads<'a> {
         }));
     }
 
-    /// The operation itself makes this value.
-    pub(crate) fn made(&mut self, expr: &Expr, depth: u32) {
+    /// Adds the reads of an expression whose last operation is the operation of the node.
+    pub(crate) fn result(&mut self, expr: &Expr, depth: u32) {
         match expr {
             Expr::Const(_) | Expr::PacketLength | Expr::Load(_) | Expr::LoadElement { .. } => {
-                self.ready(expr, depth);
+                self.operand(expr, depth);
             }
             Expr::Slice { arg, .. } | Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => {
-                self.made(arg, depth);
+                self.result(arg, depth);
             }
             Expr::Concat(left, right) => {
-                self.made(left, depth);
-                self.made(right, depth);
+                self.result(left, depth);
+                self.result(right, depth);
             }
             Expr::Mux { cond, then, otherwise } => {
-                self.decided(cond, depth);
-                self.made(then, depth);
-                self.made(otherwise, depth);
+                self.condition(cond, depth);
+                self.result(then, depth);
+                self.result(otherwise, depth);
             }
-            _ if decides(expr) => self.decided(expr, depth),
-            Expr::Unary { arg, .. } => self.ready(arg, depth),
+            _ if is_condition(expr) => self.condition(expr, depth),
+            Expr::Unary { arg, .. } => self.operand(arg, depth),
             Expr::Binary { left, right, .. } => {
-                self.ready(left, depth);
-                self.ready(right, depth);
+                self.operand(left, depth);
+                self.operand(right, depth);
             }
         }
     }
 
-    /// The value is there when the operation begins.
-    pub(crate) fn ready(&mut self, expr: &Expr, depth: u32) {
+    /// Adds the reads of an operand, whose value must exist before the operation of the node.
+    pub(crate) fn operand(&mut self, expr: &Expr, depth: u32) {
         match expr {
             Expr::Const(_) | Expr::PacketLength => {}
             Expr::Load(place) => self.place(*place, depth),
             Expr::LoadElement { stack, index, place } => {
-                self.ready(index, depth);
+                self.operand(index, depth);
                 let stack = &self.program.stacks[*stack as usize];
                 for element in 0..stack.size {
                     let word = place.word + element * stack.stride;
@@ -85,45 +87,45 @@ impl<'a> Reads<'a> {
                 }
             }
             Expr::Slice { arg, .. } | Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => {
-                self.ready(arg, depth);
+                self.operand(arg, depth);
             }
             Expr::Concat(left, right) => {
-                self.ready(left, depth);
-                self.ready(right, depth);
+                self.operand(left, depth);
+                self.operand(right, depth);
             }
-            _ => self.made(expr, depth + 1),
+            _ => self.result(expr, depth + 1),
         }
     }
 
-    /// The stage of the operation decides on it.
-    pub(crate) fn decided(&mut self, cond: &Expr, depth: u32) {
+    /// Adds the reads of a condition that the stage of the operation evaluates.
+    pub(crate) fn condition(&mut self, cond: &Expr, depth: u32) {
         match cond {
-            Expr::Unary { op: UnaryOp::Not, arg, width: 1 } => self.decided(arg, depth),
+            Expr::Unary { op: UnaryOp::Not, arg, width: 1 } => self.condition(arg, depth),
             Expr::Mux { cond, then, otherwise } => {
-                self.decided(cond, depth);
-                self.decided(then, depth);
-                self.decided(otherwise, depth);
+                self.condition(cond, depth);
+                self.condition(then, depth);
+                self.condition(otherwise, depth);
             }
-            Expr::Binary { op, left, right, .. } if decides(cond) => {
+            Expr::Binary { op, left, right, .. } if is_condition(cond) => {
                 if left.width() == 1 && right.width() == 1 {
-                    self.decided(left, depth);
-                    self.decided(right, depth);
+                    self.condition(left, depth);
+                    self.condition(right, depth);
                     return;
                 }
-                // Which of two fields is larger is seen by their difference.
+                // An order comparison of two fields needs their difference, one more operation.
                 let constant = |side: &Expr| matches!(side, Expr::Const(_));
                 let ordered = !matches!(op, BinaryOp::Eq | BinaryOp::Ne);
                 let before = u32::from(ordered && !constant(left) && !constant(right));
-                self.ready(left, depth + before);
-                self.ready(right, depth + before);
+                self.operand(left, depth + before);
+                self.operand(right, depth + before);
             }
-            _ => self.ready(cond, depth),
+            _ => self.operand(cond, depth),
         }
     }
 }
 
-/// Comparisons, and what joins truth values.
-fn decides(expr: &Expr) -> bool {
+/// Whether an expression is a comparison or a logical operation.
+fn is_condition(expr: &Expr) -> bool {
     match expr {
         Expr::Unary { op: UnaryOp::Not, width: 1, .. } => true,
         Expr::Binary { op, left, right, .. } => match op {
@@ -140,27 +142,29 @@ fn decides(expr: &Expr) -> bool {
     }
 }
 
-/// Additions and the like that a value takes one after the other, comparisons aside.
+/// Length of the longest chain of ALU operations in an expression, without comparisons.
 pub(crate) fn steps(expr: &Expr) -> u32 {
     match expr {
         Expr::Const(_) | Expr::Load(_) | Expr::PacketLength => 0,
         Expr::LoadElement { index, .. } => steps(index),
         Expr::Slice { arg, .. } | Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => steps(arg),
-        Expr::Unary { arg, .. } => steps(arg) + u32::from(!decides(expr)),
+        Expr::Unary { arg, .. } => steps(arg) + u32::from(!is_condition(expr)),
         Expr::Binary { left, right, .. } => {
-            steps(left).max(steps(right)) + u32::from(!decides(expr))
+            steps(left).max(steps(right)) + u32::from(!is_condition(expr))
         }
         Expr::Concat(left, right) => steps(left).max(steps(right)),
         Expr::Mux { cond, then, otherwise } => steps(cond).max(steps(then)).max(steps(otherwise)),
     }
 }
 
-/// Nothing is computed: the value is fields and constants, cut and joined.
-pub(crate) fn is_wire(expr: &Expr) -> bool {
+/// Whether an expression needs no ALU: it consists of slices and concatenations only.
+pub(crate) fn is_wiring(expr: &Expr) -> bool {
     match expr {
         Expr::Const(_) | Expr::Load(_) | Expr::PacketLength => true,
-        Expr::Slice { arg, .. } | Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => is_wire(arg),
-        Expr::Concat(left, right) => is_wire(left) && is_wire(right),
+        Expr::Slice { arg, .. } | Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } => {
+            is_wiring(arg)
+        }
+        Expr::Concat(left, right) => is_wiring(left) && is_wiring(right),
         _ => false,
     }
 }

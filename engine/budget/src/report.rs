@@ -1,10 +1,10 @@
-//! The estimate, as others get it.
+//! The result of an estimate.
 
 use serde::Serialize;
 
 use crate::target::Target;
 
-/// What a program would take of a switch.
+/// The resources that a program needs on a switch.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// The switch.
@@ -16,7 +16,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// No limit is exceeded, and no warning is given.
+    /// Whether no limit is exceeded and there is no warning.
     pub fn fits(&self) -> bool {
         [&self.ingress, &self.egress]
             .iter()
@@ -27,49 +27,50 @@ impl Report {
 /// One pipeline.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Pipeline {
-    /// What has a limit.
+    /// Use of the resources that have a limit.
     pub usage: Usage,
-    /// Actions, those of the compiler's own tables and of stateful ALUs included.
+    /// Actions, including those of the compiler's own tables and of stateful ALUs.
     pub actions: u32,
     /// Ternary memory: value and mask of keys that are not exact.
     pub tcam_kib: f64,
     /// The packet header vector.
     pub phv: Phv,
-    /// What is in which stage.
+    /// The stages in use.
     pub stages: Vec<Stage>,
-    /// Why there are so many stages: each needs the one before it.
-    pub longest_chain: Vec<Link>,
-    /// What a pipeline cannot do in one pass.
+    /// The critical path, which determines the number of stages. Each link depends on the one
+    /// before it.
+    pub longest_chain: Vec<ChainLink>,
+    /// Constructs that a pipeline cannot execute in one pass.
     pub warnings: Vec<Warning>,
     /// A sentence for each limit that is exceeded.
     pub exceeded: Vec<String>,
 }
 
-/// How much of each limited resource is used.
+/// Use of each limited resource.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Usage {
     /// Stages.
     pub stages: Share,
-    /// Register arrays of the target's cell width, or stateful ALUs, which is the same.
+    /// Register arrays of the target's cell width. Each takes one stateful ALU.
     pub arrays: Share,
     /// Memory of registers, counters and meters.
     pub state_kib: Share,
     /// Memory of match-action tables.
     pub table_kib: Share,
-    /// Both together.
+    /// Memory of both kinds.
     pub sram_kib: Share,
     /// Packet header vector.
     pub phv_bytes: Share,
 }
 
-/// A number and its limit.
+/// The use of a resource and its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Share {
-    /// What is used.
+    /// The amount in use.
     pub used: u64,
-    /// What is there.
+    /// The amount that the switch has.
     pub limit: u64,
-    /// What is used in percent of what is there.
+    /// The use in percent of the limit.
     pub percent: f64,
 }
 
@@ -87,11 +88,11 @@ impl Share {
 /// Bits that travel with a packet from stage to stage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Phv {
-    /// All fields and the validity of the headers that parser and deparser know.
+    /// All fields and the validity of the headers that the parser or the deparser uses.
     pub header_bits: u64,
-    /// Metadata and locals, where most of them have to be kept from one stage to the next.
+    /// The maximum over all stage boundaries of the live bits of metadata and locals.
     pub metadata_bits: u64,
-    /// Fields of the standard metadata that the pipeline touches.
+    /// Fields of the standard metadata that the pipeline uses.
     pub standard_bits: u64,
 }
 
@@ -101,10 +102,10 @@ impl Phv {
     }
 }
 
-/// A stage that something is in.
+/// A stage in use.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Stage {
-    /// From 1.
+    /// Number of the stage, from 1.
     pub stage: u32,
     /// Stateful ALUs in use.
     pub arrays: u32,
@@ -116,15 +117,15 @@ pub struct Stage {
     pub placed: Vec<Placed>,
     /// Hashes and random numbers.
     pub hashes: u32,
-    /// Assignments outside of stateful ALUs.
+    /// Assignments and conditions outside of stateful ALUs.
     pub operations: u32,
 }
 
-/// What an object is.
+/// The kind of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[allow(missing_docs)]
-pub enum What {
+pub enum ObjectKind {
     Table,
     Register,
     Counter,
@@ -134,69 +135,69 @@ pub enum What {
 /// An object, or a part of it, in a stage.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Placed {
-    /// What it is.
-    pub what: What,
+    /// Its kind.
+    pub what: ObjectKind,
     /// Its control-plane name.
     pub name: String,
-    /// Arrays of it in this stage.
+    /// Its arrays in this stage.
     pub arrays: u32,
-    /// Memory of it in this stage.
+    /// Its memory in this stage, in KiB.
     pub kib: u64,
-    /// It is in an earlier stage already: a packet would have to come to it twice.
+    /// It is also in an earlier stage: a packet would have to access it twice.
     pub again: bool,
 }
 
-/// A part of a chain of dependencies.
+/// A link of the critical path.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Link {
-    /// The stage after which its result is there, from 1.
+pub struct ChainLink {
+    /// The stage at whose end its result is available, from 1.
     pub stage: u32,
-    /// What it is, in words.
+    /// A phrase for the node.
     pub what: String,
-    /// Where it stands.
+    /// Its position in the source.
     pub at: Position,
-    /// Stages that it waits or lasts because there is no room in one of them.
+    /// Additional stages because a stage lacked resources.
     pub delayed: u32,
 }
 
-/// A place in the source.
+/// A position in the source.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Position {
-    /// As the compiler was given it.
+    /// The path that the compiler was given.
     pub file: String,
-    /// From 1; 0 when there is none.
+    /// Line, from 1; 0 if there is none.
     pub line: u32,
-    /// From 1.
+    /// Column, from 1.
     pub column: u32,
-    /// What happens there, in a word.
+    /// The operation there, in a word.
     pub what: String,
 }
 
-/// What kind of warning it is.
+/// The kind of a warning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trouble {
-    /// A packet would have to come to one object twice.
+pub enum WarningKind {
+    /// A packet would have to access an object twice.
     Twice,
-    /// Objects would have to stand before each other.
+    /// The accesses to objects depend on each other in a cycle.
     Order,
-    /// A stateful ALU cannot compute this.
+    /// A stateful ALU cannot compute the update.
     Update,
-    /// An object is used in both pipelines.
+    /// Both pipelines use an object.
     Shared,
 }
 
-/// What a pipeline cannot do.
+/// A construct that a pipeline cannot execute.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Warning {
-    /// What kind of warning it is.
-    pub kind: Trouble,
-    /// Control-plane names of what it is about.
+    /// The kind of the warning.
+    pub kind: WarningKind,
+    /// Control-plane names of the objects.
     pub objects: Vec<String>,
     /// What is wrong.
     pub message: String,
     /// What would be right.
     pub help: String,
-    /// Where.
+    /// Positions of the accesses.
     pub at: Vec<Position>,
 }

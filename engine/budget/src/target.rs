@@ -1,28 +1,28 @@
-//! The shape of a switch.
+//! The resources of a switch.
 
 use serde::Serialize;
 
-/// What one pipeline (ingress or egress) of a switch offers. The default is the Tofino of
-/// the papers; docs/p4.md has the sources, and the overheads, which are assumptions.
+/// The resources of one pipeline (ingress or egress) of a switch. The default is the Tofino of the
+/// papers. `docs/p4.md` has the sources, and the overheads, which are assumptions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Target {
     /// Stages of a pipeline.
     pub stages: u32,
-    /// Stateful ALUs of a stage: as many register arrays may be in it.
+    /// Stateful ALUs of a stage, which is the maximum number of register arrays in it.
     pub arrays_per_stage: u32,
     /// Width of a register cell. A wider register takes several arrays.
     pub cell_bits: u32,
-    /// Widest value that a stateful ALU can change by what it holds (a pair of cells).
+    /// Width in bits of the widest value that a stateful ALU can update (a pair of cells).
     pub update_bits: u32,
     /// Memory of a stage for registers, counters and meters, in KiB.
     pub state_kib: u32,
     /// Memory of a stage for match-action tables, in KiB.
     pub table_kib: u32,
-    /// Memory is given out in blocks of so many KiB.
+    /// Unit of memory allocation, in KiB.
     pub block_kib: u32,
     /// Bits of a table's entry besides its key and action data.
     pub entry_bits: u32,
-    /// Memory of a table in percent of what its entries take: hash tables do not fill.
+    /// Memory of an exact table in percent of its entries, since a hash table cannot be full.
     pub table_percent: u32,
     /// Bytes of the packet header vector.
     pub phv_bytes: u32,
@@ -46,7 +46,7 @@ impl Default for Target {
 }
 
 impl Target {
-    /// Memory for so many bits, in whole blocks (at least one), in KiB.
+    /// Memory in KiB for a number of bits, in whole blocks (at least one).
     pub(crate) fn kib(&self, bits: u64) -> u64 {
         let block = u64::from(self.block_kib);
         bits.div_ceil(block * 8192).max(1) * block

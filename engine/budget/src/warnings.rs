@@ -1,60 +1,66 @@
-//! Sentences about what a pipeline cannot do in one pass.
+//! Warnings about constructs that a pipeline cannot execute in one pass.
 
 use std::collections::BTreeMap;
 
 use netkv_ir::Program;
 
+use crate::access_groups::{AccessGroup, Conflict, ConflictReason};
 use crate::dependencies::{Graph, NodeId};
 use crate::describe::Names;
 use crate::effects::{Kind, Object};
-use crate::report::{Position, Trouble, Warning};
+use crate::report::{Position, Warning, WarningKind};
 use crate::target::Target;
-use crate::units::{Knot, Units};
-use crate::visits::{Clash, Visit, Why};
+use crate::units::{Cycle, Units};
 
-/// Operations one after the other that a stateful ALU does between reading and writing a cell.
+/// Maximum chain of operations of a stateful ALU between the read and the write of a cell.
 const UPDATE_STEPS: u32 = 1;
 
-/// All warnings about a graph, in the order of the program.
+/// All warnings for a graph, in the order of the program.
 pub(crate) fn warnings(
     program: &Program,
     target: &Target,
     names: &Names<'_>,
     graph: &Graph,
-    found: (&[Visit], &[Clash], &Units),
+    found: (&[AccessGroup], &[Conflict], &Units),
 ) -> Vec<Warning> {
-    let (visits, clashes, units) = found;
-    let mut warnings: Vec<(NodeId, Warning)> = twice(names, graph, clashes);
-    warnings.extend(units.knots.iter().map(|knot| order(names, graph, knot)));
-    let updates = visits.iter().filter(|visit| visit.updates);
-    warnings.extend(updates.filter_map(|visit| update(program, target, names, graph, visit)));
+    let (groups, conflicts, units) = found;
+    let mut warnings: Vec<(NodeId, Warning)> = double_accesses(names, graph, conflicts);
+    warnings.extend(units.cycles.iter().map(|cycle| cyclic_order(names, graph, cycle)));
+    let updates = groups.iter().filter(|group| group.updates);
+    warnings.extend(
+        updates.filter_map(|group| update_too_complex(program, target, names, graph, group)),
+    );
     warnings.sort_by_key(|(node, _)| *node);
     warnings.into_iter().map(|(_, warning)| warning).collect()
 }
 
-/// A warning for each object and reason, with all places.
-fn twice(names: &Names<'_>, graph: &Graph, clashes: &[Clash]) -> Vec<(NodeId, Warning)> {
-    let mut grouped: BTreeMap<(Object, u8), Vec<&Clash>> = BTreeMap::new();
-    for clash in clashes {
-        let reason = match clash.why {
-            Why::Index => 0,
-            Why::Through(_) => 1,
-            Why::Again => 2,
+/// A warning for each object and reason, with the positions of all conflicting accesses.
+fn double_accesses(
+    names: &Names<'_>,
+    graph: &Graph,
+    conflicts: &[Conflict],
+) -> Vec<(NodeId, Warning)> {
+    let mut grouped: BTreeMap<(Object, u8), Vec<&Conflict>> = BTreeMap::new();
+    for conflict in conflicts {
+        let reason = match conflict.reason {
+            ConflictReason::DifferentIndex => 0,
+            ConflictReason::ThroughNode(_) => 1,
+            ConflictReason::NotARegister => 2,
         };
-        grouped.entry((clash.object, reason)).or_default().push(clash);
+        grouped.entry((conflict.object, reason)).or_default().push(conflict);
     }
-    let warning = |((object, _), clashes): ((Object, u8), Vec<&Clash>)| {
-        let first = clashes[0];
+    let warning = |((object, _), conflicts): ((Object, u8), Vec<&Conflict>)| {
+        let first = conflicts[0];
         let (message, help) = sentences(names, graph, first);
-        let nodes = clashes.iter().flat_map(|clash| {
-            let through = match clash.why {
-                Why::Through(node) => Some(node),
+        let nodes = conflicts.iter().flat_map(|conflict| {
+            let through = match conflict.reason {
+                ConflictReason::ThroughNode(node) => Some(node),
                 _ => None,
             };
-            [Some(clash.first), through, Some(clash.second)].into_iter().flatten()
+            [Some(conflict.first), through, Some(conflict.second)].into_iter().flatten()
         });
         let warning = Warning {
-            kind: Trouble::Twice,
+            kind: WarningKind::Twice,
             objects: vec![names.name(object).to_string()],
             message,
             help,
@@ -65,16 +71,16 @@ fn twice(names: &Names<'_>, graph: &Graph, clashes: &[Clash]) -> Vec<(NodeId, Wa
     grouped.into_iter().map(warning).collect()
 }
 
-fn sentences(names: &Names<'_>, graph: &Graph, clash: &Clash) -> (String, String) {
-    let object = names.name(clash.object);
-    match clash.why {
-        Why::Index => (
+fn sentences(names: &Names<'_>, graph: &Graph, conflict: &Conflict) -> (String, String) {
+    let object = names.name(conflict.object);
+    match conflict.reason {
+        ConflictReason::DifferentIndex => (
             format!("Register array {object} is accessed twice in a pass, at two indices."),
             "It is in one stage, and a packet passes that once. One index, two arrays, or a second \
              pass would do."
                 .to_string(),
         ),
-        Why::Through(node) => (
+        ConflictReason::ThroughNode(node) => (
             format!(
                 "Register array {object} is accessed twice in a pass: what is read from it goes \
                  through {} before it comes back.",
@@ -84,8 +90,8 @@ fn sentences(names: &Names<'_>, graph: &Graph, clash: &Clash) -> (String, String
              in between and nothing else."
                 .to_string(),
         ),
-        Why::Again => {
-            let (is, help) = match clash.object {
+        ConflictReason::NotARegister => {
+            let (is, help) = match conflict.object {
                 Object::Table(_) => ("Table", "is applied"),
                 Object::Meter(_) => ("Meter", "is asked"),
                 _ => ("Counter", "counts"),
@@ -100,39 +106,39 @@ fn sentences(names: &Names<'_>, graph: &Graph, clash: &Clash) -> (String, String
     }
 }
 
-fn order(names: &Names<'_>, graph: &Graph, knot: &Knot) -> (NodeId, Warning) {
-    let titles: Vec<String> = knot.objects.iter().map(|object| names.title(*object)).collect();
+fn cyclic_order(names: &Names<'_>, graph: &Graph, cycle: &Cycle) -> (NodeId, Warning) {
+    let titles: Vec<String> = cycle.objects.iter().map(|object| names.title(*object)).collect();
     let message = format!("No order of stages suits all of {}.", titles.join(", "));
     let warning = Warning {
-        kind: Trouble::Order,
-        objects: knot.objects.iter().map(|object| names.name(*object).to_string()).collect(),
+        kind: WarningKind::Order,
+        objects: cycle.objects.iter().map(|object| names.name(*object).to_string()).collect(),
         message,
         help: "Each is needed before another one of them: on different ways through the program, \
                or because each changes by what the other holds."
             .to_string(),
-        at: positions(names, graph, knot.accesses.iter().copied()),
+        at: positions(names, graph, cycle.accesses.iter().copied()),
     };
-    (knot.accesses[0], warning)
+    (cycle.accesses[0], warning)
 }
 
-/// What a stateful ALU is asked to compute, if it is too much.
-fn update(
+/// A warning if an update is too complex for a stateful ALU.
+fn update_too_complex(
     program: &Program,
     target: &Target,
     names: &Names<'_>,
     graph: &Graph,
-    visit: &Visit,
+    group: &AccessGroup,
 ) -> Option<(NodeId, Warning)> {
-    let Object::Register(register) = visit.object else { return None };
-    let name = names.name(visit.object);
+    let Object::Register(register) = group.object else { return None };
+    let name = names.name(group.object);
     let width = program.registers[register as usize].width;
-    let steps = longest(graph, visit);
+    let steps = longest_chain(graph, group);
     let (message, help) = if width > target.update_bits {
-        let most = target.update_bits;
+        let limit = target.update_bits;
         (
             format!(
                 "What is written to register array {name} depends on what it holds, in cells of \
-                 {width} bits; a stateful ALU computes with {most} at most."
+                 {width} bits; a stateful ALU computes with {limit} at most."
             ),
             "Wider values can only be read, or written.".to_string(),
         )
@@ -148,27 +154,28 @@ fn update(
         return None;
     };
     let warning = Warning {
-        kind: Trouble::Update,
+        kind: WarningKind::Update,
         objects: vec![name.to_string()],
         message,
         help,
-        at: positions(names, graph, visit.accesses.iter().copied()),
+        at: positions(names, graph, group.accesses.iter().copied()),
     };
-    Some((visit.accesses[0], warning))
+    Some((group.accesses[0], warning))
 }
 
-/// The most operations between reading and writing that take the result of each other.
-fn longest(graph: &Graph, visit: &Visit) -> u32 {
-    let mut nodes: Vec<NodeId> = visit.accesses.iter().chain(&visit.within).copied().collect();
+/// Length of the longest chain of operations between the reads and the writes of a group.
+fn longest_chain(graph: &Graph, group: &AccessGroup) -> u32 {
+    let mut nodes: Vec<NodeId> = group.accesses.iter().chain(&group.internal).copied().collect();
     nodes.sort_unstable();
     let mut chains: BTreeMap<NodeId, u32> = BTreeMap::new();
     for id in nodes {
         let node = &graph.nodes[id];
-        // What is decided on does not become part of a value.
-        let data = node.needs.iter().filter(|edge| graph.nodes[edge.node].kind != Kind::Branch);
+        // A condition is not part of the value.
+        let data =
+            node.dependencies.iter().filter(|edge| graph.nodes[edge.node].kind != Kind::Branch);
         let before = data.filter_map(|edge| chains.get(&edge.node)).max().copied();
         let reads = matches!(node.kind, Kind::Fetch(_));
-        // Only what comes from the cell is computed by its ALU.
+        // Only operations that depend on the cell are computed by its ALU.
         if let Some(before) = before.or(reads.then_some(0)) {
             chains.insert(id, before + if reads { 0 } else { node.steps });
         }

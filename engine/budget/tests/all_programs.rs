@@ -1,4 +1,4 @@
-//! Every program of the repository, and random ones: an estimate is made, and it agrees with itself.
+//! Estimates of every program of the repository and of random programs exist and are consistent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -6,14 +6,14 @@ use std::path::{Path, PathBuf};
 use netkv_budget::{Pipeline, Report, Target, estimate};
 use netkv_p4::{Options, compile_source};
 
-/// Random programs that are tried.
+/// Number of random programs.
 const SEEDS: u64 = 150;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// What is in a folder of the repository.
+/// The entries of a folder of the repository.
 fn entries(folder: &str) -> impl Iterator<Item = PathBuf> {
     let entries = std::fs::read_dir(root().join(folder)).expect("the folder");
     entries.map(|entry| entry.expect("an entry").path())
@@ -25,21 +25,22 @@ fn shipped() -> Vec<PathBuf> {
     entries("p4").filter_map(program).filter(|path| path.is_file()).collect()
 }
 
-/// The estimate for a text; None if it is no program (the corpus of the fuzzer has such).
+/// The estimate for a source; None if it does not compile, as some files of the fuzzer's corpus.
 fn report(name: &str, source: &str) -> Option<Report> {
     let include_dirs = vec![root().join("p4")];
     let options = Options { include_dirs, defines: Vec::new() };
     let program = compile_source(name, source, &options).ok()?.program;
     let target = Target::default();
-    let made = estimate(&program, &target).unwrap_or_else(|error| panic!("{name}: {error}"));
-    assert_eq!(made, estimate(&program, &target).unwrap(), "{name}: twice the same");
-    for pipeline in [&made.ingress, &made.egress] {
-        sound(name, &target, pipeline);
+    let report = estimate(&program, &target).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(report, estimate(&program, &target).unwrap(), "{name}: twice the same");
+    for pipeline in [&report.ingress, &report.egress] {
+        assert_consistent(name, &target, pipeline);
     }
-    Some(made)
+    Some(report)
 }
 
-fn sound(name: &str, target: &Target, pipeline: &Pipeline) {
+/// Asserts that the parts of an estimate agree.
+fn assert_consistent(name: &str, target: &Target, pipeline: &Pipeline) {
     let usage = &pipeline.usage;
     let last = pipeline.stages.last().map_or(0, |stage| stage.stage);
     assert_eq!(u64::from(last), usage.stages.used, "{name}: the last stage");
@@ -56,7 +57,7 @@ fn sound(name: &str, target: &Target, pipeline: &Pipeline) {
             && stage.table_kib <= target.table_kib.into();
         assert!(one_fits || !pipeline.exceeded.is_empty(), "{name}: stage {}", stage.stage);
     }
-    // An object is placed once, but for warnings.
+    // An object without a warning is placed once.
     let mut first: BTreeMap<&str, bool> = BTreeMap::new();
     for placed in pipeline.stages.iter().flat_map(|stage| &stage.placed) {
         let again = first.insert(&placed.name, true).is_some();
@@ -85,7 +86,7 @@ fn every_program_of_the_repository_gets_an_estimate() {
 }
 
 #[test]
-fn whatever_the_fuzzer_has_found_gets_an_estimate() {
+fn every_program_of_the_fuzzers_corpus_gets_an_estimate() {
     let folder = root().join("engine/fuzz/corpus/front_end");
     let mut compiled = 0;
     for entry in std::fs::read_dir(folder).expect("the corpus") {
@@ -101,20 +102,20 @@ fn random_programs_get_an_estimate() {
     let mut warned = 0;
     for seed in 0..SEEDS {
         let source = netkv_differ::program::generate(seed);
-        let made = report(&format!("seed {seed}"), &source).expect("a program");
-        warned += u64::from(!made.ingress.warnings.is_empty());
+        let report = report(&format!("seed {seed}"), &source).expect("a program");
+        warned += u64::from(!report.ingress.warnings.is_empty());
     }
-    // Random programs go to their registers as they please.
+    // Random programs often access a register twice.
     assert!(warned > 5, "{warned} of {SEEDS}");
 }
 
 #[test]
-fn the_programs_that_ship_pass_each_array_once() {
+fn shipped_programs_access_each_array_once() {
     for path in shipped() {
         let name = path.to_string_lossy();
         let source = std::fs::read_to_string(&path).expect("a readable file");
-        let made = report(&name, &source).expect("a program");
-        for pipeline in [&made.ingress, &made.egress] {
+        let report = report(&name, &source).expect("a program");
+        for pipeline in [&report.ingress, &report.egress] {
             assert!(pipeline.warnings.is_empty(), "{name}: {:#?}", pipeline.warnings);
         }
     }

@@ -1,9 +1,9 @@
-//! Stages, memory and the packet header vector of small programs.
+//! Tests of the stages, the memory and the packet header vector of small programs.
 
 mod common;
 
 use common::{report, source};
-use netkv_budget::{Pipeline, Target, What, estimate};
+use netkv_budget::{ObjectKind, Pipeline, Target, estimate};
 use netkv_p4::{Options, compile_source};
 
 /// The estimate for an ingress.
@@ -17,7 +17,7 @@ fn stages(body: &str) -> u64 {
     pipeline.usage.stages.used
 }
 
-/// Stages (from 1) in which there is something of an object.
+/// The stages (from 1) that an object is in.
 fn stages_of(pipeline: &Pipeline, name: &str) -> Vec<u32> {
     let has = |stage: &&netkv_budget::Stage| stage.placed.iter().any(|each| each.name == name);
     pipeline.stages.iter().filter(has).map(|stage| stage.stage).collect()
@@ -28,14 +28,14 @@ const TWO_TABLES: &str = "
     action set_b(bit<32> value) { meta.b = value; }";
 
 #[test]
-fn a_program_without_work_takes_no_stage() {
+fn a_program_without_effect_takes_no_stage() {
     assert_eq!(stages("apply { }"), 0);
-    // Nobody sees what is computed here.
+    // These values have no observable effect.
     assert_eq!(stages("apply { meta.a = hdr.h.key + 1; meta.b = meta.a + 1; }"), 0);
 }
 
 #[test]
-fn tables_that_know_nothing_of_each_other_share_a_stage() {
+fn independent_tables_share_a_stage() {
     let body = format!(
         "{TWO_TABLES}
         table t {{ key = {{ hdr.h.key: exact; }} actions = {{ set_a; NoAction; }} }}
@@ -46,7 +46,7 @@ fn tables_that_know_nothing_of_each_other_share_a_stage() {
 }
 
 #[test]
-fn a_table_that_matches_what_another_writes_comes_a_stage_later() {
+fn a_match_dependency_takes_a_stage() {
     let body = format!(
         "{TWO_TABLES}
         table t {{ key = {{ hdr.h.key: exact; }} actions = {{ set_a; NoAction; }} }}
@@ -64,7 +64,7 @@ fn a_table_that_matches_what_another_writes_comes_a_stage_later() {
 }
 
 #[test]
-fn an_action_works_in_the_stage_of_its_table() {
+fn an_action_runs_in_the_stage_of_its_table() {
     let body = |actions: &str| {
         format!(
             "register<bit<32>>(1024) r;
@@ -79,7 +79,7 @@ fn an_action_works_in_the_stage_of_its_table() {
     };
     assert_eq!(stages(&body("count; NoAction;")), 1);
     assert_eq!(stages(&body("count;")), 1);
-    // What follows from the choice is not part of the action, and comes after it.
+    // A block that depends on the selected action is not part of it, and is in a later stage.
     let follows = "
         register<bit<32>>(1024) r;
         action found(bit<32> at) { meta.a = at; }
@@ -89,8 +89,8 @@ fn an_action_works_in_the_stage_of_its_table() {
 }
 
 #[test]
-fn a_stage_decides_before_it_acts() {
-    // Whether a table hits, and a condition on what is known before, cost no stage.
+fn a_stage_evaluates_conditions_before_its_alus_work() {
+    // A hit, or a condition on fields that are available before the stage, takes no stage.
     let body = format!(
         "{TWO_TABLES}
         table t {{ key = {{ hdr.h.key: exact; }} actions = {{ set_a; NoAction; }} }}
@@ -98,7 +98,7 @@ fn a_stage_decides_before_it_acts() {
         apply {{ if (hdr.h.op == 1) {{ if (t.apply().hit) {{ u.apply(); }} }} }}"
     );
     assert_eq!(stages(&body), 1);
-    // A condition on what a stage has written does.
+    // A condition on a result of a stage takes a stage.
     let body = format!(
         "{TWO_TABLES}
         table t {{ key = {{ hdr.h.key: exact; }} actions = {{ set_a; NoAction; }} }}
@@ -109,14 +109,14 @@ fn a_stage_decides_before_it_acts() {
 }
 
 #[test]
-fn each_operation_on_the_result_of_another_takes_a_stage() {
+fn each_operation_of_a_chain_takes_a_stage() {
     assert_eq!(stages("apply { hdr.h.value = hdr.h.key + 1; }"), 1);
     assert_eq!(stages("apply { hdr.h.value = (hdr.h.key + 1) ^ hdr.h.value; }"), 2);
     assert_eq!(
         stages("apply { meta.a = hdr.h.key + 1; meta.b = meta.a ^ 5; hdr.h.value = meta.b - 1; }"),
         3
     );
-    // Cutting, joining and comparing are no operations of their own; the order of two fields is.
+    // Slices, concatenations and comparisons are free; an order comparison of two fields is not.
     assert_eq!(stages("apply { hdr.h.value = hdr.h.key[15:0] ++ hdr.h.value[31:16]; }"), 1);
     assert_eq!(stages("apply { if (hdr.h.key == hdr.h.value) { hdr.h.op = 1; } }"), 1);
     assert_eq!(stages("apply { if (hdr.h.key < 100) { hdr.h.op = 1; } }"), 1);
@@ -124,8 +124,8 @@ fn each_operation_on_the_result_of_another_takes_a_stage() {
 }
 
 #[test]
-fn copies_cost_no_stage_of_their_own() {
-    // Each reads what the copied field holds, not the copy.
+fn copies_take_no_stage() {
+    // A reader of a copy depends on the original.
     assert_eq!(
         stages("apply { meta.a = hdr.h.key; meta.b = meta.a; hdr.h.value = meta.b + 1; }"),
         1
@@ -138,12 +138,12 @@ fn copies_cost_no_stage_of_their_own() {
         stages("apply { wide_t all = hdr.w; hdr.w.data = 0; hdr.w.data = all.data + 1; }"),
         1
     );
-    // What makes a value writes it to where it is copied at once.
+    // The node that computes a value also writes its copy.
     assert_eq!(
         stages("register<bit<32>>(16) r; apply { r.read(meta.a, 0); hdr.h.value = meta.a; }"),
         1
     );
-    // Unless there is a choice: then somebody has to make it.
+    // If another path gives another value, the copy takes a stage.
     assert_eq!(
         stages(
             "apply { meta.a = hdr.h.key; if (hdr.h.op == 1) { meta.a = hdr.h.value; }
@@ -154,7 +154,7 @@ fn copies_cost_no_stage_of_their_own() {
 }
 
 #[test]
-fn an_index_that_is_hashed_comes_a_stage_earlier() {
+fn the_hash_of_an_index_is_a_stage_before_its_use() {
     let pipeline = ingress(
         "register<bit<32>>(1024) r;
         apply {
@@ -182,7 +182,7 @@ fn a_stage_has_four_arrays_of_32_bits() {
 }
 
 #[test]
-fn a_wide_register_is_spread_over_stages_unless_it_is_updated() {
+fn a_wide_register_spans_stages_unless_it_is_updated() {
     let values: String = (0..8).map(|i| format!("register<bit<128>>(1024) v{i}; ")).collect();
     let writes: String = (0..8).map(|i| format!("v{i}.write(0, hdr.w.data); ")).collect();
     let pipeline = ingress(&format!("{values} apply {{ {writes} }}"));
@@ -207,7 +207,7 @@ fn a_wide_register_is_spread_over_stages_unless_it_is_updated() {
 }
 
 #[test]
-fn memory_comes_in_blocks_and_a_stage_has_so_much() {
+fn memory_is_allocated_in_blocks_up_to_the_limit_of_a_stage() {
     // 65536 cells of 32 bits are 256 KiB: three arrays fill a stage.
     let arrays: String = (0..4).map(|i| format!("register<bit<32>>(65536) r{i}; ")).collect();
     let writes: String = (0..4).map(|i| format!("r{i}.write(0, hdr.h.value); ")).collect();
@@ -220,14 +220,14 @@ fn memory_comes_in_blocks_and_a_stage_has_so_much() {
 }
 
 #[test]
-fn an_array_that_no_stage_can_hold_is_told() {
+fn an_array_larger_than_a_stage_is_reported() {
     let pipeline = ingress("register<bit<32>>(262144) r; apply { r.write(0, hdr.h.value); }");
     let [sentence] = pipeline.exceeded.as_slice() else { panic!("{:?}", pipeline.exceeded) };
     assert!(sentence.contains("register I.r") && sentence.contains("1024 KiB"), "{sentence}");
 }
 
 #[test]
-fn a_large_table_lasts_several_stages() {
+fn a_large_table_spans_several_stages() {
     let pipeline = ingress(
         "action set(bit<32> value) { hdr.h.value = value; }
         table t { key = { hdr.w.data: exact; } actions = { set; NoAction; } size = 65536; }
@@ -261,15 +261,15 @@ fn counters_take_memory_and_no_stateful_alu() {
     );
     assert_eq!(pipeline.usage.arrays.used, 0);
     assert_eq!(pipeline.usage.state_kib.used, 32 + 16);
-    assert!(pipeline.stages[0].placed.iter().any(|each| each.what == What::Counter));
+    assert!(pipeline.stages[0].placed.iter().any(|each| each.what == ObjectKind::Counter));
 }
 
 #[test]
-fn headers_and_metadata_that_cross_stages_are_in_the_phv() {
+fn the_phv_has_headers_and_metadata_that_cross_stages() {
     let idle = ingress("apply { }");
     let headers = (32 + 32 + 16 + 16 + 8 + 8) + 1 + 128 + 1;
     assert_eq!((idle.phv.header_bits, idle.phv.metadata_bits), (headers, 0));
-    // What a stateful ALU has to itself does not travel; what the next stage reads does.
+    // A value internal to a stateful ALU is not in the PHV; one that the next stage reads is.
     let inside = ingress(
         "register<bit<32>>(1024) r;
         apply { r.read(meta.a, 0); meta.a = meta.a + 1; r.write(0, meta.a); }",
@@ -280,14 +280,14 @@ fn headers_and_metadata_that_cross_stages_are_in_the_phv() {
         apply { r.read(meta.a, 0); hdr.h.value = meta.a + hdr.h.key; }",
     );
     assert_eq!(across.phv.metadata_bits, 32);
-    // Two that are never needed together have one place.
+    // Fields with disjoint live ranges share bits.
     let chain =
         ingress("apply { meta.a = hdr.h.key + 1; meta.b = meta.a ^ 5; hdr.h.value = meta.b - 1; }");
     assert_eq!(chain.phv.metadata_bits, 32);
 }
 
 #[test]
-fn what_egress_reads_travels_through_ingress() {
+fn a_field_that_egress_reads_is_live_in_ingress() {
     let found = report(
         "",
         "apply { meta.row = hdr.h.index + 1; hdr.h.op = 1; }",
@@ -296,7 +296,7 @@ fn what_egress_reads_travels_through_ingress() {
     assert_eq!(found.ingress.phv.metadata_bits, 16);
     assert_eq!(found.egress.phv.metadata_bits, 16);
     assert_eq!(found.egress.usage.stages.used, 1);
-    // Also what the parser has put there.
+    // So is a field that the parser writes.
     let parsed = report("", "apply { hdr.h.op = 1; }", "apply { hdr.h.other = meta.d[15:0]; }");
     assert_eq!(parsed.ingress.phv.metadata_bits, 32);
     let unread = report("", "apply { hdr.h.op = 1; }", "apply { }");
@@ -304,7 +304,7 @@ fn what_egress_reads_travels_through_ingress() {
 }
 
 #[test]
-fn standard_metadata_count_where_they_are_used() {
+fn standard_metadata_count_in_the_pipeline_that_uses_them() {
     let found = report(
         "",
         "apply { std.egress_spec = std.ingress_port; }",
@@ -315,7 +315,7 @@ fn standard_metadata_count_where_they_are_used() {
 }
 
 #[test]
-fn too_many_stages_are_told_with_their_number() {
+fn an_excess_of_stages_is_reported_with_their_number() {
     let steps: String = (0..20).map(|i| format!("meta.a = (meta.a + {i}) ^ 3; ")).collect();
     let pipeline = ingress(&format!("apply {{ {steps} hdr.h.value = meta.a; }}"));
     assert!(pipeline.usage.stages.used > 12);
@@ -336,12 +336,12 @@ fn actions_of_tables_and_of_the_compiler_are_counted() {
             hdr.h.flags = 1; hdr.h.other = 1;
         }",
     );
-    // Two of the table, two of the array, and two blocks with assignments.
+    // Two of the table, two of the array, and one for each of two blocks with assignments.
     assert_eq!(pipeline.actions, 6);
 }
 
 #[test]
-fn a_program_beyond_all_switches_is_refused_with_a_sentence() {
+fn a_program_that_is_too_large_is_refused_with_a_sentence() {
     let steps = "hdr.h.value = hdr.h.value + 1;".repeat(20_001);
     let source = source("", &format!("apply {{ {steps} }}"), "apply { }");
     let program = compile_source("long.p4", &source, &Options::default()).unwrap().program;

@@ -1,10 +1,10 @@
-//! A write-back cache as FarReach's section V-A lays it out over a pipeline: it fits, and each of
-//! the liberties that the target does not allow is found.
+//! Tests of a write-back cache with the layout of FarReach's section V-A: it fits, and each
+//! construct that the target does not allow gets a warning.
 
 mod common;
 
 use common::report;
-use netkv_budget::{Pipeline, Trouble};
+use netkv_budget::{Pipeline, WarningKind};
 
 /// One row of the sketch, and one value array of 16 bytes.
 const PARTS: &str = "
@@ -40,7 +40,8 @@ const DECLARED: &str = "
     bit<1> hot0 = 0; bit<1> hot1 = 0; bit<1> hot2 = 0; bit<1> hot3 = 0;
     bit<32> entry = 0; bool hit = false;";
 
-/// Operations: 0 get, 2 put, 8 a change of state, 9 a reply to a get. Edits replace a line.
+/// The estimate for the egress of the cache. Operations are 0 (get), 2 (put), 8 (a change of state)
+/// and 9 (a reply to a get). `edits` replace parts of the body.
 fn egress(edits: &[(&str, &str)]) -> Pipeline {
     let mut body = format!(
         "{DECLARED}
@@ -88,7 +89,7 @@ fn egress(edits: &[(&str, &str)]) -> Pipeline {
 }
 
 #[test]
-fn the_layout_of_the_paper_fits_with_its_arrays() {
+fn the_layout_of_the_paper_fits() {
     let pipeline = egress(&[]);
     assert!(pipeline.warnings.is_empty(), "{:#?}", pipeline.warnings);
     assert!(pipeline.exceeded.is_empty(), "{:?}", pipeline.exceeded);
@@ -98,7 +99,7 @@ fn the_layout_of_the_paper_fits_with_its_arrays() {
 }
 
 #[test]
-fn a_sketch_of_32_bits_does_not_fit_into_one_stage() {
+fn four_rows_of_32_bits_do_not_fit_into_one_stage() {
     let widest = |pipeline: &Pipeline| {
         let rows = |stage: &netkv_budget::Stage| {
             stage.placed.iter().filter(|placed| placed.name.contains(".row")).count()
@@ -118,26 +119,26 @@ fn a_sketch_of_32_bits_does_not_fit_into_one_stage() {
 }
 
 #[test]
-fn liberties_that_a_tofino_does_not_allow_are_found() {
+fn constructs_that_a_tofino_does_not_allow_get_warnings() {
     let twice = egress(&[(
         "frequency.write((bit<32>) hdr.h.index, hits |+| 1);",
         "frequency.write((bit<32>) hdr.h.other, hits |+| 1);",
     )]);
     assert_eq!(twice.warnings.len(), 1);
     assert_eq!(twice.warnings[0].objects, ["E.frequency"]);
-    // Whether an entry is valid depends on whether it is the latest, and the other way round.
-    let knot = egress(&[(
+    // The valid flag of an entry depends on its latest flag, and vice versa.
+    let cycle = egress(&[(
         "latest.read(newest, (bit<32>) hdr.h.index);",
         "latest.read(newest, (bit<32>) hdr.h.index);
          if (hdr.h.op != 8 && newest == 2) { valid.write((bit<32>) hdr.h.index, 0); }",
     )]);
     assert!(
-        knot.warnings.iter().any(|warning| {
-            warning.kind == Trouble::Order
+        cycle.warnings.iter().any(|warning| {
+            warning.kind == WarningKind::Order
                 && warning.objects.contains(&"E.valid".to_string())
                 && warning.objects.contains(&"E.latest".to_string())
         }),
         "{:#?}",
-        knot.warnings
+        cycle.warnings
     );
 }

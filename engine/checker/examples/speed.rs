@@ -1,4 +1,4 @@
-//! How fast the checker is on this machine, as ratios to a plain hash-map insert loop.
+//! Measures the speed of the checker, as ratios to a loop of insertions into a hash map.
 //!
 //!     cargo run --release -p netkv-checker --example speed
 
@@ -11,7 +11,7 @@ use netkv_workload::{Random, Zipf, key_of};
 
 const OPS: u32 = 4_000_000;
 const KEYS: u64 = 1_000_000;
-/// Operations under way.
+/// Number of pending operations.
 const DEPTH: usize = 256;
 
 fn main() {
@@ -58,7 +58,7 @@ fn run(keys: &[Key], writes: f64, deletes: f64, alone: bool) -> (f64, String) {
     }
     let mut checker = Checker::new();
     if alone {
-        // Another key is written, so that looking one up is not for nothing.
+        // Other keys are written, so that the checker has histories to look up.
         for number in 0..100_000 {
             let id = WriteId { client: 2, request: number };
             let key = key_of(KEYS + u64::from(number));

@@ -1,69 +1,68 @@
-//! All keys: records operations and judges each read as it ends.
+//! The interface of the checker: it records operations and judges each read at its response.
 
 use netkv_wire::Key;
 use rustc_hash::FxHashSet;
 
-use crate::evidence::evidence;
-use crate::found::Found;
-use crate::keys::{Keys, MAX_AWAKE, MAX_RESTING};
-use crate::moments::Moments;
+use crate::compact::comparable;
+use crate::counterexample::counterexample;
+use crate::dropped::Dropped;
+use crate::event_clock::EventClock;
+use crate::histories::{Histories, MAX_ACTIVE, MAX_IDLE};
 use crate::operation::{Action, Observed, Record, WriteId, WriteKind};
-use crate::past::Past;
-use crate::reading::Reading;
+use crate::pending_reads::PendingReads;
 use crate::register::{Judgement, Register};
-use crate::settled::comparable;
 use crate::violation::{Violation, ViolationKind};
+use crate::violation_log::ViolationLog;
 
-/// Writes that were given up and may still take effect, over all keys and the whole run; of more
-/// than that none is remembered.
+/// Maximum number of given-up writes that are kept, over all keys and the whole run.
 pub const MAX_GIVEN_UP_IN_ALL: usize = 1 << 20;
 
-/// What the checker thinks of a read.
+/// The verdict on a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may have returned this.
+    /// Its result is legal.
     Fresh,
-    /// It returned an older value than it may.
+    /// Its result is a value that was overwritten, or it contradicts other reads.
     Stale,
-    /// Nobody wrote this value.
+    /// Its result is a value that no client wrote.
     Phantom,
-    /// No judgement is possible.
+    /// It cannot be judged.
     Unchecked,
 }
 
-/// A read under way.
+/// Identifies a pending read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReadTicket(u64);
 
-/// An answer to a read.
+/// The response to a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// The request that read.
+    /// The request of the read.
     pub reader: WriteId,
-    /// What it returned.
+    /// Its result.
     pub observed: Observed,
-    /// Whether the key had a value before anybody wrote it.
+    /// Whether the key had an initial value.
     pub exists: bool,
-    /// Whether the request that the value names is one that somebody has made.
+    /// Whether a client has made the request that is encoded in the value.
     pub issued: bool,
-    /// Whether this is the last read of the key, after all writes.
+    /// Whether this is the final read of the key, after all writes.
     pub last: bool,
 }
 
-/// What the checker thinks of everything so far.
+/// The verdict on all operations so far.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Writes that were acknowledged and reads that were judged.
     pub checked_ops: u64,
-    /// Keys of which not every read could be judged.
+    /// Keys with a read that could not be judged.
     pub unchecked_keys: u64,
-    /// Reads that have no explanation.
+    /// Reads that no linearization permits.
     pub violations: u64,
 }
 
 impl Summary {
-    /// Whether the history of every key is linearizable; `None` if none was found that is not,
-    /// but not everything could be judged.
+    /// Whether the history of every key is linearizable. `None` if there is no violation, but not
+    /// every read could be judged.
     pub fn linearizable(&self) -> Option<bool> {
         match (self.violations, self.unchecked_keys) {
             (0, 0) => Some(true),
@@ -73,113 +72,112 @@ impl Summary {
     }
 }
 
-/// Records operations and judges reads. Times are the driver's nanoseconds; they are only told,
-/// what counts is the order of the calls.
+/// Records operations and judges reads. Times are nanoseconds of the driver and occur in reports
+/// only; the verdicts depend on the order of the calls.
 #[derive(Debug)]
 pub struct Checker {
-    moments: Moments,
-    /// Every key that was written.
-    keys: Keys,
-    reading: Reading,
-    past: Past,
+    clock: EventClock,
+    /// The history of every written key.
+    histories: Histories,
+    pending_reads: PendingReads,
+    dropped: Dropped,
     given_up: usize,
     checked_ops: u64,
     unchecked: FxHashSet<Key>,
-    found: Found,
+    violation_log: ViolationLog,
 }
 
 impl Default for Checker {
     fn default() -> Self {
-        Self::with_room(MAX_AWAKE, MAX_RESTING)
+        Self::with_limits(MAX_ACTIVE, MAX_IDLE)
     }
 }
 
 impl Checker {
-    /// A checker that knows of no operation.
+    /// A checker without operations.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same that keeps the histories of `awake` keys, and the last operations of `resting` more,
-    /// although nothing is under way for them. Judgements do not depend on it, only speed and how
-    /// much a violation's report has.
-    pub fn with_room(awake: usize, resting: usize) -> Self {
+    /// A checker that keeps up to `active` active and `idle` idle histories without need (see
+    /// `histories.rs`). Speed and reports depend on the limits, verdicts do not.
+    pub fn with_limits(active: usize, idle: usize) -> Self {
         Self {
-            moments: Moments::default(),
-            keys: Keys::new((awake, resting)),
-            reading: Reading::default(),
-            past: Past::default(),
+            clock: EventClock::default(),
+            histories: Histories::new((active, idle)),
+            pending_reads: PendingReads::default(),
+            dropped: Dropped::default(),
             given_up: 0,
             checked_ops: 0,
             unchecked: FxHashSet::default(),
-            found: Found::default(),
+            violation_log: ViolationLog::default(),
         }
     }
 
-    /// A write is about to be sent for the first time. `exists` says whether the key had a value
-    /// before anybody wrote it.
+    /// Records the invocation of a write. `exists` is whether the key had an initial value.
     pub fn begin_write(&mut self, now: u64, key: &Key, id: WriteId, kind: WriteKind, exists: bool) {
-        let moment = self.moments.next(now);
-        self.keys.get_or_new(key, exists, moment).begin_write(moment, id, kind);
-        self.put_to_rest(moment);
+        let time = self.clock.next(now);
+        self.histories.get_or_new(key, exists, time).begin_write(time, id, kind);
+        self.shrink_unused(time);
     }
 
-    /// The first acknowledgement of a write has come.
+    /// Records the response of a write, its first acknowledgement.
     pub fn end_write(&mut self, now: u64, key: &Key, id: WriteId) {
-        let moment = self.moments.next(now);
+        let time = self.clock.next(now);
         self.checked_ops += 1;
-        self.with(key, |register| register.end_write(moment, id));
+        self.with_history(key, |register| register.end_write(time, id));
     }
 
-    /// The writer waits no longer for an acknowledgement, or was told that nobody knows what became
-    /// of the write. It may have taken effect, and may still do so.
+    /// The client gave the write up, or got a reply that its outcome is unknown. The write may have
+    /// taken effect, or may do so later.
     pub fn give_up_write(&mut self, key: &Key, id: WriteId) {
         self.given_up += 1;
         let keep = self.given_up <= MAX_GIVEN_UP_IN_ALL;
-        self.with(key, |register| register.give_up_write(id, keep));
+        self.with_history(key, |register| register.give_up_write(id, keep));
     }
 
-    /// A read is about to be sent for the first time.
+    /// Records the invocation of a read.
     pub fn begin_read(&mut self, now: u64, key: &Key) -> ReadTicket {
-        let moment = self.moments.next(now);
-        self.reading.begin(moment);
-        self.with(key, |register| register.begin_read(moment));
-        ReadTicket(moment)
+        let time = self.clock.next(now);
+        self.pending_reads.begin(time);
+        self.with_history(key, |register| register.begin_read(time));
+        ReadTicket(time)
     }
 
-    /// A read is given up.
+    /// The client gave the read up.
     pub fn give_up_read(&mut self, key: &Key, ticket: ReadTicket) {
-        self.reading.end(ticket.0);
-        self.with(key, |register| register.end_reading(ticket.0));
+        self.pending_reads.end(ticket.0);
+        self.with_history(key, |register| register.end_read(ticket.0));
     }
 
-    /// A read has returned something that cannot be judged.
+    /// The read has a result that cannot be judged.
     pub fn skip_read(&mut self, key: &Key, ticket: ReadTicket) {
         self.give_up_read(key, ticket);
         self.unchecked.insert(*key);
     }
 
-    /// A read has ended.
+    /// Records the response of a read and judges it.
     pub fn end_read(&mut self, now: u64, key: &Key, ticket: ReadTicket, answer: Answer) -> Verdict {
-        let moment = self.moments.next(now);
+        let time = self.clock.next(now);
         let action = Action::Read(answer.observed);
-        let read = Record { id: answer.reader, action, begun: ticket.0, ended: moment };
-        let mut judgement = unwritten(&answer);
-        self.with(key, |register| {
-            register.end_reading(read.begun);
+        let read = Record { id: answer.reader, action, invocation: ticket.0, response: time };
+        let mut judgement = judge_unwritten(&answer);
+        self.with_history(key, |register| {
+            register.end_read(read.invocation);
             judgement = register.judge(read, answer.observed, answer.issued);
         });
-        self.reading.end(read.begun);
-        let verdict = self.conclude(key, read, &answer, judgement);
-        self.put_to_rest(moment);
+        self.pending_reads.end(read.invocation);
+        let verdict = self.report(key, read, &answer, judgement);
+        self.shrink_unused(time);
         verdict
     }
 
-    fn conclude(&mut self, key: &Key, read: Record, answer: &Answer, it: Judgement) -> Verdict {
+    /// Counts a judgement and logs a violation.
+    fn report(&mut self, key: &Key, read: Record, answer: &Answer, it: Judgement) -> Verdict {
         let (kind, verdict) = match it {
             Judgement::Legal => {
                 self.checked_ops += 1;
-                self.found.fine(key);
+                self.violation_log.mark_recovered(key);
                 return Verdict::Fresh;
             }
             Judgement::Unchecked => {
@@ -189,74 +187,74 @@ impl Checker {
             Judgement::Phantom => (ViolationKind::PhantomValue, Verdict::Phantom),
             Judgement::Stale if answer.last => (ViolationKind::LostWrite, Verdict::Stale),
             Judgement::Stale => (ViolationKind::StaleRead, Verdict::Stale),
-            Judgement::Disordered => (ViolationKind::NotLinearizable, Verdict::Stale),
+            Judgement::NotLinearizable => (ViolationKind::NotLinearizable, Verdict::Stale),
         };
         self.checked_ops += 1;
-        if self.found.count(key, kind) {
-            let register = self.keys.get(key).filter(|_| kind != ViolationKind::PhantomValue);
+        if self.violation_log.count(key, kind) {
+            let register = self.histories.get(key).filter(|_| kind != ViolationKind::PhantomValue);
             let records = register.map_or_else(
                 || vec![read],
                 |register| {
                     let dropped = register.dropped.iter().rev().copied();
-                    let past = dropped.chain(self.past.of(key)).collect();
-                    evidence(register, read, &comparable(&register.clusters, past))
+                    let dropped = dropped.chain(self.dropped.of_key(key)).collect();
+                    counterexample(register, read, &comparable(&register.clusters, dropped))
                 },
             );
-            self.found.keep(key, kind, read.id, records);
+            self.violation_log.keep(key, kind, read.id, records);
         }
         verdict
     }
 
     /// Number of keys that have been written.
     pub fn written(&self) -> usize {
-        self.keys.len()
+        self.histories.len()
     }
 
-    /// The greatest keys below `bound` (none: of all) that have been written, ascending: about
-    /// `wanted`, fewer only if there are no more. With them where they end, the bound of those that
-    /// come next; none if these were all.
+    /// The largest written keys below `bound` (none: of all keys), ascending. There are about
+    /// `wanted`, and fewer only if no more exist. Also returns the bound for the next call; none
+    /// at the end.
     pub fn written_below(&self, bound: Option<&Key>, wanted: usize) -> (Vec<Key>, Option<Key>) {
-        self.keys.below(bound, wanted)
+        self.histories.below(bound, wanted)
     }
 
-    /// Writes that are remembered because a read may still return them, over all keys; it counts
-    /// them one by one.
-    pub fn remembered(&self) -> usize {
-        self.keys.remembered()
+    /// Number of writes of all keys that are kept because a read may still return them. It visits
+    /// every history.
+    pub fn kept_writes(&self) -> usize {
+        self.histories.kept_writes()
     }
 
-    /// What it thinks of everything so far.
+    /// The verdict on all operations so far.
     pub fn summary(&self) -> Summary {
         Summary {
             checked_ops: self.checked_ops,
             unchecked_keys: self.unchecked.len() as u64,
-            violations: self.found.total(),
+            violations: self.violation_log.total(),
         }
     }
 
-    /// The first violations that were found, with their histories.
+    /// The first violations, with their operations.
     pub fn violations(&self) -> Vec<Violation> {
-        self.found.tell(&self.moments)
+        self.violation_log.report(&self.clock)
     }
 
-    /// Does something to the history of a key, if it has one.
-    fn with(&mut self, key: &Key, act: impl FnOnce(&mut Register)) {
-        let Some(register) = self.keys.get(key) else { return };
+    /// Applies a function to the history of a key, if it has one.
+    fn with_history(&mut self, key: &Key, act: impl FnOnce(&mut Register)) {
+        let Some(register) = self.histories.get(key) else { return };
         act(register);
-        self.past.take(key, register);
+        self.dropped.take_from(key, register);
     }
 
-    fn put_to_rest(&mut self, moment: u64) {
-        self.keys.put_to_rest(moment, self.reading.oldest(), &mut self.past);
+    fn shrink_unused(&mut self, time: u64) {
+        self.histories.shrink_unused(time, self.pending_reads.oldest(), &mut self.dropped);
     }
 }
 
-/// A read of a key that nobody has written.
-fn unwritten(answer: &Answer) -> Judgement {
+/// Judges a read of a key that was never written.
+fn judge_unwritten(answer: &Answer) -> Judgement {
     match answer.observed {
         Observed::Value(WriteId::INITIAL) if answer.exists => Judgement::Legal,
         Observed::NotFound if !answer.exists => Judgement::Legal,
-        // It had a value, nobody deleted it, and it is gone: what was there is lost.
+        // The initial value was never deleted: it is lost.
         Observed::NotFound => Judgement::Stale,
         _ => Judgement::Phantom,
     }

@@ -1,43 +1,77 @@
-//! The history checker: is what clients saw of every key linearizable?
+//! The history checker: tests whether the operations on each key are linearizable.
 //!
-//! Every write has a value of its own, so a key is a register and every read names the write that
-//! it saw; such a history can be decided in O(n log n) by the zones of its writes (Gibbons and
-//! Korach, "Testing shared memories", SIAM J. Comput. 1997). Here it is decided while it happens:
-//! events come in order, each read is judged as it ends against the few writes that it may have
-//! seen, and the rest is forgotten. A write without answer may have happened or not, a read
-//! without answer says nothing.
+//! # Model
 //!
-//! Guaranteed: a violation is told only if the history of its key has no explanation, whatever
-//! was lost, sent twice or given up. Complete, that is every history without explanation is told,
-//! except for reads that are told as unchecked: where more writes were given up than are
-//! remembered ([`MAX_GIVEN_UP`]), where a read was under way for more than [`MAX_SETTLED`] writes
-//! of its key, and where reads that found nothing may have seen so many deletes that more than
-//! [`MAX_WORLDS`] explanations would have to be followed.
+//! Each key is a register. An operation is an interval between two events: its invocation (the
+//! request is first sent) and its response. Two operations are concurrent if their intervals
+//! overlap; else the earlier one precedes the later one.
 //!
-//! No I/O and no clock. Memory is bounded by what is under way, by the limits and by the keys: 18
-//! bytes a written key that nobody uses at present, however many operations it has had (see
-//! [`KeyTable`](netkv_workload::KeyTable)).
+//! A linearization is a total order of the operations that extends this partial order, and in which
+//! each read returns the last value written before it. A history is linearizable if it has a
+//! linearization (Herlihy and Wing, "Linearizability", TOPLAS 1990).
+//!
+//! A pending operation has no response. A pending write may have taken effect or not; a pending
+//! read is ignored.
+//!
+//! # Algorithm
+//!
+//! Every write has a unique value. So a read determines the write that it returned, its dictating
+//! write. A write and its reads are a cluster, and they are contiguous in every linearization. Such
+//! a history is decided in O(n log n) by the zones of its clusters (Gibbons and Korach, "Testing
+//! shared memories", SIAM J. Comput. 1997). `witness.rs` has the rule.
+//!
+//! This checker is online. Events arrive in order, and a read is judged at its response, against
+//! the clusters that it can still belong to. Clusters that no pending or future read can return are
+//! dropped. A read that returned "not found" does not determine which delete it returned. The
+//! checker then follows several assignments of reads to deletes, which `not_found.rs` explains.
+//!
+//! ```text
+//!   operation       operations and their intervals
+//!   event_clock     a total order of all events
+//!   cluster         a write and its reads
+//!   witness         the zones of the clusters, and whether they permit a read
+//!   register        the history of one key          not_found: reads without a value
+//!   compact         the history of a key without operations, in 8 bytes
+//!   histories       the histories of all keys       pending_reads: reads of all keys
+//!   dropped         dropped clusters, for reports
+//!   counterexample  a minimal part of a history that is not linearizable
+//!   violation       a report                        violation_log: the first reports
+//!   checker         the interface
+//! ```
+//!
+//! # Guarantees
+//!
+//! - Sound: a violation is reported only if the history of its key is not linearizable, whatever
+//!   messages were lost, duplicated or given up.
+//! - Complete, except for reads that are reported as unchecked. A read is unchecked if
+//!   - its key had more given-up writes than are kept ([`MAX_GIVEN_UP`]);
+//!   - it was pending for more than [`MAX_COMPLETED_CLUSTERS`] writes of its key;
+//!   - its key needs more than [`MAX_WITNESSES`] assignments of reads to deletes.
+//!
+//! There is no I/O and no clock. Memory is bounded by the number of pending operations, the limits
+//! and the number of keys. A written key that is not in use takes 18 bytes, for any number of past
+//! operations (see [`KeyTable`](netkv_workload::KeyTable)).
 
 #![forbid(unsafe_code)]
 
-mod absent;
 mod checker;
 mod cluster;
-mod evidence;
-mod found;
-mod keys;
-mod moments;
+mod compact;
+mod counterexample;
+mod dropped;
+mod event_clock;
+mod histories;
+mod not_found;
 mod operation;
-mod past;
-mod reading;
+mod pending_reads;
 mod register;
-mod settled;
 mod violation;
-mod world;
+mod violation_log;
+mod witness;
 
-pub use absent::MAX_WORLDS;
 pub use checker::{Answer, Checker, MAX_GIVEN_UP_IN_ALL, ReadTicket, Summary, Verdict};
-pub use found::MAX_VIOLATIONS;
+pub use not_found::MAX_WITNESSES;
 pub use operation::{Observed, WriteId, WriteKind};
-pub use register::{MAX_GIVEN_UP, MAX_SETTLED};
-pub use violation::{Operation, Request, Violation, ViolationKind, What};
+pub use register::{MAX_COMPLETED_CLUSTERS, MAX_GIVEN_UP};
+pub use violation::{Operation, OperationKind, Request, Violation, ViolationKind};
+pub use violation_log::MAX_VIOLATIONS;

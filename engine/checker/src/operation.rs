@@ -1,6 +1,6 @@
-//! Operations on a register, as its clients see them.
+//! Operations on a register, as clients observe them.
 
-/// Identifies a request, and the value that it writes: who, and the request number.
+/// Identifies a request, and the value that it writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct WriteId {
     /// Client id, from 1.
@@ -10,51 +10,51 @@ pub struct WriteId {
 }
 
 impl WriteId {
-    /// The value that a key has before anybody writes it.
+    /// The initial value of a key.
     pub const INITIAL: WriteId = WriteId { client: 0, request: 0 };
 }
 
-/// What a write does.
+/// The kind of a write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WriteKind {
     /// Gives the key a value.
     Put,
-    /// Takes it away.
+    /// Removes the value.
     Delete,
 }
 
-/// What a read returned.
+/// The result of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Observed {
     /// The value of this write.
     Value(WriteId),
     /// No value.
     NotFound,
-    /// A value that nobody can have written.
+    /// A value that no write can have written.
     Garbage,
 }
 
-/// What an operation did.
+/// An operation with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
-    /// It wrote.
+    /// A write.
     Write(WriteKind),
-    /// It read, and saw this.
+    /// A read with this result.
     Read(Observed),
 }
 
-/// Later than everything: the end of an operation without answer.
+/// The response of a pending operation, later than all events.
 pub const NEVER: u64 = u64::MAX;
 
-/// One operation, between two moments (see [`crate::moments`]).
+/// One operation, as an interval of timestamps (see [`crate::event_clock`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Record {
     /// The request.
     pub id: WriteId,
-    /// What it did.
+    /// The operation and its result.
     pub action: Action,
-    /// When it was sent for the first time.
-    pub begun: u64,
-    /// When it was answered; [`NEVER`] without answer.
-    pub ended: u64,
+    /// Its request was sent for the first time.
+    pub invocation: u64,
+    /// Its reply arrived; [`NEVER`] if it is pending.
+    pub response: u64,
 }

@@ -1,175 +1,184 @@
-//! One key: what its history so far allows.
+//! The history of one key, and the judgement of its reads.
 //!
 //! Rules
 //! -----
-//! 1. Nothing is decided before it must be: a read says which write it saw only when it ends, a
-//!    write has an end only when it is acknowledged or a read has returned it. A write that has no
-//!    end and that nobody has read may be left out, and constrains nothing.
-//! 2. The ends of events come in order, so only the end of a read can make a history impossible
-//!    (see [`crate::world`]). Such a read is told, and then left out.
-//! 3. Clusters that no present or future read may return are dropped. So a key keeps about as many
-//!    clusters as it has operations under way; the rest is bounded by the limits below, and what
-//!    they cost is told as [`Judgement::Unchecked`], never as a violation.
-//! 4. A read that found nothing does not say which delete it saw: `absent` has that.
+//! 1. A read joins the cluster of its dictating write at its response. The first response of a
+//!    cluster is that of the write or of a read. A write without response and without reads adds no
+//!    constraint: it may not have taken effect.
+//! 2. Events arrive in order, so only the response of a read can make a history non-linearizable
+//!    (see [`crate::witness`]). Such a read is reported and then ignored.
+//! 3. Clusters that no pending or future read can return are dropped. So a key has about as many
+//!    clusters as pending operations. Constants below limit the exceptions. A read that needs a
+//!    forgotten cluster is [`Judgement::Unchecked`], never a violation.
+//! 4. A read that returned "not found" can belong to several deletes: see [`crate::not_found`].
 //!
-//! Removing reads, or a write with all its reads, from a linearizable history leaves a
-//! linearizable one; every limit below does nothing else, so there are no false alarms.
+//! A linearizable history remains linearizable without some of its reads, and without a write and
+//! all reads of it. The limits remove nothing else, so there are no false violations.
 
 use std::collections::VecDeque;
 
 use crate::cluster::{Cluster, ClusterKind};
-use crate::moments::BEFORE;
+use crate::event_clock::INITIAL_TIME;
 use crate::operation::{NEVER, Observed, Record, WriteId, WriteKind};
-use crate::world::{Overwriting, Span, World};
+use crate::witness::{OverwriteBound, Witness, Zone};
 
-/// Writes of one key that were given up and may still take effect; older ones are forgotten.
+/// Maximum number of given-up writes of one key that may still take effect; older ones are
+/// forgotten.
 pub const MAX_GIVEN_UP: usize = 64;
-/// Clusters that are kept for the sake of reads under way; the oldest of these is not judged then.
-pub const MAX_SETTLED: usize = 256;
-/// Clusters from which on it is worth while to look for some to drop.
+/// Maximum number of completed clusters that are kept for pending reads. Beyond it the oldest
+/// pending read becomes unchecked.
+pub const MAX_COMPLETED_CLUSTERS: usize = 256;
+/// Minimum number of clusters at which the register looks for some to drop.
 const PRUNE_AT: usize = 4;
-/// Operations remembered for the report of a key with deletes.
+/// Maximum number of operations that are kept for the report of a key with deletes.
 const MAX_LOG: usize = 128;
 
-/// What is thought of a read.
+/// The judgement of a read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Judgement {
-    /// The history with it has an explanation.
+    /// The history with it is linearizable.
     Legal,
-    /// What it returned had been overwritten by a write that began afterwards and was over before
-    /// the read began.
+    /// Its dictating write was overwritten by a write that followed it and preceded the read.
     Stale,
     /// It contradicts other reads.
-    Disordered,
-    /// Nobody wrote what it returned.
+    NotLinearizable,
+    /// It returned a value that no client wrote.
     Phantom,
-    /// It cannot be judged any more.
+    /// It cannot be judged, since history was forgotten.
     Unchecked,
 }
 
-/// The history of one key. Moments must grow from call to call.
+/// The active history of one key. Timestamps must increase from call to call.
 #[derive(Debug)]
 pub(crate) struct Register {
-    /// When the first write began; reads that began before are not in `reading`, because they
-    /// may return any value that the key had since.
-    pub(crate) born: u64,
-    /// Whether the key had a value before anybody wrote it.
-    pub(crate) existed: bool,
+    /// The invocation of the first write. Reads that were invoked before are not in
+    /// `pending_reads`; they may return any value since.
+    pub(crate) first_write: u64,
+    /// Whether the key had an initial value.
+    pub(crate) initially_present: bool,
     /// Whether a delete was acknowledged.
     pub(crate) deleted: bool,
-    /// Beginnings of the reads under way, ascending.
-    pub(crate) reading: VecDeque<u64>,
-    /// Reads that began up to here, and are not over, are not judged.
-    blind: u64,
-    /// Writes under way.
-    writing: usize,
+    /// Invocations of the pending reads, ascending.
+    pub(crate) pending_reads: VecDeque<u64>,
+    /// Pending reads that were invoked up to this time are not judged.
+    unchecked_until: u64,
+    /// Number of pending writes.
+    pending_writes: usize,
     pub(crate) clusters: Vec<Cluster>,
-    /// All ways in which the history may have happened, as far as they still differ; at least one.
-    pub(crate) worlds: Vec<World>,
-    /// What holds in every world, also in those that were too many to keep.
-    pub(crate) relaxed: Option<World>,
-    /// Worlds were dropped that may be possible.
-    pub(crate) lossy: bool,
-    /// Writes that may still take effect are forgotten: puts, deletes.
+    /// The witnesses of the history that still differ; at least one.
+    pub(crate) witnesses: Vec<Witness>,
+    /// The constraints common to all witnesses, also to those that were dropped by the limit.
+    pub(crate) relaxed: Option<Witness>,
+    /// Whether witnesses were dropped by the limit.
+    pub(crate) witnesses_dropped: bool,
+    /// Whether puts, and whether deletes, that may still take effect were forgotten.
     pub(crate) forgotten: (bool, bool),
     prune_at: usize,
-    /// The last operations that ended, once there are deletes.
+    /// The last completed operations, once there are deletes.
     pub(crate) log: VecDeque<Record>,
-    /// Whether that is all of them since the key was at rest.
-    pub(crate) log_whole: bool,
-    /// Where clusters go that are dropped.
+    /// Whether `log` has all operations since the history was idle.
+    pub(crate) log_complete: bool,
+    /// Clusters that were dropped.
     pub(crate) dropped: Vec<Cluster>,
 }
 
-/// What is kept of a key that nobody uses at present.
+/// The history of a key without pending operations.
 #[derive(Debug, Clone)]
-pub(crate) struct Rest {
-    pub(crate) born: u64,
-    pub(crate) existed: bool,
+pub(crate) struct IdleHistory {
+    pub(crate) first_write: u64,
+    pub(crate) initially_present: bool,
     pub(crate) deleted: bool,
-    pub(crate) blind: u64,
+    pub(crate) unchecked_until: u64,
     pub(crate) forgotten: (bool, bool),
-    /// What the key may have; more than one write as long as nobody has read which.
-    pub(crate) clusters: Vec<(Cluster, Span)>,
+    /// Clusters that may be the last one of the key. There is more than one until a read returns
+    /// one of them.
+    pub(crate) clusters: Vec<(Cluster, Zone)>,
 }
 
 impl Register {
-    /// A key that nobody has written yet; its first write begins after `born`.
-    pub(crate) fn new(existed: bool, born: u64) -> Self {
-        Self::from_rest(&Self::rest_of_new(existed, born))
+    /// The history of a key without writes. The first write is invoked after `first_write`.
+    pub(crate) fn new(initially_present: bool, first_write: u64) -> Self {
+        Self::from_idle(&Self::new_idle(initially_present, first_write))
     }
 
-    /// The same at rest.
-    pub(crate) fn rest_of_new(existed: bool, born: u64) -> Rest {
-        let kind = if existed { ClusterKind::Put } else { ClusterKind::Delete };
-        Rest {
-            born,
-            existed,
+    /// The idle history of a key without writes.
+    pub(crate) fn new_idle(initially_present: bool, first_write: u64) -> IdleHistory {
+        let kind = if initially_present { ClusterKind::Put } else { ClusterKind::Delete };
+        IdleHistory {
+            first_write,
+            initially_present,
             deleted: false,
-            blind: BEFORE,
+            unchecked_until: INITIAL_TIME,
             forgotten: (false, false),
             clusters: vec![(
-                Cluster::new(WriteId::INITIAL, kind, BEFORE, BEFORE),
-                Span { end: BEFORE, start: BEFORE, of: kind },
+                Cluster::new(WriteId::INITIAL, kind, INITIAL_TIME, INITIAL_TIME),
+                Zone { min_response: INITIAL_TIME, max_invocation: INITIAL_TIME, kind },
             )],
         }
     }
 
-    pub(crate) fn from_rest(rest: &Rest) -> Self {
+    pub(crate) fn from_idle(idle: &IdleHistory) -> Self {
         let mut register = Self {
-            born: 0,
-            existed: false,
+            first_write: 0,
+            initially_present: false,
             deleted: false,
-            reading: VecDeque::new(),
-            blind: 0,
-            writing: 0,
+            pending_reads: VecDeque::new(),
+            unchecked_until: 0,
+            pending_writes: 0,
             clusters: Vec::new(),
-            worlds: vec![World(Vec::new())],
+            witnesses: vec![Witness(Vec::new())],
             relaxed: None,
-            lossy: false,
+            witnesses_dropped: false,
             forgotten: (false, false),
             prune_at: PRUNE_AT,
             log: VecDeque::new(),
-            log_whole: true,
+            log_complete: true,
             dropped: Vec::new(),
         };
-        register.wake(rest);
+        register.restore(idle);
         register
     }
 
-    /// Goes on with another key that was at rest, in the memory of this one, which is.
-    pub(crate) fn wake(&mut self, rest: &Rest) {
-        (self.born, self.existed, self.deleted) = (rest.born, rest.existed, rest.deleted);
-        (self.blind, self.forgotten) = (rest.blind, rest.forgotten);
+    /// Replaces this history, which has no pending operations, by that of another key.
+    pub(crate) fn restore(&mut self, idle: &IdleHistory) {
+        (self.first_write, self.initially_present, self.deleted) =
+            (idle.first_write, idle.initially_present, idle.deleted);
+        (self.unchecked_until, self.forgotten) = (idle.unchecked_until, idle.forgotten);
         self.clusters.clear();
-        self.clusters.extend(rest.clusters.iter().map(|(cluster, _)| *cluster));
-        self.worlds[0].0.clear();
-        self.worlds[0].0.extend(rest.clusters.iter().map(|(_, span)| *span));
+        self.clusters.extend(idle.clusters.iter().map(|(cluster, _)| *cluster));
+        self.witnesses[0].0.clear();
+        self.witnesses[0].0.extend(idle.clusters.iter().map(|(_, zone)| *zone));
         self.log.clear();
-        self.log_whole = rest.clusters.len() == 1;
+        self.log_complete = idle.clusters.len() == 1;
         self.prune_at = PRUNE_AT;
     }
 
-    /// What to keep of it, if nothing is under way and the history has happened in one way. `now` is
-    /// the present moment.
-    pub(crate) fn rest(&mut self, now: u64) -> Option<Rest> {
-        if self.writing > 0 || !self.reading.is_empty() {
+    /// The idle form, if there is no pending operation and exactly one witness. `now` is the current
+    /// timestamp.
+    pub(crate) fn idle_form(&mut self, now: u64) -> Option<IdleHistory> {
+        if self.pending_writes > 0 || !self.pending_reads.is_empty() {
             return None;
         }
         self.prune(now);
-        let decided = self.worlds.len() == 1 && self.relaxed.is_none() && !self.lossy;
-        decided.then(|| Rest {
-            born: self.born,
-            existed: self.existed,
+        let decided =
+            self.witnesses.len() == 1 && self.relaxed.is_none() && !self.witnesses_dropped;
+        decided.then(|| IdleHistory {
+            first_write: self.first_write,
+            initially_present: self.initially_present,
             deleted: self.deleted,
-            blind: self.blind,
+            unchecked_until: self.unchecked_until,
             forgotten: self.forgotten,
-            clusters: self.clusters.iter().copied().zip(self.worlds[0].0.iter().copied()).collect(),
+            clusters: self
+                .clusters
+                .iter()
+                .copied()
+                .zip(self.witnesses[0].0.iter().copied())
+                .collect(),
         })
     }
 
     pub(crate) fn find(&self, id: WriteId) -> Option<usize> {
-        self.clusters.iter().rposition(|it| it.id == id && it.kind != ClusterKind::Nothing)
+        self.clusters.iter().rposition(|it| it.id == id && it.kind != ClusterKind::UnassignedRead)
     }
 
     pub(crate) fn begin_write(&mut self, now: u64, id: WriteId, kind: WriteKind) {
@@ -181,200 +190,213 @@ impl Register {
             WriteKind::Put => ClusterKind::Put,
             WriteKind::Delete => ClusterKind::Delete,
         };
-        self.writing += 1;
-        let span = Span { end: NEVER, start: now, of: kind };
-        self.push(Cluster::new(id, kind, now, NEVER), span, span);
+        self.pending_writes += 1;
+        let zone = Zone { min_response: NEVER, max_invocation: now, kind };
+        self.push(Cluster::new(id, kind, now, NEVER), zone, zone);
     }
 
-    /// Adds a cluster with its span in the exact worlds and in the relaxed one.
-    pub(crate) fn push(&mut self, cluster: Cluster, exact: Span, relaxed: Span) {
+    /// Adds a cluster, with its zone in the exact witnesses and in the relaxed one.
+    pub(crate) fn push(&mut self, cluster: Cluster, exact: Zone, relaxed: Zone) {
         self.clusters.push(cluster);
-        self.worlds.iter_mut().for_each(|world| world.0.push(exact));
-        self.relaxed.iter_mut().for_each(|world| world.0.push(relaxed));
+        self.witnesses.iter_mut().for_each(|witness| witness.0.push(exact));
+        self.relaxed.iter_mut().for_each(|witness| witness.0.push(relaxed));
     }
 
     pub(crate) fn end_write(&mut self, now: u64, id: WriteId) {
-        self.writing = self.writing.saturating_sub(1);
+        self.pending_writes = self.pending_writes.saturating_sub(1);
         let Some(at) = self.find(id) else { return };
-        self.clusters[at].ended = now;
-        let (begun, kind) = (self.clusters[at].begun, self.clusters[at].kind);
+        self.clusters[at].response = now;
+        let (invocation, kind) = (self.clusters[at].invocation, self.clusters[at].kind);
         self.deleted |= kind == ClusterKind::Delete;
-        for world in self.worlds.iter_mut().chain(&mut self.relaxed) {
-            world.extend(at, begun, now);
+        for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
+            witness.extend(at, invocation, now);
         }
-        self.note(self.clusters[at].write());
+        self.record(self.clusters[at].write());
     }
 
-    /// The writer waits no longer; the write may take effect at any time. It is remembered for
-    /// that as long as there is room, and only if `keep` says so.
+    /// The client gave the write up; it may take effect at any time. It is kept only if `keep`, and
+    /// if it is among the last [`MAX_GIVEN_UP`].
     pub(crate) fn give_up_write(&mut self, id: WriteId, keep: bool) {
-        self.writing = self.writing.saturating_sub(1);
+        self.pending_writes = self.pending_writes.saturating_sub(1);
         let Some(at) = self.find(id) else { return };
         self.clusters[at].given_up = true;
-        let waits = |at: &usize| {
-            self.clusters[*at].given_up && self.worlds.iter().all(|it| it.0[*at].end == NEVER)
+        let may_take_effect = |at: &usize| {
+            self.clusters[*at].given_up
+                && self.witnesses.iter().all(|it| it.0[*at].min_response == NEVER)
         };
-        let waiting: Vec<usize> = (0..self.clusters.len()).filter(waits).collect();
-        if !waiting.contains(&at) || keep && waiting.len() <= MAX_GIVEN_UP {
+        let unfinished: Vec<usize> = (0..self.clusters.len()).filter(may_take_effect).collect();
+        if !unfinished.contains(&at) || keep && unfinished.len() <= MAX_GIVEN_UP {
             return;
         }
-        let victim = if keep { waiting[0] } else { at };
-        match self.clusters[victim].kind {
+        let forgotten = if keep { unfinished[0] } else { at };
+        match self.clusters[forgotten].kind {
             ClusterKind::Put => self.forgotten.0 = true,
             _ => self.forgotten.1 = true,
         }
-        self.remove(victim);
+        self.remove(forgotten);
     }
 
     pub(crate) fn begin_read(&mut self, now: u64) {
-        self.reading.push_back(now);
+        self.pending_reads.push_back(now);
     }
 
-    /// The read that began at `begun` is over, or its reader waits no longer.
-    pub(crate) fn end_reading(&mut self, begun: u64) {
-        if let Ok(at) = self.reading.binary_search(&begun) {
-            self.reading.remove(at);
+    /// The read with this invocation has a response or was given up.
+    pub(crate) fn end_read(&mut self, invocation: u64) {
+        if let Ok(at) = self.pending_reads.binary_search(&invocation) {
+            self.pending_reads.remove(at);
         }
     }
 
-    /// Judges a read that ends now; it is no longer in `reading`. `issued` says whether the request
-    /// in the value is one that somebody can have made.
+    /// Judges a read at its response; it is no longer in `pending_reads`. `issued` is whether a
+    /// client has made the request that is encoded in the value.
     pub(crate) fn judge(&mut self, read: Record, observed: Observed, issued: bool) -> Judgement {
-        let (begun, now) = (read.begun, read.ended);
-        if begun <= self.blind && begun >= self.born && observed != Observed::Garbage {
+        let (invocation, now) = (read.invocation, read.response);
+        if invocation <= self.unchecked_until
+            && invocation >= self.first_write
+            && observed != Observed::Garbage
+        {
             return Judgement::Unchecked;
         }
         let id = match observed {
             Observed::Garbage => return Judgement::Phantom,
-            Observed::NotFound => return self.judge_absent(read),
+            Observed::NotFound => return self.judge_not_found(read),
             Observed::Value(id) => id,
         };
-        if id == WriteId::INITIAL && !self.existed || id != WriteId::INITIAL && !issued {
+        if id == WriteId::INITIAL && !self.initially_present || id != WriteId::INITIAL && !issued {
             return Judgement::Phantom;
         }
         let at = match self.find(id) {
             Some(at) if self.clusters[at].kind == ClusterKind::Put => at,
             Some(_) => return Judgement::Phantom,
-            // Dropped, because nobody who began to read later may see it, or forgotten.
-            None if begun < self.born => return Judgement::Legal,
+            // The cluster was dropped, since no later read may return it, or it was forgotten.
+            None if invocation < self.first_write => return Judgement::Legal,
             None if self.forgotten.0 && id != WriteId::INITIAL => return Judgement::Unchecked,
             None => return Judgement::Stale,
         };
-        if !self.worlds.iter().any(|world| world.allows(at, begun, now)) {
-            return self.impossible(&[at], begun, now);
+        if !self.witnesses.iter().any(|witness| witness.allows(at, invocation, now)) {
+            return self.impossible(&[at], invocation, now);
         }
-        if self.worlds.len() > 1 {
-            self.worlds.retain(|world| world.allows(at, begun, now));
+        if self.witnesses.len() > 1 {
+            self.witnesses.retain(|witness| witness.allows(at, invocation, now));
         }
-        for world in self.worlds.iter_mut().chain(&mut self.relaxed) {
-            world.extend(at, begun, now);
+        for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
+            witness.extend(at, invocation, now);
         }
-        self.told(at, read);
+        self.record_read(at, read);
         Judgement::Legal
     }
 
-    /// No world that is kept allows a read of any of these clusters. It is impossible, unless
-    /// others were possible and what all have in common allows it.
-    pub(crate) fn impossible(&mut self, options: &[usize], begun: u64, now: u64) -> Judgement {
-        if let (true, Some(relaxed)) = (self.lossy, &self.relaxed) {
-            let mut possible = options.iter().filter(|at| relaxed.allows(**at, begun, now));
+    /// Judges a read for which no kept witness permits any of the clusters `options`. If witnesses
+    /// were dropped and the relaxed one permits it, it is unchecked; else it is a violation.
+    pub(crate) fn impossible(&mut self, options: &[usize], invocation: u64, now: u64) -> Judgement {
+        if let (true, Some(relaxed)) = (self.witnesses_dropped, &self.relaxed) {
+            let mut possible = options.iter().filter(|at| relaxed.allows(**at, invocation, now));
             if let Some(at) = possible.next() {
                 let only = possible.next().is_none();
-                let mut world = relaxed.clone();
+                let mut witness = relaxed.clone();
                 if only {
-                    world.extend(*at, begun, now);
+                    witness.extend(*at, invocation, now);
                 }
-                self.relaxed = Some(world.clone());
-                self.worlds = vec![world];
+                self.relaxed = Some(witness.clone());
+                self.witnesses = vec![witness];
                 return Judgement::Unchecked;
             }
         }
-        let spans = &self.worlds[0].0;
+        let zones = &self.witnesses[0].0;
         let replaced = |at: &usize| {
-            (self.clusters.iter().zip(spans))
-                .any(|(other, span)| other.begun > spans[*at].end && span.end < begun)
+            (self.clusters.iter().zip(zones)).any(|(other, zone)| {
+                other.invocation > zones[*at].min_response && zone.min_response < invocation
+            })
         };
         match options.iter().all(replaced) {
             true => Judgement::Stale,
-            false => Judgement::Disordered,
+            false => Judgement::NotLinearizable,
         }
     }
 
-    /// Remembers a read of cluster `at` for reports.
-    pub(crate) fn told(&mut self, at: usize, read: Record) {
+    /// Records a read of cluster `at` for reports.
+    pub(crate) fn record_read(&mut self, at: usize, read: Record) {
         let reads = &mut self.clusters[at].reads;
         let (first, last) = reads.unwrap_or((read, read));
-        *reads = Some((first, if read.begun > last.begun { read } else { last }));
-        self.note(Some(read));
+        *reads = Some((first, if read.invocation > last.invocation { read } else { last }));
+        self.record(Some(read));
     }
 
-    /// Remembers an operation, if it may be needed to tell what deletes have to do with it.
-    fn note(&mut self, record: Option<Record>) {
+    /// Records an operation for reports, if the key has deletes.
+    fn record(&mut self, record: Option<Record>) {
         if !self.clusters.iter().any(|it| it.kind != ClusterKind::Put) {
             return;
         }
         if self.log.len() == MAX_LOG {
             self.log.pop_front();
-            self.log_whole = false;
+            self.log_complete = false;
         }
         self.log.extend(record);
     }
 
-    /// Drops what no longer matters; `now` is the present moment.
+    /// Drops clusters that no read can return any more. `now` is the current timestamp.
     pub(crate) fn prune(&mut self, now: u64) {
         while !self.drop_overwritten(now) {
-            // Reads that take too long hold too much: the oldest goes unjudged.
-            let Some(oldest) = self.reading.pop_front() else { break };
-            self.blind = oldest;
+            // Long reads keep too many clusters: the oldest read becomes unchecked.
+            let Some(oldest) = self.pending_reads.pop_front() else { break };
+            self.unchecked_until = oldest;
         }
-        if (self.lossy || self.worlds.len() > 1)
+        if (self.witnesses_dropped || self.witnesses.len() > 1)
             && self.clusters.iter().all(|it| it.kind == ClusterKind::Put)
         {
-            // Without deletes nothing is uncertain any more.
-            self.worlds.truncate(1);
+            // Without deletes, all witnesses are equal.
+            self.witnesses.truncate(1);
             if let Some(relaxed) = self.relaxed.take() {
-                self.worlds[0] = relaxed;
+                self.witnesses[0] = relaxed;
             }
-            self.lossy = false;
+            self.witnesses_dropped = false;
         }
     }
 
-    /// Whether few enough are left.
+    /// Drops overwritten clusters. Returns whether the rest is within the limit.
     fn drop_overwritten(&mut self, now: u64) -> bool {
-        let horizon = self.reading.front().copied().unwrap_or(now + 1);
-        let limits: Vec<Overwriting> =
-            self.worlds.iter().chain(&self.relaxed).map(|it| it.overwriting(horizon)).collect();
-        let exact = self.worlds.len();
-        // What is overwritten in one world and kept for another must stay so, even if what
-        // overwrote it is dropped now.
-        for (world, limit) in self.worlds.iter_mut().chain(&mut self.relaxed).zip(&limits) {
-            world.bury(limit);
+        let earliest_read = self.pending_reads.front().copied().unwrap_or(now + 1);
+        let bounds: Vec<OverwriteBound> = self
+            .witnesses
+            .iter()
+            .chain(&self.relaxed)
+            .map(|it| it.overwrite_bound(earliest_read))
+            .collect();
+        let exact = self.witnesses.len();
+        // A cluster that is overwritten in one witness and kept for another must remain
+        // overwritten, even if its overwriting cluster is dropped now.
+        for (witness, bound) in self.witnesses.iter_mut().chain(&mut self.relaxed).zip(&bounds) {
+            witness.close_overwritten(bound);
         }
         for at in (0..self.clusters.len()).rev() {
-            // In exact worlds it has no place, so only the relaxed one counts.
-            let skipped = if self.clusters[at].kind == ClusterKind::Nothing { exact } else { 0 };
-            let mut worlds = self.worlds.iter().chain(&self.relaxed).zip(&limits).skip(skipped);
-            if worlds.all(|(world, limit)| limit.covers(world, at)) {
+            // An unassigned read is in the relaxed witness only.
+            let skipped =
+                if self.clusters[at].kind == ClusterKind::UnassignedRead { exact } else { 0 };
+            let mut witnesses =
+                self.witnesses.iter().chain(&self.relaxed).zip(&bounds).skip(skipped);
+            if witnesses.all(|(witness, bound)| bound.covers(witness, at)) {
                 self.remove(at);
             }
         }
-        let settled = self.clusters.iter().zip(&self.worlds[0].0);
-        let settled = settled
-            .filter(|(it, span)| it.kind == ClusterKind::Nothing || span.end != NEVER)
+        let completed = self.clusters.iter().zip(&self.witnesses[0].0);
+        let completed = completed
+            .filter(|(it, zone)| {
+                it.kind == ClusterKind::UnassignedRead || zone.min_response != NEVER
+            })
             .count();
-        settled <= MAX_SETTLED
+        completed <= MAX_COMPLETED_CLUSTERS
     }
 
     pub(crate) fn remove(&mut self, at: usize) {
         let cluster = self.clusters[at];
-        if cluster.kind == ClusterKind::Delete && cluster.ended == NEVER {
-            // It will not be found when it ends.
-            self.note(cluster.write());
+        if cluster.kind == ClusterKind::Delete && cluster.response == NEVER {
+            // Its response will not find the cluster.
+            self.record(cluster.write());
         }
         self.clusters.remove(at);
         self.dropped.push(cluster);
-        for world in self.worlds.iter_mut().chain(&mut self.relaxed) {
-            world.0.remove(at);
+        for witness in self.witnesses.iter_mut().chain(&mut self.relaxed) {
+            witness.0.remove(at);
         }
     }
 }

@@ -1,51 +1,51 @@
-//! What is told of a violation.
+//! The report of a violation.
 
 use serde::Serialize;
 
-use crate::moments::{FORGOTTEN, Moments, SETTLED};
+use crate::event_clock::{COMPACT_INTERVAL, EventClock, FORGOTTEN_INTERVAL};
 use crate::operation::{Action, NEVER, Observed, Record, WriteId, WriteKind};
 
-/// What is wrong with a history.
+/// The kind of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ViolationKind {
-    /// A read returned what had been overwritten before it began.
+    /// A read returned a value that was overwritten before its invocation.
     StaleRead,
-    /// A read returned what nobody had written.
+    /// A read returned a value that no client wrote.
     PhantomValue,
-    /// What an acknowledged write did was gone for good.
+    /// The effect of an acknowledged write is lost permanently.
     LostWrite,
-    /// No order of the operations explains what the reads returned.
+    /// The results of several reads contradict each other: there is no linearization.
     NotLinearizable,
 }
 
-/// A part of a key's history that has no explanation.
+/// A part of a key's history that is not linearizable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
     /// The key, in hexadecimal digits.
     pub key: String,
-    /// What is wrong.
+    /// The kind of the violation.
     pub kind: ViolationKind,
-    /// The same as a sentence.
+    /// A sentence that describes it.
     pub text: String,
-    /// The operations, in the order in which they began; without any of them the rest would be
-    /// in order, as far as that could be found out.
+    /// The operations in the order of their invocations. As far as the checker could find out, the
+    /// set is minimal: without any of them the rest is linearizable.
     pub operations: Vec<Operation>,
 }
 
-/// What an operation was.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum What {
-    /// A write of a value.
+pub enum OperationKind {
+    /// Writes a value.
     Put,
-    /// A write of no value.
+    /// Removes the value.
     Delete,
-    /// A read.
+    /// Reads.
     Get,
 }
 
-/// A request, by which its packets are found.
+/// Identifies a request and its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Request {
     /// The client; 0 for the initial value.
@@ -61,43 +61,44 @@ pub struct Operation {
     pub client: u16,
     /// Its request number.
     pub request: u32,
-    /// What it was.
-    pub what: What,
-    /// Who wrote the value: itself, or whose value the read returned.
+    /// Its kind.
+    pub what: OperationKind,
+    /// The request that wrote the value: of a read the dictating write, of a put the put itself.
     pub writer: Option<Request>,
-    /// How it ended.
+    /// Its result.
     pub result: &'static str,
-    /// When it was sent first, in nanoseconds of the driver; none if that is not known any more.
+    /// Time of the invocation, in nanoseconds of the driver; none if it was forgotten.
     pub start_ns: Option<u64>,
-    /// When it was answered; none without answer, or if that is not known any more.
+    /// Time of the response; none if there is none, or if it was forgotten.
     pub end_ns: Option<u64>,
 }
 
 impl Operation {
-    fn of(record: &Record, moments: &Moments) -> Self {
+    fn of(record: &Record, clock: &EventClock) -> Self {
         let (what, writer) = match record.action {
-            Action::Write(WriteKind::Put) => (What::Put, Some(record.id)),
-            Action::Write(WriteKind::Delete) => (What::Delete, None),
-            Action::Read(Observed::Value(id)) => (What::Get, Some(id)),
-            Action::Read(_) => (What::Get, None),
+            Action::Write(WriteKind::Put) => (OperationKind::Put, Some(record.id)),
+            Action::Write(WriteKind::Delete) => (OperationKind::Delete, None),
+            Action::Read(Observed::Value(id)) => (OperationKind::Get, Some(id)),
+            Action::Read(_) => (OperationKind::Get, None),
         };
-        let forgotten = record.begun == FORGOTTEN.0 || record.begun == SETTLED.0;
-        let time = |at: u64| (!forgotten && at != NEVER).then(|| moments.nanos(at));
+        let forgotten =
+            record.invocation == FORGOTTEN_INTERVAL.0 || record.invocation == COMPACT_INTERVAL.0;
+        let time = |at: u64| (!forgotten && at != NEVER).then(|| clock.nanos(at));
         Self {
             client: record.id.client,
             request: record.id.request,
             what,
             writer: writer.map(|id| Request { client: id.client, request: id.request }),
             result: result(record),
-            start_ns: time(record.begun),
-            end_ns: time(record.ended),
+            start_ns: time(record.invocation),
+            end_ns: time(record.response),
         }
     }
 }
 
 fn result(record: &Record) -> &'static str {
     match record.action {
-        _ if record.ended == NEVER => "no answer",
+        _ if record.response == NEVER => "no answer",
         Action::Write(_) => "ok",
         Action::Read(Observed::Value(WriteId::INITIAL)) => "initial value",
         Action::Read(Observed::Value(_)) => "value",
@@ -107,19 +108,20 @@ fn result(record: &Record) -> &'static str {
 }
 
 impl Violation {
-    /// `records` have the read that was refused, and what it contradicts.
+    /// Makes a report. `records` are the read that was rejected and the operations that it
+    /// contradicts.
     pub(crate) fn new(
         key: &[u8],
         kind: ViolationKind,
         read: WriteId,
         records: &[Record],
-        moments: &Moments,
+        clock: &EventClock,
     ) -> Self {
         Self {
             key: key.iter().map(|byte| format!("{byte:02x}")).collect(),
             kind,
             text: sentence(kind, read, records),
-            operations: records.iter().map(|record| Operation::of(record, moments)).collect(),
+            operations: records.iter().map(|record| Operation::of(record, clock)).collect(),
         }
     }
 }
@@ -140,9 +142,9 @@ fn sentence(kind: ViolationKind, read: WriteId, records: &[Record]) -> String {
         .filter(|it| {
             matches!(it.action, Action::Write(_))
                 && last.action != Action::Read(Observed::Value(it.id))
-                && it.begun < last.begun
+                && it.invocation < last.invocation
         })
-        .max_by_key(|it| it.begun)
+        .max_by_key(|it| it.invocation)
         .map(|it| {
             let name = if it.action == Action::Write(WriteKind::Put) { "put" } else { "delete" };
             format!("{name} {}/{}", it.id.client, it.id.request)

@@ -1,5 +1,5 @@
-//! Memory is a matter of the keys, not of how many operations they have had. A program of its own:
-//! it looks at the memory of its process.
+//! Memory depends on the number of keys, not on the number of operations. The test is a program of
+//! its own, since it measures the memory of its process.
 #![cfg(target_os = "linux")]
 
 use std::fs::read_to_string;
@@ -8,7 +8,7 @@ use netkv_checker::{Answer, Checker, Observed, Verdict, WriteId, WriteKind};
 use netkv_workload::{Random, key_of};
 
 const KEYS: u64 = 200_000;
-/// Operations under way.
+/// Maximum number of pending operations.
 const DEPTH: usize = 1000;
 
 /// Memory of this process in bytes.
@@ -17,17 +17,17 @@ fn resident() -> u64 {
     pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// Clients that read and write, of which some requests are never answered.
+/// Clients that read and write; some of their writes get no reply.
 struct Load {
     checker: Checker,
     random: Random,
-    /// Writes under way, and when they end without answer.
+    /// Key ids and requests of the pending writes.
     writes: Vec<(u64, WriteId)>,
     number: u32,
 }
 
 impl Load {
-    /// One key is written; another was, and is read, or a write is given up.
+    /// Invokes a write. Beyond `DEPTH` pending writes, completes or gives up one, and may read it.
     fn step(&mut self, id: u64) {
         self.number += 1;
         let write = WriteId { client: 1, request: self.number };
@@ -57,7 +57,7 @@ impl Load {
 }
 
 #[test]
-fn memory_after_many_operations_is_that_of_the_keys() {
+fn memory_depends_on_the_keys_and_not_on_the_operations() {
     let before = resident();
     let (checker, random) = (Checker::new(), Random::new(1, 1));
     let mut load = Load { checker, random, writes: Vec::new(), number: 0 };
@@ -75,8 +75,8 @@ fn memory_after_many_operations_is_that_of_the_keys() {
     }
     let third = resident() - before;
     assert_eq!((first_keys, load.checker.written() as u64), (KEYS, KEYS));
-    let told = format!("{first}, {second}, {third} bytes for {KEYS} keys");
-    // 18 bytes a key and a few more of the allocator, and what the limits allow beside.
-    assert!(first < 25 * KEYS + (40 << 20), "{told}");
-    assert!(third < second + 4 * round, "{told}");
+    let summary = format!("{first}, {second}, {third} bytes for {KEYS} keys");
+    // 18 bytes a key with the overhead of the allocator, and the memory that the limits permit.
+    assert!(first < 25 * KEYS + (40 << 20), "{summary}");
+    assert!(third < second + 4 * round, "{summary}");
 }

@@ -1,21 +1,21 @@
-//! What compiled code and the executor hand each other.
+//! The argument of compiled functions: data shared by the code and the executor.
 
 use netkv_dataplane::{Objects, Requests};
 
-/// The one argument of compiled code. Its layout is fixed; code addresses fields by their offsets.
+/// The argument of compiled functions. Its layout is fixed; code accesses fields by their offsets.
 ///
-/// Pointers are set by [`crate::executor`] and hold for the call: each points at memory that lives
-/// longer than the call and that nothing else touches during it.
+/// [`crate::executor`] sets the pointers. Each points to memory that outlives the call and that is
+/// not accessed otherwise during it.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct Context {
-    /// The bytes that came in, `frame_length` of them.
+    /// The received frame, of `frame_length` bytes.
     pub(crate) frame: *const u8,
     pub(crate) frame_length: u64,
-    /// Room for the frame that leaves: at least `frame_length` bytes and what the headers of the
-    /// program take, and [`SLACK`].
+    /// Buffer for the sent frame. It has at least `frame_length` bytes, those of the program's
+    /// headers and [`SLACK`].
     pub(crate) out: *mut u8,
-    /// Bytes written there.
+    /// Bytes written to `out`.
     pub(crate) out_length: u64,
     /// The state area of the packet.
     pub(crate) state: *mut u64,
@@ -26,7 +26,7 @@ pub(crate) struct Context {
     pub(crate) ingress_length: u64,
     pub(crate) port: u64,
     pub(crate) now_ns: u64,
-    /// Port on which the frame leaves.
+    /// Port to which the frame is sent.
     pub(crate) egress_port: u64,
     pub(crate) requests: Requests,
     /// Words of the digest's members.
@@ -35,10 +35,10 @@ pub(crate) struct Context {
     pub(crate) keys: *mut u64,
     /// Input of a hash, or of a selector.
     pub(crate) hash: *mut u8,
-    /// Parameters of the action that a helper has found.
+    /// Parameters of the action that a helper has looked up.
     pub(crate) action_data: *const u64,
     pub(crate) tables: *const TableView,
-    /// Start of the memory that each group of registers lies in.
+    /// Start of each memory block of registers.
     pub(crate) registers: *const *mut u8,
     /// First cell of each counter array.
     pub(crate) counters: *const *mut u8,
@@ -47,7 +47,7 @@ pub(crate) struct Context {
     pub(crate) helpers: *mut crate::helpers::Scratch,
 }
 
-/// What compiled code reads of a table. `slots` is null where a helper looks up.
+/// The part of a table that compiled code reads. `slots` is null if a helper looks up the table.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct TableView {
@@ -59,11 +59,11 @@ pub(crate) struct TableView {
     pub(crate) default_data: *const u64,
 }
 
-/// Bytes behind a frame that code may write to, and that say nothing: headers are written eight
-/// bytes at a time.
+/// Unused bytes after a frame that code may overwrite, since it writes headers in units of eight
+/// bytes.
 pub(crate) const SLACK: usize = 16;
 
-/// What compiled code answers.
+/// Results of compiled functions.
 pub(crate) mod outcome {
     pub(crate) const SENT: u64 = 0;
     pub(crate) const DROPPED_IN_INGRESS: u64 = 1;

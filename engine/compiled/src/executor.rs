@@ -1,4 +1,4 @@
-//! The executor: fills in the context, calls the code, and takes over what it left.
+//! The executor: it sets the context, calls the code, and applies the results.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -11,16 +11,17 @@ use netkv_ir::Program;
 
 use crate::code::Code;
 use crate::context::{Context, SLACK, TableView, outcome};
-use crate::foresight::Foresight;
 use crate::helpers::Scratch;
+use crate::prefetch::Prefetch;
 
-/// Places ahead of its turn that a frame is seen first, and again: a miss in all caches takes about
-/// as long as two to four packets.
-const FAR: usize = 10;
-const NEAR: usize = 5;
+/// Prefetch distance of slots, in packets. A miss in all caches takes the time of two to four
+/// packets.
+const SLOT_DISTANCE: usize = 10;
+/// Prefetch distance of register cells, in packets.
+const CELL_DISTANCE: usize = 5;
 
-/// Entries from which on a table and what it leads to are not in the nearer caches.
-const FAR_ENTRIES: usize = 2_000;
+/// Minimum number of entries at which a table and its cells exceed the nearer caches.
+const MIN_PREFETCH_ENTRIES: usize = 2_000;
 
 /// Runs compiled code over the objects of one pipeline of a switch.
 pub(crate) struct Compiled {
@@ -34,23 +35,24 @@ pub(crate) struct Compiled {
     hash: Vec<u8>,
     digest: Vec<u64>,
     scratch: Box<Scratch>,
-    /// Headers of a packet that the deparser runs for alone.
+    /// Output of the deparser, if it runs as a separate graph.
     deparsed: Vec<u8>,
-    /// State area for a look at a frame; what is there means nothing.
-    look_state: Vec<u64>,
-    /// Slots of frames whose turn comes, by their place in the batch.
+    /// State area for the computation of a prefetched slot; its content is not used.
+    key_state: Vec<u64>,
+    /// Prefetched slots, by the position of their frame in the batch.
     slots: [*const u64; BATCH],
-    /// Places of the batch at hand that were seen first, and again.
-    looked: usize,
-    looked_again: usize,
-    /// Fetching early pays: the table has outgrown the nearer caches.
-    looks_ahead: bool,
-    /// Where the objects were, and their generation, when the views were made.
-    viewed: Option<(*const Objects, u64)>,
+    /// Number of frames of the current batch whose slot was prefetched.
+    slots_prefetched: usize,
+    /// Number of frames of the current batch whose cells were prefetched.
+    cells_prefetched: usize,
+    /// Whether to prefetch: the table exceeds the nearer caches.
+    prefetches: bool,
+    /// The address and the generation of the objects when the views were made.
+    views_of: Option<(*const Objects, u64)>,
 }
 
 // SAFETY: the pointers inside are either into this value's own heap memory, or into objects that
-// the caller lends anew with each call; `view` makes them again when those lie elsewhere.
+// the caller passes with each call; `update_views` renews them if those have moved.
 unsafe impl Send for Compiled {}
 
 impl Compiled {
@@ -72,12 +74,12 @@ impl Compiled {
             digest: vec![0; plan.digest_words],
             scratch,
             deparsed: vec![0; plan.header_bytes + SLACK],
-            look_state: vec![0; program.state_words as usize],
+            key_state: vec![0; program.state_words as usize],
             slots: [std::ptr::null(); BATCH],
-            looked: 0,
-            looked_again: 0,
-            looks_ahead: false,
-            viewed: None,
+            slots_prefetched: 0,
+            cells_prefetched: 0,
+            prefetches: false,
+            views_of: None,
             code,
             program,
         };
@@ -88,19 +90,19 @@ impl Compiled {
         executor
     }
 
-    /// Makes sure that the views show where tables, registers and counters lie now.
+    /// Renews the views if tables, registers or counters have moved.
     #[inline]
-    fn view(&mut self, objects: &mut Objects) {
-        let here = (&raw const *objects, objects.generation());
-        if self.viewed != Some(here) {
-            self.view_again(objects);
-            self.viewed = Some(here);
+    fn update_views(&mut self, objects: &mut Objects) {
+        let current = (&raw const *objects, objects.generation());
+        if self.views_of != Some(current) {
+            self.rebuild_views(objects);
+            self.views_of = Some(current);
         }
         self.context.objects = objects;
     }
 
     #[cold]
-    fn view_again(&mut self, objects: &mut Objects) {
+    fn rebuild_views(&mut self, objects: &mut Objects) {
         self.tables.clear();
         for table in 0..self.program.tables.len() {
             let (action, data) = objects.default_action(table);
@@ -121,8 +123,8 @@ impl Compiled {
         self.counters = (0..self.program.counters.len())
             .map(|counter| objects.counter_cells(counter).as_mut_ptr().cast())
             .collect();
-        self.looks_ahead = self.code.foresight.as_ref().is_some_and(|(foresight, _)| {
-            objects.exact_map(foresight.table).is_some_and(|map| map.len() >= FAR_ENTRIES)
+        self.prefetches = self.code.prefetch.as_ref().is_some_and(|(prefetch, _)| {
+            objects.exact_map(prefetch.table).is_some_and(|map| map.len() >= MIN_PREFETCH_ENTRIES)
         });
         self.context.tables = self.tables.as_ptr();
         self.context.registers = self.registers.as_ptr();
@@ -130,8 +132,8 @@ impl Compiled {
         self.context.counts = (&raw mut objects.counts).cast();
     }
 
-    /// Shows the code a packet that lies in memory.
-    fn enter(&mut self, packet: &mut Packet) {
+    /// Copies a packet into the context.
+    fn load_packet(&mut self, packet: &mut Packet) {
         let context = &mut self.context;
         context.frame = packet.bytes.as_ptr();
         context.frame_length = packet.bytes.len() as u64;
@@ -145,8 +147,8 @@ impl Compiled {
         context.requests = packet.requests;
     }
 
-    /// Takes over what the code has left of a packet.
-    fn leave(&self, packet: &mut Packet) {
+    /// Copies a packet back from the context.
+    fn store_packet(&self, packet: &mut Packet) {
         let context = &self.context;
         packet.cursor = context.cursor as usize * 8;
         packet.length = context.length as u32;
@@ -160,16 +162,16 @@ impl Compiled {
         }
     }
 
-    /// Room for what leaves of a frame of this length.
+    /// Reserves output for a frame of this length.
     #[inline]
-    fn room(&mut self, length: usize, out: &mut Output) {
+    fn reserve_output(&mut self, length: usize, out: &mut Output) {
         let room = length + self.code.plan.header_bytes + SLACK;
         self.context.out = out.room(room).as_mut_ptr();
     }
 
-    /// Counts what an outcome brought to an end; none then, else why the switch is needed.
+    /// Counts an outcome. Returns the reason if the switch must continue with the packet.
     #[inline]
-    fn stop(
+    fn finish(
         &self,
         outcome: u64,
         packet: &mut Packet,
@@ -193,47 +195,48 @@ impl Compiled {
                 None
             }
             outcome::END_OF_INGRESS => {
-                self.leave(packet);
+                self.store_packet(packet);
                 Some(Stop::EndOfIngress)
             }
             outcome::OTHER_PIPELINE => {
-                self.leave(packet);
+                self.store_packet(packet);
                 Some(Stop::OtherPipeline)
             }
             _ => {
-                self.leave(packet);
+                self.store_packet(packet);
                 Some(Stop::EndOfEgress)
             }
         }
     }
 
-    /// Looks at the frames that come next as far as it should by now.
+    /// Prefetches for the frames after a position of the batch.
     #[inline]
-    fn look_ahead(&mut self, batch: &Batch<'_>, place: usize) {
-        let Some((foresight, function)) = &self.code.foresight else { return };
-        while self.looked < (place + FAR).min(batch.frames.len()) {
-            show(&mut self.context, batch.frame(self.looked));
-            self.context.state = self.look_state.as_mut_ptr();
-            // SAFETY: `view` has set the views, `show` the frame; the function reads no more.
+    fn prefetch_ahead(&mut self, batch: &Batch<'_>, position: usize) {
+        let Some((prefetch, function)) = &self.code.prefetch else { return };
+        while self.slots_prefetched < (position + SLOT_DISTANCE).min(batch.frames.len()) {
+            set_frame(&mut self.context, batch.frame(self.slots_prefetched));
+            self.context.state = self.key_state.as_mut_ptr();
+            // SAFETY: `update_views` has set the views, and `set_frame` the frame. The function
+            // reads nothing else.
             let slot = unsafe { self.code.machine.call(*function, &mut self.context) };
             let slot = slot as *const u64;
-            Foresight::fetch_slot(slot);
-            self.slots[self.looked % BATCH] = slot;
-            self.looked += 1;
+            Prefetch::prefetch_slot(slot);
+            self.slots[self.slots_prefetched % BATCH] = slot;
+            self.slots_prefetched += 1;
         }
-        while self.looked_again < (place + NEAR).min(batch.frames.len()) {
-            let slot = self.slots[self.looked_again % BATCH];
-            // SAFETY: it was put there above, in this batch; nothing but packets changes tables and
-            // registers within a batch, and those move nothing.
-            unsafe { foresight.fetch_cells(slot, &self.registers) };
-            self.looked_again += 1;
+        while self.cells_prefetched < (position + CELL_DISTANCE).min(batch.frames.len()) {
+            let slot = self.slots[self.cells_prefetched % BATCH];
+            // SAFETY: the slot was computed above, in this batch. Within a batch only packets change
+            // tables and registers, and they do not move them.
+            unsafe { prefetch.prefetch_cells(slot, &self.registers) };
+            self.cells_prefetched += 1;
         }
     }
 }
 
-/// Shows the code a frame that comes in.
+/// Sets the received frame in the context.
 #[inline]
-fn show(context: &mut Context, frame: Frame<'_>) {
+fn set_frame(context: &mut Context, frame: Frame<'_>) {
     context.frame = frame.bytes.as_ptr();
     context.frame_length = frame.bytes.len() as u64;
     context.ingress_length = frame.bytes.len() as u64;
@@ -243,15 +246,16 @@ fn show(context: &mut Context, frame: Frame<'_>) {
 
 impl Executor for Compiled {
     fn run(&mut self, graph: Graph, packet: &mut Packet, objects: &mut Objects) {
-        self.view(objects);
-        self.enter(packet);
+        self.update_views(objects);
+        self.load_packet(packet);
         self.context.out = self.deparsed.as_mut_ptr();
-        // SAFETY: `view` and `enter` have set all pointers; the state has the program's words.
+        // SAFETY: `update_views` and `load_packet` have set all pointers. The state has the
+        // program's words.
         unsafe { self.code.machine.call(self.code.graphs[graph as usize], &mut self.context) };
         if graph == Graph::Deparser {
             packet.append_deparsed(&self.deparsed[..self.context.out_length as usize]);
         }
-        self.leave(packet);
+        self.store_packet(packet);
     }
 
     fn forward(
@@ -263,27 +267,27 @@ impl Executor for Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<(usize, Stop)> {
-        self.view(objects);
+        self.update_views(objects);
         if from == 0 {
-            (self.looked, self.looked_again) = (0, 0);
+            (self.slots_prefetched, self.cells_prefetched) = (0, 0);
         }
         packet.state.words.resize(self.scratch.state_words, 0);
-        let looks_ahead = self.looks_ahead && batch.frames.len() > 1;
-        for place in from..batch.frames.len() {
-            if looks_ahead {
-                self.look_ahead(&batch, place);
+        let prefetches = self.prefetches && batch.frames.len() > 1;
+        for position in from..batch.frames.len() {
+            if prefetches {
+                self.prefetch_ahead(&batch, position);
             }
-            let frame = batch.frame(place);
-            self.room(frame.bytes.len(), out);
-            show(&mut self.context, frame);
+            let frame = batch.frame(position);
+            self.reserve_output(frame.bytes.len(), out);
+            set_frame(&mut self.context, frame);
             self.context.state = packet.state.words.as_mut_ptr();
-            // SAFETY: `view` and the lines above have set all pointers that this entry reads.
+            // SAFETY: `update_views` and the lines above have set all pointers that the code reads.
             let outcome = unsafe { self.code.machine.call(self.code.forward, &mut self.context) };
             if outcome >= outcome::END_OF_INGRESS {
                 packet.take_over(frame);
             }
-            if let Some(stop) = self.stop(outcome, packet, out, tally) {
-                return Some((place, stop));
+            if let Some(stop) = self.finish(outcome, packet, out, tally) {
+                return Some((position, stop));
             }
         }
         None
@@ -296,12 +300,12 @@ impl Executor for Compiled {
         out: &mut Output,
         tally: &mut Tally,
     ) -> Option<Stop> {
-        self.view(objects);
-        self.room(packet.bytes.len(), out);
-        self.enter(packet);
+        self.update_views(objects);
+        self.reserve_output(packet.bytes.len(), out);
+        self.load_packet(packet);
         // SAFETY: as above.
         let outcome = unsafe { self.code.machine.call(self.code.transmit, &mut self.context) };
-        self.stop(outcome, packet, out, tally)
+        self.finish(outcome, packet, out, tally)
     }
 }
 

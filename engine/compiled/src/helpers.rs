@@ -1,8 +1,7 @@
-//! What compiled code calls: everything that is rare or long enough that a call costs nothing
-//! beside it. A new extern without a fast form of its own needs a function here and a call in
-//! `code/externs.rs`.
+//! Functions that compiled code calls, for operations that are rare, or long compared to a call.
 //!
-//! Every function takes the [`Context`] of the running call first.
+//! A new extern that needs no inline code gets a function here and a call in `code/externs.rs`. The
+//! first parameter of every function is the [`Context`] of the running call.
 #![allow(unsafe_code)]
 // SAFETY of all functions here: compiled code passes the context it was called with, whose pointers
 // are valid and unaliased for the call (see `Context`). Lengths come from the plan that also sized
@@ -15,7 +14,7 @@ use netkv_ir::{BinaryOp, HashAlgorithm};
 
 use crate::context::Context;
 
-/// Storage of the helpers, kept from packet to packet.
+/// Buffers of the helpers, which are reused for every packet.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     pub(crate) writer: BitWriter,
@@ -50,8 +49,8 @@ pub(crate) const ALGORITHMS: [HashAlgorithm; 8] = [
     HashAlgorithm::Xor16,
 ];
 
-/// Looks up a table whose keys are in `keys`; the action's index, and bit 32 for a hit. The
-/// action's parameters are in `action_data` afterwards.
+/// Looks up a table with the keys in `keys`, and sets `action_data` to the action's parameters.
+/// Returns the action's index, with bit 32 set for a hit.
 pub(crate) unsafe extern "C" fn apply(
     context: *mut Context,
     table: u64,
@@ -84,12 +83,12 @@ pub(crate) unsafe extern "C" fn hash(context: *mut Context, algorithm: u64, leng
     }
 }
 
-/// Starts the input of a hash whose length is not known before.
+/// Starts the input of a hash of variable length.
 pub(crate) unsafe extern "C" fn bits_start(context: *mut Context) {
     unsafe { (*(*context).helpers).writer.clear() }
 }
 
-/// Appends the low `width` bits of a value at `words` to it.
+/// Appends the low `width` bits of the value at `words` to the input.
 pub(crate) unsafe extern "C" fn bits_push(context: *mut Context, words: *const u64, width: u64) {
     unsafe {
         let words = slice::from_raw_parts(words, width.div_ceil(64) as usize);
@@ -97,7 +96,7 @@ pub(crate) unsafe extern "C" fn bits_push(context: *mut Context, words: *const u
     }
 }
 
-/// Appends the payload, from byte `cursor` of the frame on.
+/// Appends the payload, which starts at byte `cursor` of the frame, to the input.
 pub(crate) unsafe extern "C" fn bits_payload(context: *mut Context, cursor: u64) {
     unsafe {
         let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);
@@ -105,7 +104,7 @@ pub(crate) unsafe extern "C" fn bits_payload(context: *mut Context, cursor: u64)
     }
 }
 
-/// The hash of what was appended.
+/// The hash of the input.
 pub(crate) unsafe extern "C" fn bits_hash(context: *mut Context, algorithm: u64) -> u64 {
     unsafe {
         let writer = &(*(*context).helpers).writer;
@@ -113,7 +112,7 @@ pub(crate) unsafe extern "C" fn bits_hash(context: *mut Context, algorithm: u64)
     }
 }
 
-/// The colour that a meter gives, or all ones when it has no such cell.
+/// Executes a meter. Returns the colour, or all ones if the index is out of range.
 pub(crate) unsafe extern "C" fn meter(context: *mut Context, meter: u64, index: u64) -> u64 {
     unsafe {
         let (bytes, now_ns) = ((*context).ingress_length as u32, (*context).now_ns);
@@ -132,7 +131,7 @@ pub(crate) unsafe extern "C" fn random(context: *mut Context, low: u64, high: u6
     unsafe { (*(*context).objects).random.between(low, high) }
 }
 
-/// An operator on two values of `width` bits; the result takes the place of the left one.
+/// Applies an operator to two values of `width` bits. The result replaces the left one.
 pub(crate) unsafe extern "C" fn wide(
     context: *mut Context,
     operator: u64,
@@ -166,8 +165,8 @@ pub(crate) unsafe extern "C" fn shift(
     }
 }
 
-/// Reads a header with a varbit of `bits` bits into the state, from byte `cursor` of the frame.
-/// The code has checked that all of it is there.
+/// Reads a header with a varbit of `bits` bits, at byte `cursor` of the frame, into the state. The
+/// code has checked the length of the frame.
 pub(crate) unsafe extern "C" fn extract(
     context: *mut Context,
     header: u64,
@@ -183,8 +182,8 @@ pub(crate) unsafe extern "C" fn extract(
     }
 }
 
-/// Writes a header with a varbit to `out`, if it is valid; the bytes it takes. They are whole
-/// bytes: extraction checks that, and so does the front end for the rest of a header.
+/// Writes a header with a varbit to `out`, if it is valid. Returns its number of bytes. Extraction
+/// checks that a varbit has whole bytes, and the front end that the other fields have.
 pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *mut u8) -> u64 {
     unsafe {
         let scratch = &mut *(*context).helpers;
@@ -197,7 +196,7 @@ pub(crate) unsafe extern "C" fn emit(context: *mut Context, header: u64, out: *m
     }
 }
 
-/// Copies `length` bytes of the frame from byte `from` on to `out`.
+/// Copies `length` bytes of the frame, starting at byte `from`, to `out`.
 pub(crate) unsafe extern "C" fn copy(context: *mut Context, out: *mut u8, from: u64, length: u64) {
     unsafe {
         let frame = slice::from_raw_parts((*context).frame, (*context).frame_length as usize);

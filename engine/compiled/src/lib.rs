@@ -1,23 +1,25 @@
-//! The compiled executor: a program's graphs as machine code, over the tables and registers of
-//! [`netkv_dataplane`]. The interpreter stays the reference; both give the same answers.
+//! The compiled executor: it compiles a program's graphs to machine code with Cranelift.
+//!
+//! The code works on the tables and registers of [`netkv_dataplane`]. The interpreter there is the
+//! reference; both executors give the same results.
 //!
 //! ```text
-//!   plan       which words are values of the code and which stay in memory
-//!   code/      from the IR to Cranelift's
-//!   machine    machine code and its memory
-//!   context    what code and executor hand each other
-//!   helpers    what code calls
-//!   executor   the executor
-//!   foresight  what a packet will touch, fetched before its turn
+//!   plan       which words of the state area are in registers, and which in memory
+//!   code/      translates the IR to that of Cranelift
+//!   machine    makes machine code, and owns its memory
+//!   context    the argument of compiled functions: data shared with the executor
+//!   helpers    functions that compiled code calls
+//!   executor   calls the code for packets and batches
+//!   prefetch   prefetches table slots and register cells of packets that are next in a batch
 //! ```
 
 mod code;
 mod context;
 mod executor;
-mod foresight;
 mod helpers;
 mod machine;
 mod plan;
+mod prefetch;
 
 use std::fmt;
 use std::str::FromStr;
@@ -29,13 +31,13 @@ use netkv_ir::Program;
 use crate::code::Code;
 use crate::executor::Compiled;
 
-/// What runs the graphs of a switch.
+/// The kind of executor that runs the graphs of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExecutorKind {
-    /// Machine code, made when the program is loaded.
+    /// Machine code, compiled when the program is loaded.
     #[default]
     Compiled,
-    /// The reference, step by step.
+    /// The reference interpreter.
     Interpreter,
 }
 
@@ -51,7 +53,7 @@ impl FromStr for ExecutorKind {
     }
 }
 
-/// Why a program could not be compiled.
+/// The reason why a program could not be compiled.
 #[derive(Debug)]
 struct CompileError(String);
 
@@ -73,21 +75,21 @@ impl fmt::Display for CompileError {
     }
 }
 
-/// A program made ready once, for any number of switches that run it in as many pipelines.
+/// A compiled program. Any number of switches with the same number of pipelines can share it.
 #[derive(Clone)]
 pub struct Prepared {
     program: Arc<Program>,
     pipelines: usize,
-    /// Machine code, unless the interpreter runs it.
+    /// Machine code; none for the interpreter.
     code: Option<Arc<Code>>,
 }
 
 impl Prepared {
-    /// Makes what switches of so many pipelines that run the program with `kind` need and may share.
+    /// Prepares a program for switches with this number of pipelines and kind of executor.
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] as [`Switch::new`], and if no code can be made for it.
+    /// [`ProgramError`] as [`Switch::new`], and if the program cannot be compiled.
     pub fn new(
         program: Arc<Program>,
         kind: ExecutorKind,
@@ -109,7 +111,7 @@ impl Prepared {
         Ok(Self { program, pipelines, code })
     }
 
-    /// A new switch that runs the program; `seed` is that of everything random in it.
+    /// A new switch that runs the program. `seed` is for all of its random numbers.
     ///
     /// # Errors
     ///
@@ -126,7 +128,7 @@ impl Prepared {
     }
 }
 
-/// Loads a program into a new switch that runs it with `kind`.
+/// A new switch that runs a program with this kind of executor.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! Machine code: where it is made, where it lives, and the one place that calls it.
+//! Makes machine code, owns its memory, and calls it.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use cranelift_module::{FuncId, Module};
 use crate::CompileError;
 use crate::context::Context;
 
-/// A function of compiled code.
+/// A compiled function.
 type Entry = unsafe extern "C" fn(*mut Context) -> u64;
 
-/// Makes machine code out of functions.
+/// Compiles functions of Cranelift's IR to machine code.
 pub(crate) struct Assembler {
     module: JITModule,
     context: cranelift_codegen::Context,
@@ -25,7 +25,7 @@ pub(crate) struct Assembler {
 }
 
 impl Assembler {
-    /// For the machine that this runs on.
+    /// An assembler for this machine.
     pub(crate) fn new() -> Result<Self, CompileError> {
         let module = JITModule::new(JITBuilder::with_isa(host()?, no_libcalls()));
         Ok(Self {
@@ -36,7 +36,7 @@ impl Assembler {
         })
     }
 
-    /// The signature of all compiled functions: the context in, an outcome out.
+    /// The signature of all compiled functions: a pointer to the context, and an outcome.
     pub(crate) fn signature(&self) -> Signature {
         let mut signature = Signature::new(CallConv::SystemV);
         signature.params.push(AbiParam::new(types::I64));
@@ -44,12 +44,12 @@ impl Assembler {
         signature
     }
 
-    /// A function to fill.
+    /// An empty function.
     pub(crate) fn function(&self) -> Function {
         Function::with_name_signature(UserFuncName::default(), self.signature())
     }
 
-    /// Turns a function into machine code; its number is how many there were before.
+    /// Compiles a function. Returns its number.
     pub(crate) fn add(&mut self, function: Function) -> Result<usize, CompileError> {
         let signature = self.signature();
         let id = self.module.declare_anonymous_function(&signature)?;
@@ -60,7 +60,7 @@ impl Assembler {
         Ok(self.functions.len() - 1)
     }
 
-    /// Makes everything executable.
+    /// Makes all functions executable.
     pub(crate) fn finish(mut self) -> Result<Machine, CompileError> {
         self.module.finalize_definitions()?;
         let entries = self
@@ -80,14 +80,14 @@ impl Assembler {
 fn host() -> Result<OwnedTargetIsa, CompileError> {
     let mut flags = settings::builder();
     flags.set("opt_level", "speed")?;
-    // What the check of the IR by Cranelift finds would be a fault in netkv; tests run it.
+    // Cranelift's verifier can only find bugs of netkv, so it runs in tests only.
     flags.set("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })?;
     flags.set("enable_probestack", "false")?;
     let isa = cranelift_native::builder().map_err(|why| CompileError::new(why.to_owned()))?;
     Ok(isa.finish(settings::Flags::new(flags))?)
 }
 
-/// Code calls helpers by address, never a library by name.
+/// Names of library functions, which are unused: code calls helpers by address.
 fn no_libcalls() -> Box<dyn Fn(cranelift_codegen::ir::LibCall) -> String + Send + Sync> {
     cranelift_module::default_libcall_names()
 }
@@ -99,13 +99,13 @@ pub(crate) struct Machine {
     memory: Arc<Memory>,
 }
 
-/// Frees the code with the last machine that has it.
+/// The memory of the code. It is freed with the last machine that shares it.
 struct Memory(Option<JITModule>);
 
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(module) = self.0.take() {
-            // SAFETY: entries are only reachable through `Machine`s, which are all gone.
+            // SAFETY: entries are only reachable through `Machine`s, which are all dropped.
             unsafe { module.free_memory() };
         }
     }
@@ -121,12 +121,12 @@ impl Machine {
     ///
     /// # Safety
     ///
-    /// All pointers of the context must hold what [`Context`] promises, for the objects and the
-    /// plan of the program that the code was made from.
+    /// All pointers of the context must satisfy the conditions in [`Context`]. The objects and the
+    /// plan must be those of the compiled program.
     #[inline]
     pub(crate) unsafe fn call(&self, function: usize, context: &mut Context) -> u64 {
         debug_assert!(Arc::strong_count(&self.memory) > 0);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's obligation.
         unsafe { self.entries[function](context) }
     }
 }

@@ -1,5 +1,5 @@
-//! What is settled about a program before code is made for it: where each word of the state area
-//! lives, and which words each graph touches.
+//! Analysis of a program before compilation: which words of the state area stay in memory, which
+//! words each graph accesses, and the sizes of buffers.
 
 use netkv_ir::{Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
 
@@ -10,7 +10,7 @@ use netkv_dataplane::Graph;
 pub(crate) struct Words(Vec<bool>);
 
 impl Words {
-    fn none(program: &Program) -> Self {
+    fn empty(program: &Program) -> Self {
         Self(vec![false; program.state_words as usize])
     }
 
@@ -26,7 +26,7 @@ impl Words {
         self.add(place.word, place.words());
     }
 
-    /// The words in it, in order.
+    /// The words of the set, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Word> {
         (0..).zip(&self.0).filter(|(_, inside)| **inside).map(|(word, _)| word)
     }
@@ -38,21 +38,23 @@ impl Words {
     }
 }
 
-/// What is settled about a program.
+/// The result of the analysis.
 #[derive(Debug)]
 pub(crate) struct Plan {
-    /// Words that live in memory, because code reaches them by a run-time index or a helper does;
-    /// all others are values of the code.
+    /// Words in memory: they are accessed with a run-time index or by a helper. All others are SSA
+    /// values.
     pub(crate) in_memory: Words,
-    /// Words that a graph mentions at all, by graph.
-    pub(crate) touched: Vec<Words>,
-    /// Words that the switch itself reads or writes between graphs.
-    pub(crate) outside: Words,
-    /// Bytes that the headers may take on the wire together.
+    /// Words that each graph accesses.
+    pub(crate) accessed: Vec<Words>,
+    /// Words that the switch itself accesses between graphs.
+    pub(crate) switch_words: Words,
+    /// Maximum number of bytes of all emitted headers together.
     pub(crate) header_bytes: usize,
-    /// Most words of the keys of a table or select, of a digest, and bytes of a hash's input.
+    /// Maximum number of words of the keys of a table or select.
     pub(crate) key_words: usize,
+    /// Maximum number of words of a digest.
     pub(crate) digest_words: usize,
+    /// Maximum number of bytes of the input of a hash.
     pub(crate) hash_bytes: usize,
 }
 
@@ -60,18 +62,18 @@ impl Plan {
     pub(crate) fn new(program: &Program) -> Self {
         let mut plan = Self {
             in_memory: in_memory(program),
-            touched: Vec::new(),
-            outside: outside(program),
+            accessed: Vec::new(),
+            switch_words: switch_words(program),
             header_bytes: 0,
             key_words: 1,
             digest_words: 1,
             hash_bytes: 8,
         };
         for graph in Graph::ALL {
-            let mut touched = Words::none(program);
-            let mut visit = Visit { program, touched: &mut touched };
+            let mut accessed = Words::empty(program);
+            let mut visit = AccessCollector { program, accessed: &mut accessed };
             visit.cfg(graph.of(program));
-            plan.touched.push(touched);
+            plan.accessed.push(accessed);
             plan.buffers(graph.of(program));
         }
         // A header may be emitted more than once.
@@ -92,13 +94,13 @@ impl Plan {
         plan
     }
 
-    /// Words that matter to what comes after ingress or egress has ended early.
-    pub(crate) fn kept(&self) -> Words {
-        let mut kept = self.outside.clone();
+    /// Words that are live after the code returns to the switch at the end of ingress or egress.
+    pub(crate) fn live_after_stop(&self) -> Words {
+        let mut live_after_stop = self.switch_words.clone();
         for graph in [Graph::Egress, Graph::ComputeChecksum, Graph::Deparser] {
-            kept.union(&self.touched[graph as usize]);
+            live_after_stop.union(&self.accessed[graph as usize]);
         }
-        kept
+        live_after_stop
     }
 
     fn buffers(&mut self, cfg: &Cfg) {
@@ -138,9 +140,9 @@ fn header_bytes(program: &Program, header: u32) -> usize {
     fields.iter().map(|field| field.place.width as usize).sum::<usize>().div_ceil(8)
 }
 
-/// Stacks with run-time indices, and headers with a varbit.
+/// The words of stacks with run-time indices and of headers with a varbit.
 fn in_memory(program: &Program) -> Words {
-    let mut memory = Words::none(program);
+    let mut memory = Words::empty(program);
     let stack = |memory: &mut Words, id: u32| {
         let stack = &program.stacks[id as usize];
         for header in &program.headers[stack.first as usize..(stack.first + stack.size) as usize] {
@@ -185,8 +187,8 @@ fn indexed(expr: &Expr, stacks: &mut Vec<u32>) {
     }
 }
 
-fn outside(program: &Program) -> Words {
-    let mut words = Words::none(program);
+fn switch_words(program: &Program) -> Words {
+    let mut words = Words::empty(program);
     let standard = &program.standard_metadata;
     let own = [standard.checksum_error, standard.priority]; // only programs write and read them
     for place in standard.places().filter(|place| !own.contains(place)) {
@@ -199,83 +201,85 @@ fn outside(program: &Program) -> Words {
     words
 }
 
-/// Calls `visit` for every expression of an operation, parts included.
+/// Calls `visit` for every expression of an operation and for its subexpressions.
 fn op_exprs(op: &Op, visit: &mut impl FnMut(&Expr)) {
     match op {
-        Op::Assign { value, .. } | Op::AssignSlice { value, .. } => all(value, visit),
+        Op::Assign { value, .. } | Op::AssignSlice { value, .. } => visit_all(value, visit),
         Op::StoreElement { index, value, .. } | Op::RegisterWrite { index, value, .. } => {
-            all(index, visit);
-            all(value, visit);
+            visit_all(index, visit);
+            visit_all(value, visit);
         }
         Op::SetValidElement { index, .. }
         | Op::RegisterRead { index, .. }
         | Op::Count { index, .. }
-        | Op::ExecuteMeter { index, .. } => all(index, visit),
-        Op::ExtractVarbit { bits, .. } | Op::Advance(bits) | Op::Truncate(bits) => all(bits, visit),
+        | Op::ExecuteMeter { index, .. } => visit_all(index, visit),
+        Op::ExtractVarbit { bits, .. } | Op::Advance(bits) | Op::Truncate(bits) => {
+            visit_all(bits, visit)
+        }
         Op::Verify { cond, error } => {
-            all(cond, visit);
-            all(error, visit);
+            visit_all(cond, visit);
+            visit_all(error, visit);
         }
         Op::Hash { base, data, max, .. } => {
-            all(base, visit);
-            all(max, visit);
-            data.iter().for_each(|input| all(&input.value, visit));
+            visit_all(base, visit);
+            visit_all(max, visit);
+            data.iter().for_each(|input| visit_all(&input.value, visit));
         }
         Op::Random { low, high, .. } => {
-            all(low, visit);
-            all(high, visit);
+            visit_all(low, visit);
+            visit_all(high, visit);
         }
         Op::VerifyChecksum { cond, data, checksum, .. } => {
-            all(cond, visit);
-            all(checksum, visit);
-            data.iter().for_each(|input| all(&input.value, visit));
+            visit_all(cond, visit);
+            visit_all(checksum, visit);
+            data.iter().for_each(|input| visit_all(&input.value, visit));
         }
         Op::UpdateChecksum { cond, data, .. } => {
-            all(cond, visit);
-            data.iter().for_each(|input| all(&input.value, visit));
+            visit_all(cond, visit);
+            data.iter().for_each(|input| visit_all(&input.value, visit));
         }
-        Op::Clone { session, .. } => all(session, visit),
-        Op::Digest { values, .. } => values.iter().for_each(|value| all(value, visit)),
-        Op::Assert(cond) => all(cond, visit),
+        Op::Clone { session, .. } => visit_all(session, visit),
+        Op::Digest { values, .. } => values.iter().for_each(|value| visit_all(value, visit)),
+        Op::Assert(cond) => visit_all(cond, visit),
         _ => {}
     }
 }
 
 fn terminator_exprs(terminator: &Terminator, visit: &mut impl FnMut(&Expr)) {
     match terminator {
-        Terminator::Branch { cond, .. } => all(cond, visit),
-        Terminator::Select { keys, .. } => keys.iter().for_each(|key| all(key, visit)),
-        Terminator::Apply(apply) => apply.keys.iter().for_each(|key| all(key, visit)),
+        Terminator::Branch { cond, .. } => visit_all(cond, visit),
+        Terminator::Select { keys, .. } => keys.iter().for_each(|key| visit_all(key, visit)),
+        Terminator::Apply(apply) => apply.keys.iter().for_each(|key| visit_all(key, visit)),
         Terminator::Jump(_) | Terminator::Exit => {}
     }
 }
 
-fn all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
+fn visit_all(expr: &Expr, visit: &mut impl FnMut(&Expr)) {
     visit(expr);
     match expr {
         Expr::Const(_) | Expr::Load(_) | Expr::PacketLength => {}
         Expr::LoadElement { index: arg, .. }
         | Expr::Unary { arg, .. }
-        | Expr::Slice { arg, .. } => all(arg, visit),
+        | Expr::Slice { arg, .. } => visit_all(arg, visit),
         Expr::Binary { left, right, .. } | Expr::Concat(left, right) => {
-            all(left, visit);
-            all(right, visit);
+            visit_all(left, visit);
+            visit_all(right, visit);
         }
         Expr::Mux { cond, then, otherwise } => {
-            all(cond, visit);
-            all(then, visit);
-            all(otherwise, visit);
+            visit_all(cond, visit);
+            visit_all(then, visit);
+            visit_all(otherwise, visit);
         }
     }
 }
 
-/// Collects the words that a graph mentions.
-struct Visit<'a> {
+/// Collects the words that a graph accesses.
+struct AccessCollector<'a> {
     program: &'a Program,
-    touched: &'a mut Words,
+    accessed: &'a mut Words,
 }
 
-impl Visit<'_> {
+impl AccessCollector<'_> {
     fn cfg(&mut self, cfg: &Cfg) {
         for block in &cfg.blocks {
             for op in &block.ops {
@@ -284,17 +288,17 @@ impl Visit<'_> {
             }
             terminator_exprs(&block.terminator, &mut |expr| self.expr(expr));
             if let Terminator::Apply(apply) = &block.terminator {
-                self.touched.add(apply.hit, 1);
-                self.touched.add(apply.action_run, 1);
+                self.accessed.add(apply.hit, 1);
+                self.accessed.add(apply.action_run, 1);
                 let params = apply.targets.iter().flat_map(|target| &target.params);
-                params.for_each(|place| self.touched.place(*place));
+                params.for_each(|place| self.accessed.place(*place));
             }
         }
     }
 
     fn expr(&mut self, expr: &Expr) {
         match expr {
-            Expr::Load(place) => self.touched.place(*place),
+            Expr::Load(place) => self.accessed.place(*place),
             Expr::LoadElement { stack, .. } => self.stack(*stack),
             _ => {}
         }
@@ -302,19 +306,19 @@ impl Visit<'_> {
 
     fn header(&mut self, header: u32) {
         let header = &self.program.headers[header as usize];
-        self.touched.add(header.valid, 1);
-        self.touched.add(header.base, header.words);
+        self.accessed.add(header.valid, 1);
+        self.accessed.add(header.base, header.words);
     }
 
     fn stack(&mut self, stack: u32) {
         let stack = &self.program.stacks[stack as usize];
-        self.touched.add(stack.next_index, 1);
+        self.accessed.add(stack.next_index, 1);
         (stack.first..stack.first + stack.size).for_each(|header| self.header(header));
     }
 
     fn inputs(&mut self, data: &[HashInput]) {
         for input in data {
-            input.varbit_length.iter().for_each(|word| self.touched.add(*word, 1));
+            input.varbit_length.iter().for_each(|word| self.accessed.add(*word, 1));
             input.header.iter().for_each(|header| self.header(*header));
         }
     }
@@ -327,7 +331,7 @@ impl Visit<'_> {
             | Op::RegisterRead { to, .. }
             | Op::ExecuteMeter { to, .. }
             | Op::ReadDirectMeter { to, .. }
-            | Op::Random { to, .. } => self.touched.place(*to),
+            | Op::Random { to, .. } => self.accessed.place(*to),
             Op::StoreElement { stack, .. }
             | Op::SetValidElement { stack, .. }
             | Op::PushFront { stack, .. }
@@ -340,31 +344,31 @@ impl Visit<'_> {
                 self.header(*from);
             }
             Op::CopyWords { to, from, words } => {
-                self.touched.add(*to, *words);
-                self.touched.add(*from, *words);
+                self.accessed.add(*to, *words);
+                self.accessed.add(*from, *words);
             }
-            Op::ZeroWords { to, words } => self.touched.add(*to, *words),
+            Op::ZeroWords { to, words } => self.accessed.add(*to, *words),
             Op::SetValid(header)
             | Op::SetInvalid(header)
             | Op::Extract(header)
             | Op::ExtractVarbit { header, .. }
             | Op::Emit(header) => self.header(*header),
             Op::Hash { to, data, .. } => {
-                self.touched.place(*to);
+                self.accessed.place(*to);
                 self.inputs(data);
             }
             Op::VerifyChecksum { data, .. } => {
                 self.inputs(data);
-                self.touched.place(self.program.standard_metadata.checksum_error);
+                self.accessed.place(self.program.standard_metadata.checksum_error);
             }
             Op::UpdateChecksum { data, to, header, .. } => {
-                self.touched.place(*to);
+                self.accessed.place(*to);
                 self.inputs(data);
                 header.iter().for_each(|header| self.header(*header));
             }
             Op::MarkToDrop => {
-                self.touched.place(self.program.standard_metadata.egress_spec);
-                self.touched.place(self.program.standard_metadata.mcast_grp);
+                self.accessed.place(self.program.standard_metadata.egress_spec);
+                self.accessed.place(self.program.standard_metadata.mcast_grp);
             }
             Op::Advance(_)
             | Op::Verify { .. }

@@ -1,4 +1,4 @@
-//! The programs under `tests/golden`, run by both executors: every frame must leave as bmv2 sent it.
+//! The programs in `tests/golden` on both executors: every sent frame must equal that of bmv2.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -67,7 +67,8 @@ fn replication_agrees_with_bmv2() {
     agrees_with_bmv2("replicate", 160, 192);
 }
 
-/// A frame of `hashes.stf` that went in: `b` is there if `op` is 1 and the frame is long enough.
+/// The fields of header `b` in an input frame of `hashes.stf`. A frame has it if `op` is 1 and the
+/// frame is long enough.
 fn second_header(frame: &[u8]) -> Option<(&[u8], &[u8])> {
     (frame[0] == 1 && frame.len() >= 30).then(|| (&frame[8..14], &frame[14..30]))
 }
@@ -81,11 +82,11 @@ fn crc(data: &[u8], polynomial: u32, init: u32) -> u32 {
     })
 }
 
-/// `hash` over fields of an invalid header reads in bmv2 whatever its packet buffer held before:
-/// zeros, or the header of an earlier packet, depending on how fast the packets were sent. Here
-/// it reads zeros. The frames that differ must differ by exactly that and in nothing else.
+/// For fields of an invalid header, `hash` in bmv2 reads the earlier content of its packet buffer:
+/// zeros or the header of an earlier packet, depending on the timing. Here it reads zeros. Frames
+/// may differ by exactly that and in nothing else.
 #[test]
-fn hashes_and_checksums_agree_with_bmv2() {
+fn hashes_agree_with_bmv2_except_for_stale_packet_buffers() {
     for kind in BOTH {
         hashes_agree(kind);
     }
@@ -127,7 +128,7 @@ fn cache_reads_agree_with_bmv2() {
 }
 
 #[test]
-fn stateless_programs_agree_with_bmv2_in_several_pipelines() {
+fn programs_without_registers_agree_in_several_pipelines() {
     for (name, pipelines) in
         ["parse", "tables", "replicate", "calls"].iter().flat_map(|name| [(name, 2), (name, 4)])
     {
@@ -146,7 +147,7 @@ fn calls_agree_with_bmv2() {
 }
 
 #[test]
-fn exits_write_back_what_bmv2_writes_back() {
+fn exits_copy_out_parameters_as_bmv2_does() {
     agrees_with_bmv2("exits", 54, 54);
     agrees_with_bmv2("exit_inout", 4, 4);
 }
@@ -156,8 +157,8 @@ fn compound_assignments_agree_with_bmv2() {
     agrees_with_bmv2("opassign", 2, 2);
 }
 
-/// Where an index and a call stand in one assignment, p4c reads the index behind the call; the
-/// specification has it before. All 100 answers are those of bmv2 (docs/p4.md).
+/// In an assignment with an index and a call, p4c evaluates the index after the call, and the
+/// specification before it. All 100 results are those of bmv2 (docs/p4.md).
 #[test]
 fn evaluation_order_agrees_with_bmv2() {
     agrees_with_bmv2("side", 100, 100);
@@ -170,7 +171,7 @@ fn priorities_of_entries_in_the_source_agree_with_bmv2() {
     }
 }
 
-/// What bmv2 has not recorded but p4c's passes say.
+/// Cases that were not recorded with bmv2 but follow from p4c's passes.
 #[test]
 fn exits_and_compound_assignments_follow_their_rules() {
     agrees_with_bmv2("../p4/exit_rules", 71, 71);
@@ -178,7 +179,7 @@ fn exits_and_compound_assignments_follow_their_rules() {
 }
 
 #[test]
-fn tracing_a_packet_changes_nothing_about_it() {
+fn a_trace_does_not_change_the_result_of_a_packet() {
     let names = ["arith", "parse", "tables", "registers", "hashes", "calls", "replicate", "exits"];
     for (name, kind) in names.iter().flat_map(|name| BOTH.map(|kind| (*name, kind))) {
         let (mut plain, mut traced) = (switch(name, kind), switch(name, kind));
@@ -209,7 +210,7 @@ fn tracing_a_packet_changes_nothing_about_it() {
 }
 
 #[test]
-fn random_and_cut_frames_are_survived_by_every_program() {
+fn every_program_survives_random_and_truncated_frames() {
     let names =
         ["arith", "parse", "tables", "registers", "hashes", "calls", "replicate", "cache_read"];
     for (name, kind) in names.iter().flat_map(|name| BOTH.map(|kind| (*name, kind))) {

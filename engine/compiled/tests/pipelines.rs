@@ -1,5 +1,5 @@
-//! Switches of several pipelines under both executors: frames carry a trail of the pipelines that
-//! they passed, and the executors agree on it whatever happens.
+//! Switches with several pipelines, on both executors. Each frame records the pipelines that it
+//! passed, and both executors must give the same result.
 
 use std::sync::Arc;
 
@@ -10,8 +10,8 @@ use netkv_dataplane::{
 use netkv_ir::{Identity, Match, Value};
 use netkv_p4::{Options, compile_source};
 
-/// `here` holds the number of the pipeline; ingress and egress add it to the trail, a hexadecimal
-/// digit each: 1 to 4 for ingress of pipeline 0 to 3, 9 to c for egress.
+/// Register `here` has the number of the pipeline. Ingress and egress append a hexadecimal digit to
+/// the trail of a frame: 1 to 4 for ingress of pipelines 0 to 3, 9 to c for egress.
 const SOURCE: &str = "
 #include <core.p4>
 #include <v1model.p4>
@@ -89,7 +89,7 @@ fn id(switch: &Switch, name: &str) -> u32 {
     found.unwrap_or_else(|| panic!("the program has no {name}")).id
 }
 
-/// A switch whose pipelines know their numbers, with copies to ports 3 and 6.
+/// A switch with the numbers of its pipelines in `here`, and with copies to ports 3 and 6.
 fn numbered(pipelines: usize, kind: ExecutorKind) -> Switch {
     let compiled = compile_source("trail.p4", SOURCE, &Options::default());
     let program = Arc::new(compiled.unwrap_or_else(|errors| panic!("{errors}")).program);
@@ -114,7 +114,7 @@ fn frame(op: u8, to: u8) -> Vec<u8> {
     vec![op, to, 0, 0, 0, 0, 0, 0, 0, 0xee]
 }
 
-/// Ports and trails of what leaves.
+/// Ports and trails of the sent frames.
 fn trails(switch: &mut Switch, port: u16, frame: &[u8]) -> Vec<(u16, String)> {
     let mut output = Output::new();
     switch.process(0, port, frame, &mut output);
@@ -123,7 +123,7 @@ fn trails(switch: &mut Switch, port: u16, frame: &[u8]) -> Vec<(u16, String)> {
 }
 
 #[track_caller]
-fn goes(pipelines: usize, port: u16, frame: &[u8], expected: &[(u16, &str)]) {
+fn assert_trails(pipelines: usize, port: u16, frame: &[u8], expected: &[(u16, &str)]) {
     for kind in BOTH {
         let found = trails(&mut numbered(pipelines, kind), port, frame);
         let found: Vec<(u16, &str)> = found.iter().map(|(port, trail)| (*port, &**trail)).collect();
@@ -132,20 +132,20 @@ fn goes(pipelines: usize, port: u16, frame: &[u8], expected: &[(u16, &str)]) {
 }
 
 #[test]
-fn a_frame_passes_ingress_and_egress_of_its_ports() {
-    goes(1, 3, &frame(0, 2), &[(2, "19")]);
-    goes(2, 3, &frame(0, 2), &[(2, "29")]);
-    goes(2, 3, &frame(0, 5), &[(5, "2a")]);
-    goes(4, 3, &frame(0, 2), &[(2, "4b")]);
-    goes(4, 510, &frame(0, 0), &[(0, "39")]);
+fn ports_determine_the_pipelines_of_ingress_and_egress() {
+    assert_trails(1, 3, &frame(0, 2), &[(2, "19")]);
+    assert_trails(2, 3, &frame(0, 2), &[(2, "29")]);
+    assert_trails(2, 3, &frame(0, 5), &[(5, "2a")]);
+    assert_trails(4, 3, &frame(0, 2), &[(2, "4b")]);
+    assert_trails(4, 510, &frame(0, 0), &[(0, "39")]);
 }
 
 #[test]
-fn recirculated_and_resubmitted_frames_keep_their_pipeline() {
-    goes(4, 1, &frame(1, 2), &[(3, "2b3c")]);
-    goes(4, 1, &frame(2, 2), &[(2, "2b")]);
-    goes(4, 3, &frame(2, 2), &[(2, "4b")]);
-    // The port that it first came in by is no more told than with one pipeline.
+fn a_recirculated_frame_enters_the_pipeline_of_its_egress() {
+    assert_trails(4, 1, &frame(1, 2), &[(3, "2b3c")]);
+    assert_trails(4, 1, &frame(2, 2), &[(2, "2b")]);
+    assert_trails(4, 3, &frame(2, 2), &[(2, "4b")]);
+    // As with one pipeline, the original ingress port is not available.
     for (kind, pipelines) in [(0, 1), (0, 4), (1, 1), (1, 4)].map(|(k, p)| (BOTH[k], p)) {
         let mut output = Output::new();
         numbered(pipelines, kind).process(0, 1, &frame(1, 2), &mut output);
@@ -154,16 +154,16 @@ fn recirculated_and_resubmitted_frames_keep_their_pipeline() {
 }
 
 #[test]
-fn clones_and_multicast_copies_pass_egress_of_their_own_ports() {
-    // An ingress clone has the bytes that came in.
-    goes(4, 0, &frame(3, 1), &[(3, "c"), (6, "b"), (1, "1a")]);
-    goes(4, 0, &frame(4, 1), &[(3, "1c"), (6, "1b")]);
-    goes(4, 0, &frame(5, 1), &[(1, "1a"), (3, "1ac"), (6, "1ab")]);
-    goes(2, 1, &frame(5, 1), &[(1, "2a"), (3, "2aa"), (6, "2a9")]);
+fn clones_and_copies_pass_the_egress_of_their_own_ports() {
+    // An ingress clone has the received bytes.
+    assert_trails(4, 0, &frame(3, 1), &[(3, "c"), (6, "b"), (1, "1a")]);
+    assert_trails(4, 0, &frame(4, 1), &[(3, "1c"), (6, "1b")]);
+    assert_trails(4, 0, &frame(5, 1), &[(1, "1a"), (3, "1ac"), (6, "1ab")]);
+    assert_trails(2, 1, &frame(5, 1), &[(1, "2a"), (3, "2aa"), (6, "2a9")]);
 }
 
 #[test]
-fn an_ingress_clone_is_parsed_where_it_was_made() {
+fn an_ingress_clone_is_parsed_in_the_pipeline_that_made_it() {
     for kind in BOTH {
         let mut switch = numbered(2, kind);
         let blind = id(&switch, "P.blind");
@@ -175,14 +175,14 @@ fn an_ingress_clone_is_parsed_where_it_was_made() {
         assert_eq!(output.frames().next().unwrap().1[3..7], [0, 0, 0, 0xa], "parsed: {kind:?}");
         output.clear();
         switch.process(0, 1, &frame(3, 0), &mut output);
-        // Nothing is parsed, so op is 0, no clone is made, and the bytes leave as they came.
+        // Nothing is parsed, so op is 0, no clone is made, and the bytes are sent unchanged.
         let left: Vec<_> = output.frames().map(|(_, frame)| frame.to_vec()).collect();
         assert_eq!(left, [frame(3, 0)], "{kind:?}");
     }
 }
 
 #[test]
-fn each_pipeline_counts_for_itself_and_looks_into_its_own_table() {
+fn each_pipeline_has_its_own_counters_and_tables() {
     for kind in BOTH {
         let mut switch = numbered(4, kind);
         let (t, turn) = (id(&switch, "I.t"), id(&switch, "I.turn"));
@@ -207,7 +207,7 @@ fn each_pipeline_counts_for_itself_and_looks_into_its_own_table() {
                 (port, frame[8])
             })
             .to_vec();
-        // The write has not come to pipeline 3 yet.
+        // The write has not reached pipeline 3 yet.
         assert_eq!(counted, [(4, 1), (5, 1), (6, 1), (9, 1), (9, 2), (9, 3), (4, 2)], "{kind:?}");
         let missing = switch.in_pipeline(3, |s| s.insert_entry(entry(7)));
         missing.unwrap();
@@ -215,10 +215,10 @@ fn each_pipeline_counts_for_itself_and_looks_into_its_own_table() {
     }
 }
 
-/// Entries, registers and value sets of one pipeline or all change between batches of frames that
-/// are cloned, multicast, recirculated, resubmitted, dropped and reported.
+/// Entries, registers and value sets of one or all pipelines change between batches. The frames are
+/// cloned, multicast, recirculated, resubmitted, dropped and reported.
 #[test]
-fn executors_agree_on_whatever_happens_in_2_and_4_pipelines() {
+fn executors_agree_with_2_and_4_pipelines() {
     for pipelines in [2, 4] {
         let [mut left, mut right] = BOTH.map(|kind| numbered(pipelines, kind));
         let mut random = Random::new(pipelines as u64);
@@ -246,7 +246,7 @@ fn executors_agree_on_whatever_happens_in_2_and_4_pipelines() {
                     idle_timeout_ns: 0,
                 })
             };
-            // A pipeline too many stands for all of them.
+            // A number beyond the last pipeline stands for all pipelines.
             let answers = [&mut left, &mut right].map(|switch| match pipeline {
                 all if all == pipelines => change(switch),
                 one => switch.in_pipeline(one, change),

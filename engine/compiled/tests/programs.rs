@@ -1,4 +1,4 @@
-//! The programs of `p4/` do to every frame what `docs/wire-format.md` says.
+//! The programs in `p4/` process every frame as `docs/wire-format.md` specifies.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,7 +12,7 @@ fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The program of this name, `p4/NAME/NAME.p4`.
+/// Compiles `p4/NAME/NAME.p4`.
 fn compiled(name: &str, defines: Vec<(String, Option<String>)>) -> Result<Compiled, Diagnostics> {
     let folder = repository().join("p4");
     let path = folder.join(format!("{name}/{name}.p4"));
@@ -21,7 +21,7 @@ fn compiled(name: &str, defines: Vec<(String, Option<String>)>) -> Result<Compil
 
 const BOTH: [ExecutorKind; 2] = [ExecutorKind::Interpreter, ExecutorKind::Compiled];
 
-/// `name` is a program's, perhaps with `_` and the SRV fields that it is compiled for.
+/// A switch for a program. `name` may end with `_` and the number of SRV fields.
 fn switch(name: &str, pipelines: usize, kind: ExecutorKind) -> Switch {
     let (program, fields) = name.split_once('_').unwrap_or((name, ""));
     let mut defines = Vec::new();
@@ -47,7 +47,7 @@ fn frame_of(line: &str) -> Option<(u16, Vec<u8>)> {
     Some((port, (0..digits.len()).step_by(2).map(byte).collect()))
 }
 
-fn does_as_documented(name: &str, pipelines: usize) {
+fn follows_documentation(name: &str, pipelines: usize) {
     for kind in BOTH {
         let mut switch = switch(name, pipelines, kind);
         let report = stf::run(&mut switch, &text(name), &format!("{name}.stf"))
@@ -59,26 +59,26 @@ fn does_as_documented(name: &str, pipelines: usize) {
 
 #[test]
 fn nocache_does_as_documented() {
-    does_as_documented("nocache", 1);
+    follows_documentation("nocache", 1);
 }
 
 #[test]
 fn netcache_does_as_documented() {
-    does_as_documented("netcache", 1);
+    follows_documentation("netcache", 1);
 }
 
 #[test]
 fn farreach_does_as_documented() {
     for pipelines in [1, 2, 4] {
-        does_as_documented("farreach", pipelines);
+        follows_documentation("farreach", pipelines);
     }
 }
 
 #[test]
 fn netmc_does_as_documented() {
     for pipelines in [1, 2, 4] {
-        does_as_documented("netmc", pipelines);
-        does_as_documented("netmc_32", pipelines);
+        follows_documentation("netmc", pipelines);
+        follows_documentation("netmc_32", pipelines);
     }
 }
 
@@ -102,7 +102,7 @@ fn switches_that_share_code_share_no_state() {
     let program = Arc::new(compiled.program);
     for kind in BOTH {
         let prepared = Prepared::new(Arc::clone(&program), kind, 1).unwrap();
-        // What one switch learns would spoil the next one's packets.
+        // State of one switch would change the results of the next one.
         let mut switches: Vec<_> = (0..2).map(|seed| prepared.switch(seed).unwrap()).collect();
         drop(prepared);
         for switch in &mut switches {
@@ -114,13 +114,13 @@ fn switches_that_share_code_share_no_state() {
 
 #[test]
 fn a_hot_key_is_reported_once_an_epoch_with_its_count() {
-    BOTH.into_iter().for_each(reports_a_hot_key);
+    BOTH.into_iter().for_each(assert_reports_a_hot_key);
 }
 
-fn reports_a_hot_key(kind: ExecutorKind) {
+fn assert_reports_a_hot_key(kind: ExecutorKind) {
     let mut switch = switch("netcache", 1, kind);
     stf::run(&mut switch, &text("netcache"), "netcache.stf").unwrap();
-    // In epoch 1 the file reads one uncached key 12 times; 4 reads make it hot.
+    // In epoch 1 the file has 12 reads of one uncached key; 4 reads make it hot.
     let key = 0x5264_4f0a;
     let expected = vec![Value::new(128, key), Value::new(16, 4), Value::new(16, 1)];
     let reports = switch.take_digests();
@@ -129,19 +129,19 @@ fn reports_a_hot_key(kind: ExecutorKind) {
 }
 
 #[test]
-fn no_frame_however_broken_stops_the_switch() {
+fn invalid_frames_do_not_stop_the_switch() {
     for kind in BOTH {
-        survives("netcache", 1, 1, kind);
-        survives("farreach", 1, ORIGINALS + 1, kind);
-        survives("farreach", 2, ORIGINALS + 1, kind);
+        survives_invalid_frames("netcache", 1, 1, kind);
+        survives_invalid_frames("farreach", 1, ORIGINALS + 1, kind);
+        survives_invalid_frames("farreach", 2, ORIGINALS + 1, kind);
     }
 }
 
-/// FarReach's switch tells the controller three times what a write has overwritten.
+/// FarReach's switch sends three copies of an overwritten record to the controller.
 const ORIGINALS: usize = 3;
 
-/// The switch lives through frames that are nearly right, each of which brings forth `most` at most.
-fn survives(name: &str, pipelines: usize, most: usize, kind: ExecutorKind) {
+/// Sends corrupted frames. The switch must send at most `most` frames for each and continue to work.
+fn survives_invalid_frames(name: &str, pipelines: usize, most: usize, kind: ExecutorKind) {
     let seeds: Vec<_> = text(name).lines().filter_map(frame_of).collect();
     let mut switch = switch(name, pipelines, kind);
     stf::run(&mut switch, &text(name), name).unwrap();
@@ -160,7 +160,7 @@ fn survives(name: &str, pipelines: usize, most: usize, kind: ExecutorKind) {
         switch.process(0, port, &frame, &mut out);
         assert!(out.frames().count() <= most, "one frame in, at most {most} out");
     }
-    // Wherever those frames came from, a read of an uncached key still reaches its owner.
+    // A read of an uncached key still reaches its server.
     let (port, read) = &seeds[0];
     out.clear();
     switch.process(0, *port, read, &mut out);

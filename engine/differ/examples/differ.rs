@@ -1,22 +1,22 @@
 //! Runs the differential fuzzer: `differ [--program FILE]... [--seed N] [--seeds N] [--seconds S]
-//! [--packets N] [--threads N] [--show]`. Without `--program`, generated programs; `--show` only
+//! [--packets N] [--threads N] [--show]`. Without `--program` it generates programs. `--show` only
 //! prints the program of the seed.
 
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use netkv_differ::{Plan, Progress, Sides, Subject, resident_bytes};
+use netkv_differ::{Campaign, Executors, Progress, SubjectProgram, resident_bytes};
 use netkv_p4::{Options, compile_file};
 
-/// A program from a file, with the frames of the STF file beside it.
-fn subject(path: &Path) -> Subject {
+/// A program from a file, with the frames of the STF file of the same name.
+fn subject(path: &Path) -> SubjectProgram {
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../p4");
     let options = Options { include_dirs: vec![include], defines: Vec::new() };
     let compiled = compile_file(path, &options).unwrap_or_else(|errors| panic!("{errors}"));
     let stf = std::fs::read_to_string(path.with_extension("stf")).unwrap_or_default();
     let source = std::fs::read_to_string(path).ok();
-    Subject {
+    SubjectProgram {
         name: path.display().to_string(),
         program: Arc::new(compiled.program),
         source: source.filter(|text| !text.contains("#include \"")),
@@ -25,7 +25,7 @@ fn subject(path: &Path) -> Subject {
 }
 
 fn main() {
-    let mut plan = Plan {
+    let mut plan = Campaign {
         subjects: Vec::new(),
         generated: false,
         first_seed: 1,
@@ -62,7 +62,7 @@ fn main() {
     plan.generated = plan.subjects.is_empty();
     let progress = Progress::default();
     let (start, before) = (Instant::now(), resident_bytes());
-    plan.run(&Sides::executors(), &progress);
+    plan.run(&Executors::interpreter_and_compiled(), &progress);
     for finding in progress.findings() {
         println!("{}", finding.report);
     }

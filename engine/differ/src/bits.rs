@@ -33,12 +33,12 @@ impl BitString {
         self.len += 1;
     }
 
-    /// Fills the last byte.
+    /// Pads the last byte with zeros.
     pub(crate) fn pad(&mut self) {
         self.len = self.bytes.len() * 8;
     }
 
-    /// Appends bytes to whole bytes.
+    /// Appends bytes at a byte boundary.
     pub(crate) fn extend(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         self.pad();
@@ -51,18 +51,18 @@ impl BitString {
         }
     }
 
-    /// The value at an offset; bits behind the end are 0.
+    /// The value at an offset; bits after the end are 0.
     pub(crate) fn value(&self, offset: usize, width: u32) -> Value {
         read(&self.bytes, offset, width)
     }
 
-    /// Overwrites bits that are there.
+    /// Overwrites existing bits.
     pub(crate) fn set(&mut self, offset: usize, value: &Value) {
         write(&mut self.bytes, offset, value);
     }
 }
 
-/// The value at a bit offset of a frame; bits behind the end are 0.
+/// The value at a bit offset of a frame; bits after the end are 0.
 pub(crate) fn read(bytes: &[u8], offset: usize, width: u32) -> Value {
     let mut words = vec![0u64; width.div_ceil(64) as usize];
     for at in 0..width as usize {
@@ -76,7 +76,7 @@ pub(crate) fn read(bytes: &[u8], offset: usize, width: u32) -> Value {
     Value { width, words }
 }
 
-/// Writes a value at a bit offset; what lies behind the end is dropped.
+/// Writes a value at a bit offset; bits after the end are ignored.
 pub(crate) fn write(bytes: &mut [u8], offset: usize, value: &Value) {
     for at in 0..value.width {
         let position = offset + (value.width - 1 - at) as usize;

@@ -1,4 +1,4 @@
-//! Many cases on all cores, with counts that another thread may read while they run.
+//! A fuzzing campaign: it runs many cases on all cores. Another thread can read its progress.
 
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -9,77 +9,77 @@ use netkv_ir::Program;
 use netkv_p4::Options;
 
 use crate::case::Case;
-use crate::compare::{Failure, Sides, run};
+use crate::compare::{Executors, Failure, run};
 use crate::packets::Recorded;
 use crate::{program, reduce, report};
 
-/// How long a failing case may take to become small.
-const REDUCTION: Duration = Duration::from_secs(60);
+/// Maximum time for the reduction of a failing case.
+const MAX_REDUCTION_TIME: Duration = Duration::from_secs(60);
 
-/// A program that is to be fuzzed.
+/// A program to fuzz.
 #[derive(Debug, Clone)]
-pub struct Subject {
-    /// How people call it.
+pub struct SubjectProgram {
+    /// Its name in reports.
     pub name: String,
     /// The program.
     pub program: Arc<Program>,
-    /// Its text in one piece, if it may be made smaller in a report.
+    /// Its source in one file, if the program may be reduced.
     pub source: Option<String>,
-    /// Frames to start from.
+    /// Recorded frames to mutate.
     pub recorded: Vec<Recorded>,
 }
 
-/// What is to be done.
+/// The configuration of a campaign.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// Programs; each gets a case per seed.
-    pub subjects: Vec<Subject>,
-    /// Whether each seed also makes up a program.
+pub struct Campaign {
+    /// Programs; each has one case per seed.
+    pub subjects: Vec<SubjectProgram>,
+    /// Whether each seed also has a generated program.
     pub generated: bool,
     /// First seed.
     pub first_seed: u64,
-    /// Number of seeds; none for no end.
+    /// Number of seeds; none for no limit.
     pub seeds: Option<u64>,
     /// Time after which no case starts.
     pub time: Option<Duration>,
-    /// Packets of a case.
+    /// Number of packets of a case.
     pub packets: usize,
-    /// Threads.
+    /// Number of threads.
     pub threads: usize,
 }
 
 /// A failure with its report.
 #[derive(Debug, Clone)]
 pub struct Finding {
-    /// Name of the program; `generated` for one that was made up.
+    /// Name of the program; `generated` for a generated one.
     pub program: String,
     /// The seed.
     pub seed: u64,
-    /// In one line.
+    /// A summary of one line.
     pub summary: String,
     /// The whole report.
     pub report: String,
 }
 
-/// What has been done so far.
+/// The progress of a campaign.
 #[derive(Debug, Default)]
 pub struct Progress {
-    /// Cases that are done.
+    /// Number of completed cases.
     pub cases: AtomicU64,
-    /// Packets of those cases.
+    /// Number of packets of those cases.
     pub packets: AtomicU64,
-    /// Frames that came out.
+    /// Number of frames that the switches sent.
     pub frames_out: AtomicU64,
-    /// Programs that were made up and compiled.
+    /// Number of generated programs.
     pub programs: AtomicU64,
     next: AtomicU64,
     stop: AtomicBool,
-    /// What went wrong, as it happens.
+    /// The findings so far.
     pub findings: Mutex<Vec<Finding>>,
 }
 
 impl Progress {
-    /// Asks all threads to end after the case at hand.
+    /// Makes all threads end after their current case.
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -89,7 +89,7 @@ impl Progress {
         self.findings.lock().map(|found| found.clone()).unwrap_or_default()
     }
 
-    fn found(&self, finding: Finding) {
+    fn add_finding(&self, finding: Finding) {
         if let Ok(mut found) = self.findings.lock() {
             found.push(finding);
         }
@@ -97,27 +97,27 @@ impl Progress {
     }
 }
 
-impl Plan {
+impl Campaign {
     fn subjects(&self) -> u64 {
         self.subjects.len() as u64 + u64::from(self.generated)
     }
 
-    /// Number of cases; none for no end.
+    /// Number of cases; none for no limit.
     pub fn cases(&self) -> Option<u64> {
         self.seeds.map(|seeds| seeds * self.subjects())
     }
 
-    /// Runs all cases; the first finding ends it.
-    pub fn run(&self, sides: &Sides, progress: &Progress) {
+    /// Runs all cases. The campaign ends at the first finding.
+    pub fn run(&self, executors: &Executors, progress: &Progress) {
         let deadline = self.time.map(|time| Instant::now() + time);
         std::thread::scope(|scope| {
             for _ in 0..self.threads.max(1) {
-                scope.spawn(|| self.work(sides, progress, deadline));
+                scope.spawn(|| self.run_worker(executors, progress, deadline));
             }
         });
     }
 
-    fn work(&self, sides: &Sides, progress: &Progress, deadline: Option<Instant>) {
+    fn run_worker(&self, executors: &Executors, progress: &Progress, deadline: Option<Instant>) {
         while !progress.stop.load(Ordering::Relaxed) {
             let late = deadline.is_some_and(|deadline| Instant::now() >= deadline);
             let number = progress.next.fetch_add(1, Ordering::Relaxed);
@@ -130,26 +130,26 @@ impl Plan {
             }
             let seed = self.first_seed.wrapping_add(number / subjects);
             match self.subjects.get((number % subjects) as usize) {
-                Some(subject) => one(subject, seed, self.packets, sides, progress),
+                Some(subject) => run_case(subject, seed, self.packets, executors, progress),
                 None => match generated(seed) {
                     Ok(subject) => {
                         progress.programs.fetch_add(1, Ordering::Relaxed);
-                        // A program of its own for each seed: fewer packets each.
-                        one(&subject, seed, self.packets.min(200), sides, progress);
+                        // There is a program for each seed, so each gets fewer packets.
+                        run_case(&subject, seed, self.packets.min(200), executors, progress);
                     }
-                    Err(finding) => progress.found(finding),
+                    Err(finding) => progress.add_finding(finding),
                 },
             }
         }
     }
 }
 
-/// The made-up program of a seed.
+/// The generated program of a seed.
 ///
 /// # Errors
 ///
-/// A finding when the front end does not take it.
-pub fn generated(seed: u64) -> Result<Subject, Finding> {
+/// A finding if the front end rejects it.
+pub fn generated(seed: u64) -> Result<SubjectProgram, Finding> {
     let source = program::generate(seed);
     let name = "generated".to_owned();
     let finding = |summary: &str, detail: String| Finding {
@@ -160,7 +160,7 @@ pub fn generated(seed: u64) -> Result<Subject, Finding> {
     };
     let compile = || netkv_p4::compile_source("generated.p4", &source, &Options::default());
     match std::panic::catch_unwind(compile) {
-        Ok(Ok(compiled)) => Ok(Subject {
+        Ok(Ok(compiled)) => Ok(SubjectProgram {
             name,
             program: Arc::new(compiled.program),
             source: Some(source),
@@ -171,38 +171,45 @@ pub fn generated(seed: u64) -> Result<Subject, Finding> {
     }
 }
 
-fn one(subject: &Subject, seed: u64, packets: usize, sides: &Sides, progress: &Progress) {
+fn run_case(
+    subject: &SubjectProgram,
+    seed: u64,
+    packets: usize,
+    executors: &Executors,
+    progress: &Progress,
+) {
     let case = Case::new(subject.program.clone(), seed, packets, &subject.recorded);
-    match run(&case, sides) {
+    match run(&case, executors) {
         Ok(work) => {
             progress.cases.fetch_add(1, Ordering::Relaxed);
             progress.packets.fetch_add(work.packets, Ordering::Relaxed);
             progress.frames_out.fetch_add(work.frames_out, Ordering::Relaxed);
         }
         Err(failure) => {
-            // The others need not go on while this one becomes small.
+            // The other threads stop before the reduction.
             progress.stop();
-            progress.found(finding(subject, seed, packets, case, failure, sides));
+            progress.add_finding(finding(subject, seed, packets, case, failure, executors));
         }
     }
 }
 
 fn finding(
-    subject: &Subject,
+    subject: &SubjectProgram,
     seed: u64,
     packets: usize,
     case: Case,
     failure: Failure,
-    sides: &Sides,
+    executors: &Executors,
 ) -> Finding {
     let summary = failure.to_string().lines().next().unwrap_or_default().to_owned();
-    let reduced = reduce::reduce(case, failure, subject.source.clone(), sides, REDUCTION);
+    let reduced =
+        reduce::reduce(case, failure, subject.source.clone(), executors, MAX_REDUCTION_TIME);
     let origin = format!("{}, seed {seed}, {packets} packets a case", subject.name);
-    let report = report::text(&reduced, &origin, sides);
+    let report = report::text(&reduced, &origin, executors);
     Finding { program: subject.name.clone(), seed, summary, report }
 }
 
-/// Memory of this process in bytes; none where the system does not say.
+/// Memory of this process in bytes; none if the system does not report it.
 pub fn resident_bytes() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;

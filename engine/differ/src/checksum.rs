@@ -1,10 +1,10 @@
-//! Checksums that are right, so that packets get past a program's check.
+//! Sets correct checksums in generated packets, so that they pass a program's verification.
 
 use netkv_ir::{Expr, HashAlgorithm, Op, Program, Value, Word};
 
 use crate::bits::{self, BitString};
-use crate::visit;
-use crate::walk::Template;
+use crate::path::Template;
+use crate::traversal;
 
 /// An Internet checksum that a program verifies.
 #[derive(Debug, Clone)]
@@ -15,9 +15,9 @@ pub(crate) struct Checksum {
 }
 
 impl Checksum {
-    /// Those over plain fields.
-    pub(crate) fn of(program: &Program) -> Vec<Self> {
-        let ops = visit::blocks(program).flat_map(|block| &block.ops);
+    /// The checksums over plain fields that a program verifies.
+    pub(crate) fn verified_by(program: &Program) -> Vec<Self> {
+        let ops = traversal::blocks(program).flat_map(|block| &block.ops);
         ops.filter_map(|op| match op {
             Op::VerifyChecksum {
                 data,
@@ -38,8 +38,8 @@ impl Checksum {
         .collect()
     }
 
-    /// Writes what a packet's checksum should be, if the packet has all its fields.
-    pub(crate) fn correct(&self, template: &mut Template) {
+    /// Writes the correct checksum into a packet that has all its fields.
+    pub(crate) fn set(&self, template: &mut Template) {
         let offset =
             |word| template.fields.iter().find(|field| field.word == word).map(|f| f.offset);
         let Some(at) = offset(self.at) else { return };

@@ -1,4 +1,4 @@
-//! The same steps on two switches: everything that anyone can see must agree.
+//! Runs the same steps on two switches and compares all observable results.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,80 +9,81 @@ use netkv_ir::Program;
 
 use crate::case::{Case, Step};
 
-/// Cells that are compared after every step; larger objects are compared at the end.
+/// Maximum number of cells for a comparison after every step. More are compared at the end only.
 const CELLS_PER_STEP: u64 = 512;
 
 /// Loads a program into a switch.
-pub type Load = dyn Fn(&Arc<Program>, SwitchOptions) -> Result<Switch, ProgramError> + Send + Sync;
+pub type LoadProgram =
+    dyn Fn(&Arc<Program>, SwitchOptions) -> Result<Switch, ProgramError> + Send + Sync;
 
-/// The two that are compared.
-pub struct Sides {
-    /// The one that is right.
-    pub left: Box<Load>,
-    /// The one that is tested.
-    pub right: Box<Load>,
+/// The two executors that are compared.
+pub struct Executors {
+    /// The reference.
+    pub reference: Box<LoadProgram>,
+    /// The executor under test.
+    pub tested: Box<LoadProgram>,
 }
 
-impl Sides {
-    /// Interpreter and compiled executor.
-    pub fn executors() -> Self {
+impl Executors {
+    /// The interpreter and the compiled executor.
+    pub fn interpreter_and_compiled() -> Self {
         let load = |kind| {
             move |program: &Arc<Program>, options| {
                 netkv_compiled::switch(program.clone(), options, kind)
             }
         };
         Self {
-            left: Box::new(load(ExecutorKind::Interpreter)),
-            right: Box::new(load(ExecutorKind::Compiled)),
+            reference: Box::new(load(ExecutorKind::Interpreter)),
+            tested: Box::new(load(ExecutorKind::Compiled)),
         }
     }
 }
 
-/// Something that is not the same.
+/// A difference between two results.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Difference {
-    /// Index of the step after which it showed.
+    /// Index of the step after which it was found.
     pub step: usize,
-    /// What it is, such as `frame 2 of the step's output` or `register Ingress.r[3]`.
+    /// What differs, such as `frame 2 of the step's output` or `register Ingress.r[3]`.
     pub what: String,
-    /// What the left switch says.
-    pub left: String,
-    /// What the right switch says.
-    pub right: String,
+    /// The result of the reference.
+    pub reference: String,
+    /// The result of the tested executor.
+    pub tested: String,
 }
 
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} (after step {}):", self.what, self.step)?;
-        writeln!(f, "  interpreter  {}", self.left)?;
-        write!(f, "  compiled     {}", self.right)
+        writeln!(f, "  interpreter  {}", self.reference)?;
+        write!(f, "  compiled     {}", self.tested)
     }
 }
 
-/// What a case that agrees has done.
+/// Statistics of a case without a difference.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Work {
-    /// Frames that went in.
+pub struct CaseStatistics {
+    /// Number of input frames.
     pub packets: u64,
-    /// Frames that came out.
+    /// Number of sent frames.
     pub frames_out: u64,
-    /// Frames that the program dropped.
+    /// Number of frames that the program dropped.
     pub dropped: u64,
-    /// Parser errors.
+    /// Number of parser errors.
     pub parser_errors: u64,
 }
 
-/// Why a case did not end well.
+/// The failure of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Failure {
-    /// One of the switches refuses the program.
+    /// One of the switches rejected the program.
     Load {
-        /// Which: `interpreter` or `compiled`.
+        /// Its executor: `interpreter` or `compiled`.
         side: &'static str,
-        /// What it says.
+        /// The error.
         message: String,
     },
-    /// The switches do not agree.
+    /// The results of the switches differ.
     Differs(Difference),
     /// A switch panicked.
     Panicked(String),
@@ -98,13 +99,13 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Runs a case; panics are failures too.
+/// Runs a case. A panic is a failure, too.
 ///
 /// # Errors
 ///
 /// The first [`Failure`].
-pub fn run(case: &Case, sides: &Sides) -> Result<Work, Failure> {
-    let work = std::panic::AssertUnwindSafe(|| run_steps(case, sides));
+pub fn run(case: &Case, executors: &Executors) -> Result<CaseStatistics, Failure> {
+    let work = std::panic::AssertUnwindSafe(|| run_steps(case, executors));
     std::panic::catch_unwind(work).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
         let text = text.or_else(|| panic.downcast_ref::<String>().cloned());
@@ -117,21 +118,21 @@ pub fn run(case: &Case, sides: &Sides) -> Result<Work, Failure> {
 /// # Errors
 ///
 /// [`Failure::Load`].
-pub fn load(case: &Case, sides: &Sides) -> Result<(Switch, Switch), Failure> {
-    let load = |side, load: &Load| {
+pub fn load_switches(case: &Case, executors: &Executors) -> Result<(Switch, Switch), Failure> {
+    let load_one = |side, load: &LoadProgram| {
         let loaded = load(&case.program, case.options());
         loaded.map_err(|error| Failure::Load { side, message: error.to_string() })
     };
-    Ok((load("interpreter", &*sides.left)?, load("compiled", &*sides.right)?))
+    Ok((load_one("interpreter", &*executors.reference)?, load_one("compiled", &*executors.tested)?))
 }
 
-fn run_steps(case: &Case, sides: &Sides) -> Result<Work, Failure> {
+fn run_steps(case: &Case, executors: &Executors) -> Result<CaseStatistics, Failure> {
     let Case { program, pipelines, steps, .. } = case;
-    let (mut left, mut right) = load(case, sides)?;
-    let mut pair = Pair {
+    let (mut reference, mut tested) = load_switches(case, executors)?;
+    let mut pair = SwitchPair {
         program,
-        left: &mut left,
-        right: &mut right,
+        reference: &mut reference,
+        tested: &mut tested,
         step: 0,
         outputs: (Output::new(), Output::new()),
     };
@@ -143,25 +144,25 @@ fn run_steps(case: &Case, sides: &Sides) -> Result<Work, Failure> {
         pair.step = at;
         match step {
             Step::Control(request) => {
-                let answers = (request.apply(pair.left), request.apply(pair.right));
-                pair.equal("the answer to a request", &answers.0, &answers.1)?;
+                let answers = (request.apply(pair.reference), request.apply(pair.tested));
+                pair.assert_equal("the answer to a request", &answers.0, &answers.1)?;
             }
-            Step::Frames { now_ns, port, frames, together } => {
+            Step::Frames { now_ns, port, frames, batched } => {
                 now = *now_ns;
-                pair.frames(now, *port, frames, *together)?;
+                pair.process_frames(now, *port, frames, *batched)?;
                 if cells <= CELLS_PER_STEP {
-                    pair.cells()?;
+                    pair.compare_cells()?;
                 }
             }
         }
     }
-    pair.cells()?;
-    pair.direct_counters()?;
+    pair.compare_cells()?;
+    pair.compare_direct_counters()?;
     let late = now.saturating_add(3_000_000);
-    let idle = (pair.left.idle_entries(late), pair.right.idle_entries(late));
-    pair.equal("the idle entries", &idle.0, &idle.1)?;
-    let statistics = pair.left.statistics();
-    Ok(Work {
+    let idle = (pair.reference.idle_entries(late), pair.tested.idle_entries(late));
+    pair.assert_equal("the idle entries", &idle.0, &idle.1)?;
+    let statistics = pair.reference.statistics();
+    Ok(CaseStatistics {
         packets: statistics.packets_in,
         frames_out: statistics.packets_out,
         dropped: statistics.dropped(),
@@ -169,82 +170,83 @@ fn run_steps(case: &Case, sides: &Sides) -> Result<Work, Failure> {
     })
 }
 
-struct Pair<'a> {
+/// Two switches that execute the same steps.
+struct SwitchPair<'a> {
     program: &'a Program,
-    left: &'a mut Switch,
-    right: &'a mut Switch,
+    reference: &'a mut Switch,
+    tested: &'a mut Switch,
     step: usize,
     outputs: (Output, Output),
 }
 
-impl Pair<'_> {
-    fn differs(&self, what: &str, left: String, right: String) -> Failure {
-        Failure::Differs(Difference { step: self.step, what: what.to_owned(), left, right })
+impl SwitchPair<'_> {
+    fn difference(&self, what: &str, reference: String, tested: String) -> Failure {
+        Failure::Differs(Difference { step: self.step, what: what.to_owned(), reference, tested })
     }
 
-    fn equal<T: PartialEq + fmt::Debug>(
+    fn assert_equal<T: PartialEq + fmt::Debug>(
         &self,
         what: &str,
-        left: &T,
-        right: &T,
+        reference: &T,
+        tested: &T,
     ) -> Result<(), Failure> {
-        if left == right {
+        if reference == tested {
             return Ok(());
         }
-        Err(self.differs(what, format!("{left:?}"), format!("{right:?}")))
+        Err(self.difference(what, format!("{reference:?}"), format!("{tested:?}")))
     }
 
-    fn frames(
+    fn process_frames(
         &mut self,
         now_ns: u64,
         port: u16,
         frames: &[Vec<u8>],
-        together: bool,
+        batched: bool,
     ) -> Result<(), Failure> {
         self.outputs.0.clear();
         self.outputs.1.clear();
-        if together {
+        if batched {
             let of = || frames.iter().map(Vec::as_slice);
-            self.left.process_batch(now_ns, port, of(), &mut self.outputs.0);
-            self.right.process_batch(now_ns, port, of(), &mut self.outputs.1);
+            self.reference.process_batch(now_ns, port, of(), &mut self.outputs.0);
+            self.tested.process_batch(now_ns, port, of(), &mut self.outputs.1);
         } else {
             for frame in frames {
-                self.left.process(now_ns, port, frame, &mut self.outputs.0);
-                self.right.process(now_ns, port, frame, &mut self.outputs.1);
+                self.reference.process(now_ns, port, frame, &mut self.outputs.0);
+                self.tested.process(now_ns, port, frame, &mut self.outputs.1);
             }
         }
-        self.output()?;
-        let digests = (self.left.take_digests(), self.right.take_digests());
-        self.equal("the digests", &digests.0, &digests.1)?;
-        self.equal("the statistics", self.left.statistics(), self.right.statistics())
+        self.compare_output()?;
+        let digests = (self.reference.take_digests(), self.tested.take_digests());
+        self.assert_equal("the digests", &digests.0, &digests.1)?;
+        self.assert_equal("the statistics", self.reference.statistics(), self.tested.statistics())
     }
 
-    fn output(&self) -> Result<(), Failure> {
-        let (left, right) = (&self.outputs.0, &self.outputs.1);
-        if left.frames().eq(right.frames()) {
+    fn compare_output(&self) -> Result<(), Failure> {
+        let (reference, tested) = (&self.outputs.0, &self.outputs.1);
+        if reference.frames().eq(tested.frames()) {
             return Ok(());
         }
-        let mut others = right.frames();
-        for (at, frame) in left.frames().enumerate() {
+        let mut others = tested.frames();
+        for (at, frame) in reference.frames().enumerate() {
             let other = others.next();
             if other != Some(frame) {
                 let what = format!("frame {at} of the output");
-                return Err(self.differs(&what, frame_text(Some(frame)), frame_text(other)));
+                return Err(self.difference(&what, frame_text(Some(frame)), frame_text(other)));
             }
         }
-        let what = format!("frame {} of the output", left.len());
-        Err(self.differs(&what, frame_text(None), frame_text(others.next())))
+        let what = format!("frame {} of the output", reference.len());
+        Err(self.difference(&what, frame_text(None), frame_text(others.next())))
     }
 
-    /// Registers and counters of all pipelines.
-    fn cells(&mut self) -> Result<(), Failure> {
-        for pipeline in 0..self.left.pipelines() {
-            self.cells_of(pipeline).map_err(|failure| match failure {
-                Failure::Differs(Difference { step, what, left, right })
-                    if self.left.pipelines() > 1 =>
+    /// Compares the registers and counters of all pipelines.
+    fn compare_cells(&mut self) -> Result<(), Failure> {
+        for pipeline in 0..self.reference.pipelines() {
+            self.compare_cells_of(pipeline).map_err(|failure| match failure {
+                Failure::Differs(Difference { step, what, reference, tested })
+                    if self.reference.pipelines() > 1 =>
                 {
                     let what = format!("{what} of pipeline {pipeline}");
-                    Failure::Differs(Difference { step, what, left, right })
+                    Failure::Differs(Difference { step, what, reference, tested })
                 }
                 other => other,
             })?;
@@ -252,21 +254,21 @@ impl Pair<'_> {
         Ok(())
     }
 
-    fn cells_of(&mut self, pipeline: usize) -> Result<(), Failure> {
+    fn compare_cells_of(&mut self, pipeline: usize) -> Result<(), Failure> {
         for register in &self.program.registers {
             let id = register.identity.id;
             let read = |switch: &mut Switch| {
                 switch.in_pipeline(pipeline, |switch| switch.read_register(id, None))
             };
-            let cells = (read(self.left), read(self.right));
+            let cells = (read(self.reference), read(self.tested));
             if cells.0 == cells.1 {
                 continue;
             }
-            let (left, right) = (cells.0.unwrap_or_default(), cells.1.unwrap_or_default());
-            for ((index, left), (_, right)) in left.iter().zip(&right) {
-                if left != right {
+            let (reference, tested) = (cells.0.unwrap_or_default(), cells.1.unwrap_or_default());
+            for ((index, reference), (_, tested)) in reference.iter().zip(&tested) {
+                if reference != tested {
                     let what = format!("register {}[{index}]", register.identity.name);
-                    return Err(self.differs(&what, left.to_string(), right.to_string()));
+                    return Err(self.difference(&what, reference.to_string(), tested.to_string()));
                 }
             }
         }
@@ -275,22 +277,22 @@ impl Pair<'_> {
             let read = |switch: &mut Switch| {
                 switch.in_pipeline(pipeline, |switch| switch.read_counter(id, None))
             };
-            let cells = (read(self.left), read(self.right));
+            let cells = (read(self.reference), read(self.tested));
             if cells.0 == cells.1 {
                 continue;
             }
-            let (left, right) = (cells.0.unwrap_or_default(), cells.1.unwrap_or_default());
-            for ((index, left), (_, right)) in left.iter().zip(&right) {
+            let (reference, tested) = (cells.0.unwrap_or_default(), cells.1.unwrap_or_default());
+            for ((index, reference), (_, tested)) in reference.iter().zip(&tested) {
                 let what = format!("counter {}[{index}]", counter.identity.name);
-                self.equal(&what, left, right)?;
+                self.assert_equal(&what, reference, tested)?;
             }
         }
         Ok(())
     }
 
-    fn direct_counters(&self) -> Result<(), Failure> {
-        let entries = (self.left.read_entries(None), self.right.read_entries(None));
-        self.equal("the entries", &entries.0, &entries.1)?;
+    fn compare_direct_counters(&self) -> Result<(), Failure> {
+        let entries = (self.reference.read_entries(None), self.tested.read_entries(None));
+        self.assert_equal("the entries", &entries.0, &entries.1)?;
         for table in self.program.tables.iter().filter(|t| t.direct_counter.is_some()) {
             let id = table.identity.id;
             for entry in entries.0.iter().filter(|entry| entry.table_id == id) {
@@ -298,7 +300,7 @@ impl Pair<'_> {
                     switch.read_direct_counter(id, &entry.matches, entry.priority)
                 };
                 let what = format!("the direct counter of {:?}", entry.matches);
-                self.equal(&what, &read(self.left), &read(self.right))?;
+                self.assert_equal(&what, &read(self.reference), &read(self.tested))?;
             }
         }
         Ok(())

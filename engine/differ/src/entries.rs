@@ -1,13 +1,13 @@
-//! Pieces of control state: matches that hit, groups, sessions, meter rates.
+//! Generates parts of requests: matches, groups, clone sessions and meter rates.
 
 use netkv_dataplane::{CloneSession, MeterConfig};
 use netkv_ir::{Match, MatchKind, Table, TableKey, Value};
 
-use crate::control::Matches;
-use crate::pool::Pool;
+use crate::request::Matches;
 use crate::rng::Rng;
+use crate::value_pool::ValuePool;
 
-/// Different replicas, at most `most`.
+/// Up to `most` different replicas.
 pub(crate) fn replicas(rng: &mut Rng, most: usize) -> Vec<(u16, u16)> {
     let mut made: Vec<(u16, u16)> =
         (0..rng.below(most + 1)).map(|_| (rng.below(6) as u16, rng.below(4) as u16)).collect();
@@ -21,7 +21,7 @@ pub(crate) fn clone_session(rng: &mut Rng) -> CloneSession {
     CloneSession { replicas: replicas(rng, 2), class_of_service: 0, packet_length_bytes }
 }
 
-/// Rates at which a few packets a millisecond change colour.
+/// Rates at which the colour changes with a few packets per millisecond.
 pub(crate) fn meter_config(rng: &mut Rng) -> MeterConfig {
     let cir = rng.between(0, 200_000);
     let cburst = rng.between(0, 300);
@@ -33,10 +33,11 @@ pub(crate) fn meter_config(rng: &mut Rng) -> MeterConfig {
     }
 }
 
-/// Whether entries of a table carry a priority.
-pub(crate) fn by_priority(table: &Table) -> bool {
-    let wants = |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
-    table.keys.iter().any(|key| wants(key.kind))
+/// Whether entries of a table have a priority.
+pub(crate) fn has_priority(table: &Table) -> bool {
+    let needs_priority =
+        |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
+    table.keys.iter().any(|key| needs_priority(key.kind))
 }
 
 fn masked(value: &Value, mask: &Value) -> Value {
@@ -57,11 +58,11 @@ fn prefix_mask(width: u32, length: u32) -> Value {
     Value { width, words }
 }
 
-/// What an entry says of a key: mostly that it is `likely`; none for a don't care.
+/// The match of a key in an entry, mostly one that `likely` satisfies; none for a don't care.
 pub(crate) fn key_match(
     key: &TableKey,
     likely: Value,
-    pool: &mut Pool,
+    pool: &mut ValuePool,
     rng: &mut Rng,
 ) -> Option<Match> {
     let width = key.width;
@@ -95,11 +96,11 @@ pub(crate) fn key_match(
     }
 }
 
-/// Members of a value set, and one value per key that each of them matches.
+/// Members of a value set, and for each one matching value per key.
 pub(crate) fn value_set_members(
     keys: &[TableKey],
     size: u64,
-    pool: &mut Pool,
+    pool: &mut ValuePool,
     rng: &mut Rng,
 ) -> (Vec<Matches>, Vec<Vec<Value>>) {
     let (mut members, mut samples) = (Vec::new(), Vec::new());

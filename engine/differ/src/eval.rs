@@ -1,15 +1,16 @@
-//! Values of expressions up to 64 bits while a packet is made up. It only has to be right often:
-//! a wrong guess makes a packet that takes another way, and nothing depends on which one it takes.
+//! Evaluates expressions of up to 64 bits during the generation of a packet.
+//!
+//! It is an approximation. If a value is wrong, the packet takes another path, which is harmless.
 
 use netkv_ir::{BinaryOp, Expr, Program, UnaryOp, Value};
 
 use crate::bits::BitString;
 
-fn cut(value: u64, width: u32) -> u64 {
+fn truncate(value: u64, width: u32) -> u64 {
     if width >= 64 { value } else { value & ((1 << width) - 1) }
 }
 
-fn extend(value: u64, width: u32) -> i64 {
+fn sign_extend(value: u64, width: u32) -> i64 {
     if width >= 64 { value as i64 } else { ((value << (64 - width)) as i64) >> (64 - width) }
 }
 
@@ -20,7 +21,7 @@ pub(crate) fn load(words: &[u64], word: u32, width: u32) -> Value {
     Value::from_words(width, found)
 }
 
-/// The value of an expression, if it is one that this knows.
+/// The value of an expression, if it is supported.
 pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64> {
     let of = |expr: &Expr| eval(program, words, expr);
     let width = expr.width();
@@ -46,19 +47,19 @@ pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64>
                 }
                 None => return None,
             };
-            Some(cut(
+            Some(truncate(
                 match op {
                     UnaryOp::Not => !value,
                     UnaryOp::Neg => value.wrapping_neg(),
                     UnaryOp::ZeroExtend => value,
-                    UnaryOp::SignExtend => extend(value, from.min(64)) as u64,
+                    UnaryOp::SignExtend => sign_extend(value, from.min(64)) as u64,
                 },
                 width,
             ))
         }
         Expr::Binary { op, left, right, .. } => {
             let (a, b, from) = (of(left)?, of(right)?, left.width());
-            let signed = (extend(a, from), extend(b, from));
+            let signed = (sign_extend(a, from), sign_extend(b, from));
             let value = match op {
                 BinaryOp::Add => a.wrapping_add(b),
                 BinaryOp::Sub => a.wrapping_sub(b),
@@ -82,7 +83,7 @@ pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64>
                 | BinaryOp::SatAddSigned
                 | BinaryOp::SatSubSigned => return None,
             };
-            Some(cut(value, width))
+            Some(truncate(value, width))
         }
         Expr::Mux { cond, then, otherwise } => {
             if of(cond)? == 1 {
@@ -92,7 +93,7 @@ pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64>
             }
         }
         Expr::Slice { arg, low, .. } => match of(arg) {
-            Some(value) => Some(cut(value >> low, width)),
+            Some(value) => Some(truncate(value >> low, width)),
             None => {
                 let whole = wide(words, arg)?;
                 let mut bits = BitString::default();
@@ -105,7 +106,7 @@ pub(crate) fn eval(program: &Program, words: &[u64], expr: &Expr) -> Option<u64>
     }
 }
 
-/// The value of a wide place.
+/// The value of a wide place or constant.
 fn wide(words: &[u64], expr: &Expr) -> Option<Value> {
     match expr {
         Expr::Load(place) => Some(load(words, place.word, place.width)),

@@ -1,23 +1,24 @@
-//! The differential fuzzer: random programs, control state and packets through two executors,
-//! which must agree in everything that can be seen.
+//! The differential fuzzer: it runs random programs, control-plane state and packets on two
+//! executors, whose observable results must be equal.
 //!
 //! ```text
-//!   program               random P4 programs as source text
-//!   pool                  the values of a case, shared by tables and packets
-//!   state, entries,       what the control plane writes
-//!   control
-//!   walk, solve           frames that a program likes: through its parser and ingress
-//!   packets, checksum     variations of them, and broken ones
-//!   case                  a program, state and packets from one seed
-//!   compare               two switches, step by step
-//!   reduce, source        a failing case made small
-//!   report                and shown
-//!   campaign              many cases on all cores
-//!   sample                packets and state for another switch
-//!   target                what the cargo-fuzz targets do with bytes
+//!   program               generates random P4 programs as source text
+//!   value_pool            the values of a case, shared by tables and packets
+//!   state, entries,       generates requests of a control plane
+//!   request
+//!   path, solve           generates packets that take a chosen path through parser and ingress
+//!   packets, checksum     mutates these packets
+//!   case                  a program, its state and packets, from one seed
+//!   compare               runs a case on both executors
+//!   reduce, source_edits  test-case reduction
+//!   report                the report of a reduced case
+//!   campaign              runs many cases on all cores
+//!   sample                state and packets as files for another switch
+//!   fuzz_targets          the functions behind the targets of cargo-fuzz
+//!   traversal, eval, bits access to a program's graphs, expressions and bit strings
 //! ```
 //!
-//! Everything repeats from a seed. There is no clock in a case; only a campaign ends by time.
+//! A seed determines a case completely. Only a campaign uses a clock, for its time limit.
 
 #![forbid(unsafe_code)]
 
@@ -26,31 +27,31 @@ mod campaign;
 mod case;
 mod checksum;
 mod compare;
-mod control;
 mod entries;
 mod eval;
+pub mod fuzz_targets;
 mod packets;
-mod pool;
+mod path;
 pub mod program;
 mod reduce;
 mod report;
+mod request;
 mod rng;
 mod sample;
 mod solve;
-mod source;
+mod source_edits;
 mod state;
-pub mod target;
-mod visit;
-mod walk;
+mod traversal;
+mod value_pool;
 
-pub use campaign::{Finding, Plan, Progress, Subject, generated, resident_bytes};
+pub use campaign::{Campaign, Finding, Progress, SubjectProgram, generated, resident_bytes};
 pub use case::{Case, Step};
-pub use compare::{Difference, Failure, Load, Sides, Work, run};
-pub use control::{Matches, Request};
-pub use packets::{PacketMaker, Recorded, recorded_in_stf};
-pub use pool::Pool;
+pub use compare::{CaseStatistics, Difference, Executors, Failure, LoadProgram, run};
+pub use packets::{PacketGenerator, Recorded, recorded_in_stf};
 pub use reduce::{Reduced, reduce};
 pub use report::text as report;
+pub use request::{Matches, Request};
 pub use rng::Rng;
 pub use sample::sample;
-pub use state::StateMaker;
+pub use state::StateGenerator;
+pub use value_pool::ValuePool;

@@ -1,4 +1,4 @@
-//! Packets for a program: those that its parser likes, and what goes wrong with them on a wire.
+//! Generates packets for a program: packets that take a chosen path, and mutations of them.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -8,54 +8,66 @@ use netkv_ir::{Program, Value};
 
 use crate::bits;
 use crate::checksum::Checksum;
-use crate::pool::Pool;
+use crate::path::{self, Template};
 use crate::rng::Rng;
-use crate::walk::{self, Template};
+use crate::value_pool::ValuePool;
 
-/// Packets from walks that the others of a case are variations of.
-const WALKS: usize = 48;
-/// Packets that are kept because they reached something new.
+/// Number of packets that are generated for a path or taken from a recording.
+const BUILT_TEMPLATES: usize = 48;
+/// Maximum number of templates, including mutations with new coverage.
 const MAX_TEMPLATES: usize = 400;
-/// The longest Ethernet frame.
-const LONGEST: usize = 1514;
+/// Maximum length of an Ethernet frame.
+const MAX_FRAME_BYTES: usize = 1514;
 
-/// A frame that someone recorded, and the port on which it came in.
+/// A recorded frame and its ingress port.
 pub type Recorded = (u16, Vec<u8>);
 
-/// Makes packets for one program.
-pub struct PacketMaker {
+/// Generates packets for one program.
+pub struct PacketGenerator {
     templates: Vec<Template>,
     checksums: Vec<Checksum>,
 }
 
-impl PacketMaker {
-    /// Starts with some of the recorded packets, and lets the pool know what is in them.
-    pub fn new(program: &Program, recorded: &[Recorded], pool: &mut Pool, rng: &mut Rng) -> Self {
+impl PacketGenerator {
+    /// A generator with some of the recorded packets as templates. Their fields are added to the
+    /// pool.
+    pub fn new(
+        program: &Program,
+        recorded: &[Recorded],
+        pool: &mut ValuePool,
+        rng: &mut Rng,
+    ) -> Self {
         let mut templates = Vec::new();
-        for _ in 0..recorded.len().min(WALKS) {
+        for _ in 0..recorded.len().min(BUILT_TEMPLATES) {
             let (port, bytes) = rng.pick(recorded);
-            let template = walk::recorded(program, *port, bytes, pool, rng);
+            let template = path::recorded(program, *port, bytes, pool, rng);
             for field in &template.fields {
                 let value = bits::read(&template.bytes, field.offset, field.width);
-                pool.recorded(field.word, value);
+                pool.add_recorded(field.word, value);
             }
             templates.push(template);
         }
-        Self { templates, checksums: Checksum::of(program) }
+        Self { templates, checksums: Checksum::verified_by(program) }
     }
 
-    /// Finds packets by walking through the parser.
-    pub fn walk(&mut self, program: &Program, pool: &mut Pool, rng: &mut Rng) {
-        for _ in 0..WALKS {
-            let mut template = walk::packet(program, pool, rng);
-            self.correct(&mut template);
+    /// Adds templates that take random paths through parser and ingress.
+    pub fn build_templates(&mut self, program: &Program, pool: &mut ValuePool, rng: &mut Rng) {
+        for _ in 0..BUILT_TEMPLATES {
+            let mut template = path::packet(program, pool, rng);
+            self.set_checksums(&mut template);
             self.templates.push(template);
         }
     }
 
-    /// Tries variations on a switch and keeps those that do something that none before did, so
-    /// that the packets of a case reach what lies behind several conditions.
-    pub fn explore(&mut self, switch: &mut Switch, tries: usize, pool: &mut Pool, rng: &mut Rng) {
+    /// Coverage-guided search: runs mutations on a switch and keeps those with new coverage. So
+    /// packets of a case satisfy several conditions one after the other.
+    pub fn explore(
+        &mut self,
+        switch: &mut Switch,
+        tries: usize,
+        pool: &mut ValuePool,
+        rng: &mut Rng,
+    ) {
         let mut seen = HashSet::new();
         let mut output = Output::new();
         let mut is_new = |template: &mut Template, now_ns: u64| {
@@ -63,9 +75,9 @@ impl PacketMaker {
             let port = template.port.unwrap_or(1);
             let trace = switch.trace(now_ns, port, &template.bytes, &mut output);
             let before = seen.len();
-            let signs: HashSet<u64> = signs(&trace).collect();
-            template.depth = signs.len();
-            seen.extend(signs);
+            let features: HashSet<u64> = features(&trace).collect();
+            template.coverage = features.len();
+            seen.extend(features);
             seen.len() > before
         };
         for template in &mut self.templates {
@@ -75,80 +87,80 @@ impl PacketMaker {
             if self.templates.len() >= MAX_TEMPLATES {
                 return;
             }
-            let mut variation = self.variation(pool, rng);
-            if is_new(&mut variation, now_ns) {
-                self.templates.push(variation);
+            let mut mutation = self.mutation(pool, rng);
+            if is_new(&mut mutation, now_ns) {
+                self.templates.push(mutation);
             }
         }
     }
 
-    /// A packet and the port on which it comes in.
-    pub fn packet(&self, pool: &mut Pool, rng: &mut Rng) -> (u16, Vec<u8>) {
-        let Template { port, bytes, .. } = self.variation(pool, rng);
+    /// A packet and its ingress port.
+    pub fn packet(&self, pool: &mut ValuePool, rng: &mut Rng) -> (u16, Vec<u8>) {
+        let Template { port, bytes, .. } = self.mutation(pool, rng);
         (port.unwrap_or(0), bytes)
     }
 
-    fn correct(&self, template: &mut Template) {
+    fn set_checksums(&self, template: &mut Template) {
         for checksum in &self.checksums {
-            checksum.correct(template);
+            checksum.set(template);
         }
     }
 
-    /// A template with something changed, and with a port.
-    fn variation(&self, pool: &mut Pool, rng: &mut Rng) -> Template {
-        // The one of several that does most, mostly: others end at the first check.
+    /// A mutation of a template, with a port.
+    fn mutation(&self, pool: &mut ValuePool, rng: &mut Rng) -> Template {
+        // Mostly the one of several with the largest coverage: many end at the first check.
         let others = if rng.chance(60) { 1 + rng.below(5) } else { 0 };
         let mut best = rng.pick(&self.templates);
         for _ in 0..others {
             let other = rng.pick(&self.templates);
-            if other.depth > best.depth {
+            if other.coverage > best.coverage {
                 best = other;
             }
         }
-        let mut made = best.clone();
+        let mut packet = best.clone();
         match rng.below(100) {
             0..20 => {}
             20..65 => {
-                change_fields(&mut made, pool, rng);
+                change_fields(&mut packet, pool, rng);
                 if rng.chance(85) {
-                    self.correct(&mut made);
+                    self.set_checksums(&mut packet);
                 }
             }
-            65..75 => flip_bits(&mut made.bytes, rng),
-            75..88 => made.bytes.truncate(rng.below(made.bytes.len() + 1)),
+            65..75 => flip_bits(&mut packet.bytes, rng),
+            75..88 => packet.bytes.truncate(rng.below(packet.bytes.len() + 1)),
             88..92 => {
-                change_fields(&mut made, pool, rng);
-                made.bytes.truncate(rng.below(made.bytes.len() + 1));
+                change_fields(&mut packet, pool, rng);
+                packet.bytes.truncate(rng.below(packet.bytes.len() + 1));
             }
             92..95 => {
                 let count = rng.below(100);
-                made = Template { bytes: rng.bytes(count), ..Template::default() };
+                packet = Template { bytes: rng.bytes(count), ..Template::default() };
             }
-            95..97 => made.bytes.truncate(rng.below(3)),
+            95..97 => packet.bytes.truncate(rng.below(3)),
             97..98 => {
-                let missing = LONGEST.saturating_sub(made.bytes.len());
-                made.bytes.extend(rng.bytes(missing));
+                let missing = MAX_FRAME_BYTES.saturating_sub(packet.bytes.len());
+                packet.bytes.extend(rng.bytes(missing));
             }
             _ => {
                 let other = &rng.pick(&self.templates).bytes;
-                let cut = rng.below(made.bytes.len() + 1);
-                made.bytes.truncate(cut);
-                made.bytes.extend_from_slice(&other[cut.min(other.len())..]);
+                let cut = rng.below(packet.bytes.len() + 1);
+                packet.bytes.truncate(cut);
+                packet.bytes.extend_from_slice(&other[cut.min(other.len())..]);
             }
         }
-        made.port = Some(match (made.port, rng.below(20)) {
+        packet.port = Some(match (packet.port, rng.below(20)) {
             (Some(port), 0..14) => port,
             (_, 19) => *rng.pick(&[0, 255, 256, 510, 511]),
             (_, 18) => rng.below(512) as u16,
             (_, 17) => pool.port(rng),
             _ => rng.below(5) as u16,
         });
-        made
+        packet
     }
 }
 
-/// What a packet did, each thing as a number.
-fn signs(trace: &Trace) -> impl Iterator<Item = u64> + '_ {
+/// Coverage features of a trace: hashes of the events, without most of their values.
+fn features(trace: &Trace) -> impl Iterator<Item = u64> + '_ {
     trace.events.iter().map(|event| {
         let mut hasher = DefaultHasher::new();
         (event.line, &event.file, std::mem::discriminant(&event.kind)).hash(&mut hasher);
@@ -176,21 +188,21 @@ fn signs(trace: &Trace) -> impl Iterator<Item = u64> + '_ {
     })
 }
 
-fn change_fields(made: &mut Template, pool: &mut Pool, rng: &mut Rng) {
+fn change_fields(packet: &mut Template, pool: &mut ValuePool, rng: &mut Rng) {
     let count = *rng.pick(&[1, 1, 1, 1, 2, 2, 3, 5]);
     for _ in 0..count {
-        // What comes later in a packet is further from the checks at its start.
-        let at = rng.below(made.fields.len()).max(rng.below(made.fields.len()));
-        let Some(field) = made.fields.get(at) else {
-            return overwrite(&mut made.bytes, pool, rng);
+        // Later fields are preferred: the first ones are in the checks at the start.
+        let at = rng.below(packet.fields.len()).max(rng.below(packet.fields.len()));
+        let Some(field) = packet.fields.get(at) else {
+            return overwrite(&mut packet.bytes, pool, rng);
         };
         let value = pool.value(rng, field.width, Some(field.word));
-        bits::write(&mut made.bytes, field.offset, &value);
+        bits::write(&mut packet.bytes, field.offset, &value);
     }
 }
 
-/// Puts a known value somewhere: all that can be done with a recorded packet.
-fn overwrite(bytes: &mut [u8], pool: &mut Pool, rng: &mut Rng) {
+/// Writes a value of the pool at a random position of a packet without known fields.
+fn overwrite(bytes: &mut [u8], pool: &mut ValuePool, rng: &mut Rng) {
     let width = *rng.pick(&[8, 16, 32, 64, 128]);
     let value = pool.value(rng, width, None);
     bits::write(bytes, 8 * rng.below(bytes.len()), &value);
@@ -204,7 +216,7 @@ fn flip_bits(bytes: &mut [u8], rng: &mut Rng) {
     }
 }
 
-/// The frames that an STF file sends; none of a text that is no STF.
+/// The frames in an STF file; none if the text is not STF.
 pub fn recorded_in_stf(text: &str) -> Vec<Recorded> {
     netkv_dataplane::stf::frames(text, "recorded frames").unwrap_or_default()
 }

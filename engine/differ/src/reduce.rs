@@ -1,5 +1,7 @@
-//! From a case that fails to a small one that still does: steps, frames, and where there is
-//! source text, the program itself.
+//! Test-case reduction: removes steps, frames and parts of the program while the case still fails.
+//!
+//! The method is delta debugging (Zeller and Hildebrandt, "Simplifying and isolating
+//! failure-inducing input", 2002): it removes chunks of decreasing size.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,66 +9,67 @@ use std::time::{Duration, Instant};
 use netkv_p4::Options;
 
 use crate::case::{Case, Step};
-use crate::compare::{Failure, Sides, run};
-use crate::source;
+use crate::compare::{Executors, Failure, run};
+use crate::source_edits;
 
-/// A failing case, made small.
+/// A reduced failing case.
 #[derive(Debug, Clone)]
 pub struct Reduced {
-    /// What is left of it.
+    /// The case.
     pub case: Case,
-    /// How it fails.
+    /// Its failure.
     pub failure: Failure,
-    /// Its program, if it was given.
+    /// The source of its program, if it was given.
     pub source: Option<String>,
 }
 
+/// The smallest failing case so far, and the limits of the reduction.
 struct Reducer<'a> {
-    sides: &'a Sides,
+    executors: &'a Executors,
     best: Reduced,
     deadline: Instant,
 }
 
-/// Makes a failing case small, for at most `time`. `source` is the program's text, if the program
-/// may be made smaller too.
+/// Reduces a failing case, for at most `time`. `source` is the program's text, if the program may
+/// be reduced, too.
 pub fn reduce(
     case: Case,
     failure: Failure,
     source: Option<String>,
-    sides: &Sides,
+    executors: &Executors,
     time: Duration,
 ) -> Reduced {
     let deadline = Instant::now() + time;
-    let mut reducer = Reducer { sides, best: Reduced { case, failure, source }, deadline };
+    let mut reducer = Reducer { executors, best: Reduced { case, failure, source }, deadline };
     if matches!(reducer.best.failure, Failure::Load { .. }) {
         reducer.best.case.steps.clear();
-        reducer.program();
+        reducer.reduce_program();
         return reducer.best;
     }
-    reducer.cut();
-    reducer.pipelines();
-    reducer.one_by_one();
-    reducer.steps();
-    reducer.frames();
+    reducer.drop_steps_after_failure();
+    reducer.reduce_pipelines();
+    reducer.split_batches();
+    reducer.remove_steps();
+    reducer.reduce_frames();
     if reducer.best.source.is_some() {
-        reducer.program();
-        reducer.steps();
-        reducer.frames();
+        reducer.reduce_program();
+        reducer.remove_steps();
+        reducer.reduce_frames();
     }
     reducer.best
 }
 
 impl Reducer<'_> {
-    fn time_is_up(&self) -> bool {
+    fn is_out_of_time(&self) -> bool {
         Instant::now() > self.deadline
     }
 
-    /// Takes `case` if it fails in the same way.
+    /// Accepts `case` if it has the same kind of failure. Returns whether it does.
     fn try_case(&mut self, case: Case, source: Option<String>) -> bool {
-        if self.time_is_up() {
+        if self.is_out_of_time() {
             return false;
         }
-        let Err(failure) = run(&case, self.sides) else { return false };
+        let Err(failure) = run(&case, self.executors) else { return false };
         if std::mem::discriminant(&failure) != std::mem::discriminant(&self.best.failure) {
             return false;
         }
@@ -79,8 +82,8 @@ impl Reducer<'_> {
         self.try_case(case, self.best.source.clone())
     }
 
-    /// As few pipelines as it takes.
-    fn pipelines(&mut self) {
+    /// Reduces the number of pipelines.
+    fn reduce_pipelines(&mut self) {
         for pipelines in [1, 2] {
             if pipelines < self.best.case.pipelines {
                 let case = Case { pipelines, ..self.best.case.clone() };
@@ -91,8 +94,8 @@ impl Reducer<'_> {
         }
     }
 
-    /// Drops what comes after the difference.
-    fn cut(&mut self) {
+    /// Removes the steps after the difference.
+    fn drop_steps_after_failure(&mut self) {
         if let Failure::Differs(difference) = &self.best.failure {
             let mut steps = self.best.case.steps.clone();
             steps.truncate(difference.step + 1);
@@ -100,8 +103,8 @@ impl Reducer<'_> {
         }
     }
 
-    /// Frames one by one, if that fails as well.
-    fn one_by_one(&mut self) {
+    /// Splits batches into single frames.
+    fn split_batches(&mut self) {
         let mut steps = Vec::new();
         for step in &self.best.case.steps {
             match step {
@@ -110,38 +113,38 @@ impl Reducer<'_> {
                         now_ns: *now_ns,
                         port: *port,
                         frames: vec![frame.clone()],
-                        together: false,
+                        batched: false,
                     }));
                 }
                 Step::Control(_) => steps.push(step.clone()),
             }
         }
         if self.try_steps(steps) {
-            self.cut();
+            self.drop_steps_after_failure();
         }
     }
 
-    /// Drops steps, in ever smaller pieces.
-    fn steps(&mut self) {
-        let mut piece = self.best.case.steps.len().div_ceil(2);
-        while piece > 0 {
+    /// Removes steps, in chunks of decreasing size.
+    fn remove_steps(&mut self) {
+        let mut chunk = self.best.case.steps.len().div_ceil(2);
+        while chunk > 0 {
             let mut at = 0;
             while at < self.best.case.steps.len() {
                 let mut steps = self.best.case.steps.clone();
-                steps.drain(at..(at + piece).min(steps.len()));
+                steps.drain(at..(at + chunk).min(steps.len()));
                 if !self.try_steps(steps) {
-                    at += piece;
+                    at += chunk;
                 }
-                if self.time_is_up() {
+                if self.is_out_of_time() {
                     return;
                 }
             }
-            piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
+            chunk = if chunk == 1 { 0 } else { chunk.div_ceil(2) };
         }
     }
 
-    /// Shortens frames and makes their bytes 0.
-    fn frames(&mut self) {
+    /// Shortens frames and sets their bytes to 0.
+    fn reduce_frames(&mut self) {
         for at in 0..self.best.case.steps.len() {
             let count = match &self.best.case.steps[at] {
                 Step::Frames { frames, .. } => frames.len(),
@@ -187,52 +190,52 @@ impl Reducer<'_> {
     }
 
     fn shorten(&mut self, at: usize, index: usize) {
-        let mut piece = self.frame(at, index).len();
-        while piece > 0 {
+        let mut chunk = self.frame(at, index).len();
+        while chunk > 0 {
             let mut frame = self.frame(at, index);
-            if frame.len() < piece {
-                piece /= 2;
+            if frame.len() < chunk {
+                chunk /= 2;
                 continue;
             }
-            frame.truncate(frame.len() - piece);
+            frame.truncate(frame.len() - chunk);
             if !self.set_frame(at, index, frame) {
-                piece /= 2;
+                chunk /= 2;
             }
         }
     }
 
     fn clear_bytes(&mut self, at: usize, index: usize) {
-        let mut piece = self.frame(at, index).len().div_ceil(2);
-        while piece > 0 {
+        let mut chunk = self.frame(at, index).len().div_ceil(2);
+        while chunk > 0 {
             let mut start = 0;
             while start < self.frame(at, index).len() {
                 let mut frame = self.frame(at, index);
-                let end = (start + piece).min(frame.len());
+                let end = (start + chunk).min(frame.len());
                 if frame[start..end].iter().any(|byte| *byte != 0) {
                     frame[start..end].fill(0);
                     self.set_frame(at, index, frame);
                 }
-                start += piece;
+                start += chunk;
             }
-            piece = if piece == 1 { 0 } else { piece.div_ceil(2) };
+            chunk = if chunk == 1 { 0 } else { chunk.div_ceil(2) };
         }
     }
 
-    /// Drops parts of the program's text.
-    fn program(&mut self) {
+    /// Removes parts of the program's text.
+    fn reduce_program(&mut self) {
         let mut changed = true;
-        while changed && !self.time_is_up() {
+        while changed && !self.is_out_of_time() {
             changed = false;
             let mut skip = 0;
             while let Some(text) = self.best.source.clone() {
-                let edits = source::edits(&text);
+                let edits = source_edits::edits(&text);
                 let Some(edit) = edits.get(skip) else { break };
                 if self.try_source(edit.apply(&text)) {
                     changed = true;
                 } else {
                     skip += 1;
                 }
-                if self.time_is_up() {
+                if self.is_out_of_time() {
                     return;
                 }
             }

@@ -1,4 +1,4 @@
-//! A failure as people read it: program, state, packets, both results and the trace.
+//! The report of a failure: program, state, packets, both results and the trace.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use netkv_dataplane::Output;
 use netkv_ir::Program;
 
 use crate::case::{Case, Step};
-use crate::compare::{self, Failure, Sides};
+use crate::compare::{self, Executors, Failure};
 use crate::reduce::Reduced;
 
 /// Bytes in hexadecimal.
@@ -14,12 +14,12 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Steps as lines of an STF file, with the frames that leave a switch as expectations if given.
+/// A step as lines of an STF file.
 fn step_text(program: &Program, step: &Step) -> String {
     match step {
         Step::Control(request) => request.to_stf(program),
-        Step::Frames { now_ns, port, frames, together } => {
-            let batch = if *together && frames.len() > 1 { ", one batch" } else { "" };
+        Step::Frames { now_ns, port, frames, batched } => {
+            let batch = if *batched && frames.len() > 1 { ", one batch" } else { "" };
             let mut text = format!("# at {now_ns} ns{batch}");
             for frame in frames {
                 let _ = write!(text, "\npacket {port} {}", hex(frame));
@@ -29,8 +29,8 @@ fn step_text(program: &Program, step: &Step) -> String {
     }
 }
 
-/// The whole report. `origin` says how to make the case again.
-pub fn text(reduced: &Reduced, origin: &str, sides: &Sides) -> String {
+/// The complete report. `origin` describes how to repeat the case.
+pub fn text(reduced: &Reduced, origin: &str, executors: &Executors) -> String {
     let Reduced { case, failure, source } = reduced;
     let pipelines = match case.pipelines {
         1 => String::new(),
@@ -47,14 +47,14 @@ pub fn text(reduced: &Reduced, origin: &str, sides: &Sides) -> String {
         let _ = writeln!(text, "{}", step_text(&case.program, step));
     }
     if !matches!(failure, Failure::Load { .. }) {
-        text.push_str(&last_traces(case, sides));
+        text.push_str(&last_traces(case, executors));
     }
     text
 }
 
-/// Traces of the last step's frames, and where the results lie side by side.
-fn last_traces(case: &Case, sides: &Sides) -> String {
-    let Ok((mut left, mut right)) = compare::load(case, sides) else {
+/// Traces and results of the frames of the last step.
+fn last_traces(case: &Case, executors: &Executors) -> String {
+    let Ok((mut reference, mut tested)) = compare::load_switches(case, executors) else {
         return String::new();
     };
     let mut text = String::new();
@@ -62,19 +62,19 @@ fn last_traces(case: &Case, sides: &Sides) -> String {
     for (at, step) in case.steps.iter().enumerate() {
         match step {
             Step::Control(request) => {
-                let _ = (request.apply(&mut left), request.apply(&mut right));
+                let _ = (request.apply(&mut reference), request.apply(&mut tested));
             }
             Step::Frames { now_ns, port, frames, .. } => {
                 for frame in frames {
                     let (mut a, mut b) = (Output::new(), Output::new());
                     if at < last {
-                        left.process(*now_ns, *port, frame, &mut a);
+                        reference.process(*now_ns, *port, frame, &mut a);
                     } else {
-                        let trace = left.trace(*now_ns, *port, frame, &mut a);
+                        let trace = reference.trace(*now_ns, *port, frame, &mut a);
                         let _ = write!(text, "\n--- trace (interpreter)\n{trace}");
                     }
                     let process = std::panic::AssertUnwindSafe(|| {
-                        right.process(*now_ns, *port, frame, &mut b);
+                        tested.process(*now_ns, *port, frame, &mut b);
                     });
                     if std::panic::catch_unwind(process).is_err() {
                         text.push_str("--- the compiled executor panicked\n");
@@ -90,9 +90,9 @@ fn last_traces(case: &Case, sides: &Sides) -> String {
     text
 }
 
-fn outputs(left: &Output, right: &Output) -> String {
+fn outputs(reference: &Output, tested: &Output) -> String {
     let mut text = String::new();
-    for (name, output) in [("interpreter", left), ("compiled", right)] {
+    for (name, output) in [("interpreter", reference), ("compiled", tested)] {
         let _ = writeln!(text, "--- out ({name})");
         for (port, frame) in output.frames() {
             let _ = writeln!(text, "port {port}: {}", hex(frame));

@@ -1,4 +1,4 @@
-//! Packets and state for a file that goes to another switch.
+//! State and packets for a test of another switch.
 
 use std::sync::Arc;
 
@@ -6,16 +6,16 @@ use netkv_dataplane::{Switch, SwitchOptions};
 use netkv_ir::Program;
 
 use crate::case::{Case, Step};
-use crate::control::Request;
 use crate::packets::Recorded;
+use crate::request::Request;
 
-/// The shortest frame that a network interface takes.
-const SHORTEST: usize = 14;
-/// Ports that such a switch is likely to have.
+/// Minimum length of a frame that a network interface accepts.
+const MIN_FRAME_BYTES: usize = 14;
+/// Number of ports that such a switch has.
 const PORTS: u16 = 8;
 
-/// Random state as the lines of an STF file, as far as STF can say it and any switch takes it,
-/// and `count` random frames that a network interface can send.
+/// Random state as the lines of an STF file, and `count` random frames for a network interface. The
+/// state consists of requests that STF supports and every switch accepts.
 pub fn sample(program: &Arc<Program>, seed: u64, count: usize) -> (String, Vec<Recorded>) {
     let case = Case::new(program.clone(), seed, count * 4 + 16, &[]);
     let mut switch = Switch::new(program.clone(), SwitchOptions::default()).ok();
@@ -24,7 +24,7 @@ pub fn sample(program: &Arc<Program>, seed: u64, count: usize) -> (String, Vec<R
         match step {
             Step::Control(request) if frames.is_empty() => {
                 if let Some(switch) = &mut switch
-                    && portable(request)
+                    && is_portable(request)
                     && request.apply(switch).is_ok()
                 {
                     setup.push_str(&request.to_stf(program));
@@ -33,7 +33,7 @@ pub fn sample(program: &Arc<Program>, seed: u64, count: usize) -> (String, Vec<R
             }
             Step::Control(_) => {}
             Step::Frames { port, frames: some, .. } => {
-                let fit = some.iter().filter(|frame| frame.len() >= SHORTEST);
+                let fit = some.iter().filter(|frame| frame.len() >= MIN_FRAME_BYTES);
                 frames.extend(fit.map(|frame| (*port % PORTS, frame.clone())));
             }
         }
@@ -42,10 +42,10 @@ pub fn sample(program: &Arc<Program>, seed: u64, count: usize) -> (String, Vec<R
     (setup, frames)
 }
 
-/// Requests that STF has a command for, and that mean the same everywhere.
-fn portable(request: &Request) -> bool {
+/// Whether STF has a command for the request, and all switches interpret it equally.
+fn is_portable(request: &Request) -> bool {
     match request {
-        // Switches disagree on which of two priorities is the higher one.
+        // Switches disagree on the order of priorities.
         Request::Insert(entry) => {
             entry.priority == 0
                 && entry.idle_timeout_ns == 0

@@ -1,15 +1,16 @@
-//! Choosing what is in a packet so that an expression has a wanted value: backwards through
-//! copies, casts, slices and sums to the fields that it was read from. A field that an earlier
-//! decision of the walk depends on stays as it is.
+//! Solves branch conditions: it sets fields of a packet so that an expression has a desired value.
+//!
+//! It goes back from the expression through copies, casts, slices and sums to the fields of the
+//! packet. Bits on which an earlier decision of the path depends are fixed.
 
 use netkv_ir::{BinaryOp, Expr, Pattern, SelectCase, UnaryOp, Value, Word};
 
 use crate::bits::BitString;
 use crate::eval::{eval, load};
-use crate::pool::resized;
-use crate::walk::Walk;
+use crate::path::PathBuilder;
+use crate::value_pool::resized;
 
-/// Where the value of a word comes from: a field of the packet, and what was added to it since.
+/// The origin of a word's value: a field of the packet, plus a constant.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Origin {
     offset: usize,
@@ -23,12 +24,12 @@ impl Origin {
     }
 }
 
-impl Walk<'_> {
+impl PathBuilder<'_> {
     pub(crate) fn eval(&self, expr: &Expr) -> Option<u64> {
         eval(self.program, &self.words, expr)
     }
 
-    /// The field that an expression is, with what is added to it.
+    /// The origin of an expression, if it is a field of the packet plus a constant.
     fn origin(&self, expr: &Expr) -> Option<Origin> {
         match expr {
             Expr::Load(place) => self.origins.get(&place.word).copied(),
@@ -50,7 +51,7 @@ impl Walk<'_> {
         }
     }
 
-    /// `to = value`: what comes from the packet still does.
+    /// Executes `to = value`, and propagates the origin of the value.
     pub(crate) fn copy(&mut self, to: Word, width: u32, value: &Expr) {
         match self.eval(value) {
             Some(found) => self.store(to, &Value::new(width, u128::from(found))),
@@ -67,8 +68,8 @@ impl Walk<'_> {
         }
     }
 
-    /// What an expression depends on may not change any more.
-    pub(crate) fn settle(&mut self, expr: &Expr) {
+    /// Fixes the bits of the packet on which an expression depends.
+    pub(crate) fn fix_bits(&mut self, expr: &Expr) {
         if let Expr::Slice { arg, high, low } = expr
             && let Expr::Load(place) = &**arg
             && let Some(origin) = self.origins.get(&place.word)
@@ -76,34 +77,34 @@ impl Walk<'_> {
             && *high < origin.width
         {
             let first = origin.offset + (origin.width - 1 - high) as usize;
-            self.settled.extend(first..=first + (high - low) as usize);
+            self.fixed_bits.extend(first..=first + (high - low) as usize);
             return;
         }
         let mut found = Vec::new();
-        crate::visit::parts(expr, &mut |part| {
+        crate::traversal::subexpressions(expr, &mut |part| {
             if let Expr::Load(place) = part {
                 found.push(place.word);
             }
         });
         for word in found {
             if let Some(origin) = self.origins.get(&word) {
-                self.settled.extend(origin.offset..origin.offset + origin.width as usize);
+                self.fixed_bits.extend(origin.offset..origin.offset + origin.width as usize);
             }
         }
     }
 
     fn write(&mut self, offset: usize, value: &Value) -> bool {
         let mut range = offset..offset + value.width as usize;
-        if range.end > self.bits.len() || range.any(|bit| self.settled.contains(&bit)) {
+        if range.end > self.bits.len() || range.any(|bit| self.fixed_bits.contains(&bit)) {
             return false;
         }
         self.bits.set(offset, value);
         true
     }
 
-    /// Makes an expression have a value; false where it does not come from the packet alone.
+    /// Sets fields so that an expression has a value. Returns false if that is not possible.
     pub(crate) fn assign(&mut self, expr: &Expr, value: &Value) -> bool {
-        if !self.makes {
+        if !self.generates {
             return false;
         }
         match expr {
@@ -119,7 +120,7 @@ impl Walk<'_> {
                     return false;
                 }
                 self.store(place.word, &resized(value, place.width));
-                self.refresh(origin);
+                self.update_word(origin);
                 true
             }
             Expr::Slice { arg, high, .. } => {
@@ -133,7 +134,7 @@ impl Walk<'_> {
                 }
                 let whole = resized(&self.bits.value(origin.offset, origin.width), place.width);
                 self.store(place.word, &whole);
-                self.refresh(origin);
+                self.update_word(origin);
                 true
             }
             Expr::Concat(left, right) => {
@@ -152,7 +153,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes `left op right` have a value by one of the operands.
+    /// Sets fields of one operand so that `left op right` has a value.
     fn assign_operand(
         &mut self,
         op: BinaryOp,
@@ -194,9 +195,9 @@ impl Walk<'_> {
         }
     }
 
-    /// Brings a header's word up to date whose field was changed through a copy of it.
-    fn refresh(&mut self, origin: Origin) {
-        let same = |field: &&crate::walk::Field| field.offset == origin.offset;
+    /// Updates the word of a header whose field was changed through a copy.
+    fn update_word(&mut self, origin: Origin) {
+        let same = |field: &&crate::path::Field| field.offset == origin.offset;
         if let Some(field) = self.fields.iter().find(same).copied()
             && self.origins.get(&field.word).is_some_and(|of| of.added == 0)
         {
@@ -205,60 +206,66 @@ impl Walk<'_> {
         }
     }
 
-    /// Tries to make a condition hold, or not.
-    pub(crate) fn make(&mut self, cond: &Expr, truth: bool) {
+    /// Tries to make a condition true, or false.
+    pub(crate) fn satisfy(&mut self, cond: &Expr, truth: bool) {
         if self.eval(cond) == Some(u64::from(truth)) {
             return;
         }
         match cond {
-            Expr::Unary { op: UnaryOp::Not, arg, .. } if arg.width() == 1 => self.make(arg, !truth),
+            Expr::Unary { op: UnaryOp::Not, arg, .. } if arg.width() == 1 => {
+                self.satisfy(arg, !truth)
+            }
             Expr::Mux { cond, then, otherwise } => {
                 let through = if self.rng.chance(50) { then } else { otherwise };
                 let first = std::ptr::eq(through, then);
-                self.make(cond, first);
-                self.make(through, truth);
+                self.satisfy(cond, first);
+                self.satisfy(through, truth);
             }
-            Expr::Binary { op, left, right, .. } => self.make_binary(*op, left, right, truth),
+            Expr::Binary { op, left, right, .. } => self.satisfy_binary(*op, left, right, truth),
             _ => drop(self.assign(cond, &Value::new(1, u128::from(truth)))),
         }
     }
 
-    fn make_binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, truth: bool) {
+    fn satisfy_binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr, truth: bool) {
         let is_logic = left.width() == 1;
         match op {
             BinaryOp::And | BinaryOp::Or if is_logic => {
-                // Both must hold, or one of them is enough.
+                // Both operands must have the value, or one of them is sufficient.
                 if truth == (op == BinaryOp::And) {
-                    self.make(left, truth);
-                    self.make(right, truth);
+                    self.satisfy(left, truth);
+                    self.satisfy(right, truth);
                 } else if self.rng.chance(50) {
-                    self.make(left, truth);
+                    self.satisfy(left, truth);
                 } else {
-                    self.make(right, truth);
+                    self.satisfy(right, truth);
                 }
             }
             BinaryOp::Xor if is_logic => {
                 if let Some(b) = self.eval(right) {
-                    self.make(left, truth != (b == 1));
+                    self.satisfy(left, truth != (b == 1));
                 }
             }
             BinaryOp::Eq | BinaryOp::Ne => {
                 let equal = truth == (op == BinaryOp::Eq);
                 let add = u64::from(!equal);
-                self.near(left, right, add, add);
+                self.satisfy_comparison(left, right, add, add);
             }
             BinaryOp::LtUnsigned | BinaryOp::LtSigned if truth => {
-                self.near(left, right, u64::MAX, 1);
+                self.satisfy_comparison(left, right, u64::MAX, 1);
             }
-            BinaryOp::LtUnsigned | BinaryOp::LtSigned => self.near(left, right, 0, 0),
-            BinaryOp::LeUnsigned | BinaryOp::LeSigned if truth => self.near(left, right, 0, 0),
-            BinaryOp::LeUnsigned | BinaryOp::LeSigned => self.near(left, right, 1, u64::MAX),
+            BinaryOp::LtUnsigned | BinaryOp::LtSigned => self.satisfy_comparison(left, right, 0, 0),
+            BinaryOp::LeUnsigned | BinaryOp::LeSigned if truth => {
+                self.satisfy_comparison(left, right, 0, 0)
+            }
+            BinaryOp::LeUnsigned | BinaryOp::LeSigned => {
+                self.satisfy_comparison(left, right, 1, u64::MAX)
+            }
             _ => {}
         }
     }
 
-    /// Makes left what right is plus `left_add`, or else right what left is plus `right_add`.
-    fn near(&mut self, left: &Expr, right: &Expr, left_add: u64, right_add: u64) {
+    /// Sets `left` to `right + left_add`, or else `right` to `left + right_add`.
+    fn satisfy_comparison(&mut self, left: &Expr, right: &Expr, left_add: u64, right_add: u64) {
         if let Expr::Const(value) = right
             && left_add == 0
         {
@@ -266,9 +273,9 @@ impl Walk<'_> {
             return;
         }
         let made = |value: u64, of: &Expr| Value::new(of.width(), u128::from(value));
-        let by_left = |walk: &mut Self| {
-            let Some(b) = walk.eval(right) else { return false };
-            walk.assign(left, &made(b.wrapping_add(left_add), left))
+        let by_left = |builder: &mut Self| {
+            let Some(b) = builder.eval(right) else { return false };
+            builder.assign(left, &made(b.wrapping_add(left_add), left))
         };
         if !by_left(self)
             && let Some(a) = self.eval(left)
@@ -277,8 +284,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Makes the keys of a select those of a case.
-    pub(crate) fn force(&mut self, keys: &[Expr], case: &SelectCase) {
+    /// Sets the keys of a select to values that match a case.
+    pub(crate) fn satisfy_case(&mut self, keys: &[Expr], case: &SelectCase) {
         if let [Pattern::ValueSet(set)] = case.patterns.as_slice() {
             let members = self.pool.value_sets.get(set).cloned().unwrap_or_default();
             if let Some(member) = self.rng.pick_any(&members) {
@@ -314,7 +321,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the keys are those of a case.
+    /// Whether the keys match a case.
     pub(crate) fn matches(&self, keys: &[Expr], case: &SelectCase) -> bool {
         keys.iter().zip(&case.patterns).all(|(key, pattern)| {
             let value = match (self.eval(key), key) {
@@ -335,7 +342,7 @@ impl Walk<'_> {
                 Pattern::Range(low, high) => {
                     order(&value, low).is_ge() && order(&value, high).is_le()
                 }
-                // Its members are known to the switch; the walk has made the keys one of them.
+                // `satisfy_case` has set the keys to a member of the value set.
                 Pattern::ValueSet(set) => {
                     self.pool.value_sets.get(set).is_some_and(|members| !members.is_empty())
                 }

@@ -1,38 +1,38 @@
-//! Random control state for any program: what a control plane could have written.
+//! Generates random requests of a control plane for any program.
 
 use netkv_dataplane::{EntryAction, TableEntry, WeightedAction};
 use netkv_ir::{Expr, MatchKind, Op, Program, Table, Value};
 
-use crate::control::{Matches, Request};
 use crate::entries::{
-    by_priority, clone_session, key_match, meter_config, replicas, value_set_members,
+    clone_session, has_priority, key_match, meter_config, replicas, value_set_members,
 };
-use crate::pool::Pool;
+use crate::request::{Matches, Request};
 use crate::rng::Rng;
-use crate::visit;
+use crate::traversal;
+use crate::value_pool::ValuePool;
 
-/// Makes requests for one program, and remembers what it asked for.
-pub struct StateMaker<'p> {
+/// Generates requests for one program. It records entries, groups and sessions for later changes.
+pub struct StateGenerator<'p> {
     program: &'p Program,
-    /// Key expressions per table, of one place where it is applied.
+    /// Key expressions of each table, at one of its applications.
     keys: Vec<Vec<Expr>>,
     inserted: Vec<TableEntry>,
     groups: Vec<u32>,
     sessions: Vec<u32>,
 }
 
-impl<'p> StateMaker<'p> {
-    /// For one program.
+impl<'p> StateGenerator<'p> {
+    /// A generator for one program.
     pub fn new(program: &'p Program) -> Self {
         let mut keys: Vec<Vec<Expr>> = vec![Vec::new(); program.tables.len()];
-        for apply in visit::applies(program) {
+        for apply in traversal::applies(program) {
             keys[apply.table as usize] = apply.keys.clone();
         }
         Self { program, keys, inserted: Vec::new(), groups: Vec::new(), sessions: Vec::new() }
     }
 
-    /// State from nothing: replication, registers, profiles, value sets, entries, meters.
-    pub fn initial(&mut self, pool: &mut Pool, rng: &mut Rng) -> Vec<Request> {
+    /// Requests for an initial state: replication, registers, profiles, value sets, entries, meters.
+    pub fn initial(&mut self, pool: &mut ValuePool, rng: &mut Rng) -> Vec<Request> {
         let mut requests = Vec::new();
         self.replication(pool, rng, &mut requests);
         for set in &self.program.value_sets {
@@ -61,8 +61,8 @@ impl<'p> StateMaker<'p> {
         requests
     }
 
-    /// One change of what is there.
-    pub fn change(&mut self, pool: &mut Pool, rng: &mut Rng) -> Vec<Request> {
+    /// Requests for one change of the state.
+    pub fn change(&mut self, pool: &mut ValuePool, rng: &mut Rng) -> Vec<Request> {
         let mut requests = Vec::new();
         let table = rng.below(self.program.tables.len());
         let is_table = !self.program.tables.is_empty();
@@ -102,14 +102,14 @@ impl<'p> StateMaker<'p> {
     fn insert(
         &mut self,
         entry: TableEntry,
-        pool: &mut Pool,
+        pool: &mut ValuePool,
         rng: &mut Rng,
         requests: &mut Vec<Request>,
     ) {
         let at = self.table_at(entry.table_id).unwrap_or(0);
         for (key, one) in &entry.matches {
             if let Some(expr) = self.keys[at].get(*key as usize - 1) {
-                pool.inserted(expr, one);
+                pool.add_entry_key(expr, one);
             }
         }
         requests.push(Request::Insert(entry.clone()));
@@ -124,7 +124,7 @@ impl<'p> StateMaker<'p> {
         self.inserted.push(entry);
     }
 
-    fn entry(&self, table: usize, pool: &mut Pool, rng: &mut Rng) -> Option<TableEntry> {
+    fn entry(&self, table: usize, pool: &mut ValuePool, rng: &mut Rng) -> Option<TableEntry> {
         let ir = &self.program.tables[table];
         if ir.const_entries || ir.keys.iter().all(|key| key.kind == MatchKind::Selector) {
             return None;
@@ -149,14 +149,19 @@ impl<'p> StateMaker<'p> {
             table_id: ir.identity.id,
             matches,
             action,
-            priority: if by_priority(ir) { rng.between(1, 12) as u32 } else { 0 },
+            priority: if has_priority(ir) { rng.between(1, 12) as u32 } else { 0 },
             metadata: Vec::new(),
             controller_metadata: 0,
             idle_timeout_ns: if ir.idle_timeout { rng.between(0, 5) * 1_000_000 } else { 0 },
         })
     }
 
-    fn entry_action(&self, table: usize, pool: &mut Pool, rng: &mut Rng) -> Option<EntryAction> {
+    fn entry_action(
+        &self,
+        table: usize,
+        pool: &mut ValuePool,
+        rng: &mut Rng,
+    ) -> Option<EntryAction> {
         let ir = &self.program.tables[table];
         if let Some(profile) = ir.action_profile {
             let selector = self.program.action_profiles[profile as usize].selector.is_some();
@@ -164,7 +169,7 @@ impl<'p> StateMaker<'p> {
                 0 => EntryAction::Member(rng.between(1, 5) as u32),
                 1 => EntryAction::Group(rng.between(1, 3) as u32),
                 _ => {
-                    let one = |rng: &mut Rng, pool: &mut Pool| {
+                    let one = |rng: &mut Rng, pool: &mut ValuePool| {
                         let (action_id, params) = self.action(ir, true, pool, rng)?;
                         Some(WeightedAction { action_id, params, weight: 1 + rng.below(3) as u32 })
                     };
@@ -183,7 +188,7 @@ impl<'p> StateMaker<'p> {
         &self,
         table: &Table,
         in_entry: bool,
-        pool: &mut Pool,
+        pool: &mut ValuePool,
         rng: &mut Rng,
     ) -> Option<(u32, Vec<Value>)> {
         let fits =
@@ -192,18 +197,18 @@ impl<'p> StateMaker<'p> {
         let action = &self.program.actions[rng.pick_any(&allowed)?.action as usize];
         let params = action.params.iter().map(|param| {
             let value = if rng.chance(60) {
-                // Ports, indices and groups are small.
+                // Ports, indices and groups are small numbers.
                 Value::new(param.width, u128::from(rng.below(6) as u64))
             } else {
                 pool.value(rng, param.width, None)
             };
-            pool.used(rng, &value);
+            pool.add_used(rng, &value);
             value
         });
         Some((action.identity.id, params.collect()))
     }
 
-    fn default_action(&self, table: usize, pool: &mut Pool, rng: &mut Rng) -> Option<Request> {
+    fn default_action(&self, table: usize, pool: &mut ValuePool, rng: &mut Rng) -> Option<Request> {
         let ir = &self.program.tables[table];
         if rng.chance(15) {
             return Some(Request::ResetDefault { table: ir.identity.id });
@@ -212,7 +217,7 @@ impl<'p> StateMaker<'p> {
         Some(Request::SetDefault { table: ir.identity.id, action, params })
     }
 
-    fn register(&self, pool: &mut Pool, rng: &mut Rng) -> Option<Request> {
+    fn register(&self, pool: &mut ValuePool, rng: &mut Rng) -> Option<Request> {
         let register = rng.pick_any(&self.program.registers)?;
         let size = register.size as usize;
         let index = match rng.below(4) {
@@ -236,7 +241,7 @@ impl<'p> StateMaker<'p> {
         Some(Request::WriteMeter { meter: meter.identity.id, index, config })
     }
 
-    fn profiles(&self, pool: &mut Pool, rng: &mut Rng, requests: &mut Vec<Request>) {
+    fn profiles(&self, pool: &mut ValuePool, rng: &mut Rng, requests: &mut Vec<Request>) {
         for profile in &self.program.action_profiles {
             let id = profile.identity.id;
             let tables = &profile.tables;
@@ -258,7 +263,7 @@ impl<'p> StateMaker<'p> {
         }
     }
 
-    fn replication(&mut self, pool: &Pool, rng: &mut Rng, requests: &mut Vec<Request>) {
+    fn replication(&mut self, pool: &ValuePool, rng: &mut Rng, requests: &mut Vec<Request>) {
         let mut groups = vec![1, 2, 3];
         groups.extend(pool.small_constants(16, 1 << 16).iter().take(8).map(|id| *id as u32));
         groups.sort_unstable();
@@ -268,7 +273,7 @@ impl<'p> StateMaker<'p> {
             requests.push(Request::InsertMulticast { group: *group, replicas: replicas(rng, 3) });
         }
         let mut sessions = vec![1, 2, 3];
-        for block in visit::blocks(self.program) {
+        for block in traversal::blocks(self.program) {
             for op in &block.ops {
                 if let Op::Clone { session: Expr::Const(id), .. } = op {
                     sessions.push(id.words[0] as u32);

@@ -2,12 +2,12 @@
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target};
-use netkv_differ::target;
+use netkv_differ::fuzz_targets;
 
 fuzz_target!(|data: &[u8]| -> Corpus {
     match std::str::from_utf8(data) {
         Ok(text) => {
-            target::front_end(text);
+            fuzz_targets::front_end(text);
             Corpus::Keep
         }
         Err(_) => Corpus::Reject,
@@ -22,7 +22,7 @@ fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     let Ok(text) = std::str::from_utf8(&data[..size]) else {
         return libfuzzer_sys::fuzzer_mutate(data, size, max_size);
     };
-    let mutated = target::mutate(text, u64::from(seed));
+    let mutated = fuzz_targets::mutate(text, u64::from(seed));
     let size = mutated.len().min(max_size);
     data[..size].copy_from_slice(&mutated.as_bytes()[..size]);
     size

@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{SwitchOptions, stf};
-use netkv_differ::{Plan, Progress, Sides, Subject, recorded_in_stf, resident_bytes};
+use netkv_differ::{
+    Campaign, Executors, Progress, SubjectProgram, recorded_in_stf, resident_bytes,
+};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::json;
@@ -21,7 +23,7 @@ type Frames = Vec<(u16, Vec<u8>)>;
 /// A run of the differential fuzzer; see `_engine.pyi`.
 #[pyclass(frozen, module = "netkv._engine")]
 pub struct Fuzzer {
-    plan: Arc<Plan>,
+    campaign: Arc<Campaign>,
     progress: Arc<Progress>,
     running: Arc<AtomicBool>,
     thread: Mutex<Option<JoinHandle<()>>>,
@@ -43,10 +45,10 @@ impl Fuzzer {
     ) -> PyResult<Self> {
         let subject = |(name, bundle, source, stf): (String, Vec<u8>, Option<String>, String)| {
             let program = program_of(&bundle)?;
-            Ok(Subject { name, program, source, recorded: recorded_in_stf(&stf) })
+            Ok(SubjectProgram { name, program, source, recorded: recorded_in_stf(&stf) })
         };
         let time = seconds.map(Duration::try_from_secs_f64).transpose();
-        let plan = Plan {
+        let campaign = Campaign {
             subjects: programs.into_iter().map(subject).collect::<PyResult<_>>()?,
             generated,
             first_seed: seed,
@@ -56,7 +58,7 @@ impl Fuzzer {
             threads,
         };
         Ok(Self {
-            plan: Arc::new(plan),
+            campaign: Arc::new(campaign),
             progress: Arc::default(),
             running: Arc::new(AtomicBool::new(true)),
             thread: Mutex::new(None),
@@ -65,10 +67,10 @@ impl Fuzzer {
     }
 
     fn start(&self) {
-        let (plan, progress) = (Arc::clone(&self.plan), Arc::clone(&self.progress));
+        let (campaign, progress) = (Arc::clone(&self.campaign), Arc::clone(&self.progress));
         let running = Arc::clone(&self.running);
         let thread = std::thread::spawn(move || {
-            plan.run(&Sides::executors(), &progress);
+            campaign.run(&Executors::interpreter_and_compiled(), &progress);
             running.store(false, Ordering::Release);
         });
         *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
@@ -102,7 +104,7 @@ impl Fuzzer {
         let document = json!({
             "running": running,
             "cases": count(&self.progress.cases),
-            "of": self.plan.cases(),
+            "of": self.campaign.cases(),
             "generated_programs": count(&self.progress.programs),
             "packets": count(&self.progress.packets),
             "frames_out": count(&self.progress.frames_out),

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use netkv_bench::{Case, Executor, ready};
+use netkv_bench::{Case, Executor};
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::SwitchOptions;
 use netkv_rack::echo::{Echo, EchoNode as Echoing};
@@ -38,15 +38,15 @@ pub fn filled_switch<'py>(
     };
     let case = Case { file, include_dirs, entries, value_size, ..Case::new(program, path) };
     let (switch, traffic) = py
-        .detach(|| ready(&case, executor))
+        .detach(|| netkv_bench::filled_switch(&case, executor))
         .map_err(|error| PyValueError::new_err(error.to_string()))?;
     let dict = PyDict::new(py);
     let frames: Vec<_> =
         traffic.frames.slices().iter().map(|frame| PyBytes::new(py, frame)).collect();
     dict.set_item("port", traffic.port)?;
     dict.set_item("frames", frames)?;
-    dict.set_item("leave_at", *traffic.leave_at.start())?;
-    dict.set_item("leave_bytes", traffic.leave_bytes)?;
+    dict.set_item("leave_at", *traffic.output_ports.start())?;
+    dict.set_item("leave_bytes", traffic.output_bytes)?;
     Ok((Switch::around(switch, SwitchOptions { seed: 1, pipelines: 1 }, kind), dict))
 }
 

@@ -1,27 +1,26 @@
-//! When operations start.
+//! The arrival process: when operations start.
 
 use crate::Random;
 
-/// How a client decides when to start an operation.
+/// The arrival process of a client.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Arrivals {
-    /// Open loop: a Poisson process with this rate in operations per second, whatever the
-    /// system does. 0 pauses.
+    /// Open loop: a Poisson process with a fixed rate. A rate of 0 pauses it.
     Poisson {
         /// Operations per second.
         rate: f64,
     },
-    /// Closed loop: always so many operations outstanding. 0 pauses.
+    /// Closed loop: a fixed number of outstanding operations. 0 pauses it.
     Closed {
-        /// Operations outstanding.
+        /// Number of outstanding operations.
         outstanding: u32,
     },
 }
 
-/// Time to the next arrival of a Poisson process with `rate` per second, in nanoseconds.
-/// A rate of 0 (or no number) never arrives: `u64::MAX`.
+/// Time to the next arrival of a Poisson process with `rate` per second, in nanoseconds;
+/// `u64::MAX` if the rate is 0 or not a number.
 pub fn exponential_gap(random: &mut Random, rate: f64) -> u64 {
-    // NaN must not arrive either, so the comparison is not turned round.
+    // The comparison is also false for NaN, which must give no arrival.
     if rate > 0.0 { (-libm::log(1.0 - random.unit()) / rate * 1e9) as u64 } else { u64::MAX }
 }
 
@@ -30,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn gaps_have_the_mean_and_the_spread_of_a_poisson_process() {
+    fn gaps_have_the_moments_of_a_poisson_process() {
         let mut random = Random::new(4, 4);
         let gaps: Vec<f64> =
             (0..200_000).map(|_| exponential_gap(&mut random, 50_000.0) as f64).collect();

@@ -1,22 +1,22 @@
-//! Times that are drawn: what a step of work takes.
+//! Distributions of times, such as the service time of a request.
 
 use crate::Random;
 
 /// A distribution of times in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// Always the same.
+    /// A constant.
     Constant(f64),
-    /// Equally likely from the first up to the second.
+    /// Uniform between two times.
     Uniform(f64, f64),
     /// Exponential with this mean.
     Exponential(f64),
-    /// The logarithm is normal: the median, and the standard deviation of the logarithm.
+    /// Log-normal: the median, and the standard deviation of the logarithm.
     LogNormal(f64, f64),
 }
 
 impl Distribution {
-    /// Draws a time; a constant takes no random number.
+    /// Draws a time in nanoseconds. A constant uses no random number.
     pub fn draw(&self, random: &mut Random) -> u64 {
         let nanos = match *self {
             Self::Constant(value) => value,
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn draws_have_the_mean_that_is_promised() {
+    fn draws_have_the_mean_of_the_distribution() {
         let mut random = Random::new(5, 1);
         for distribution in [
             Distribution::Constant(700.0),

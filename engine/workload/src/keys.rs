@@ -1,7 +1,7 @@
 //! Keys of 16 bytes from the ids of the keyspace.
 //!
-//! The first half of a key is a scrambled id, so that the hash ranges of the servers fill evenly;
-//! the second half is the id itself, so that a store can tell keys of the keyspace from others.
+//! The first half of a key is the scrambled id, which distributes keys evenly over the hash ranges
+//! of the servers. The second half is the id itself, so a store recognizes keys of the keyspace.
 
 use crate::mix64;
 
@@ -10,7 +10,7 @@ pub type Key = [u8; 16];
 
 const SALT: u64 = 0x6e65_746b_7631_6b65;
 
-/// The first half of the key with this id, as a number: no two ids have the same.
+/// The first half of the key with this id, as a number. It is unique.
 pub(crate) fn scrambled(id: u64) -> u64 {
     mix64(id ^ SALT)
 }
@@ -23,7 +23,7 @@ pub fn key_of(id: u64) -> Key {
     key
 }
 
-/// The id of this key, if it is one that [`key_of`] gives.
+/// The id of a key; none if the key is not a result of [`key_of`].
 pub fn key_id(key: &Key) -> Option<u64> {
     let half = |at: usize| key[at..at + 8].iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
     let id = half(8);
@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_key_tells_its_id_and_a_foreign_key_does_not() {
+    fn a_key_of_the_keyspace_has_its_id_and_others_have_none() {
         for id in [0, 1, 255, 99_999_999, u64::MAX] {
             assert_eq!(key_id(&key_of(id)), Some(id));
         }

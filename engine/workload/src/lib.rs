@@ -1,39 +1,43 @@
-//! Which keys are asked for, how often, with which operations, and when.
+//! The workload generator: operations, their keys, their value sizes and their arrival times.
 //!
-//! A [`Workload`] draws operations: a rank from the popularity distribution ([`Zipf`]), the key
-//! that has this rank now ([`Ranking`], which popularity shifts change), an operation of the
-//! [`Mix`] and a size of the value; for multigets several keys ([`MultigetSize`]). Nothing here grows with the number of keys. Everything is
-//! deterministic from a seed; generators of one rack share the seed, so that they agree on which
-//! keys are hot, and differ in their stream.
+//! To draw an operation, a [`Workload`]
+//!
+//! 1. draws the kind of operation from the [`Mix`];
+//! 2. draws a popularity rank ([`Zipf`]), for a multiget several ([`MultigetSize`]);
+//! 3. maps the rank to a key ([`Ranking`], which popularity shifts change);
+//! 4. draws the size of the value ([`ValueSize`]).
+//!
+//! Memory does not depend on the number of keys. A seed determines everything. Generators of one
+//! rack have the same seed, so they agree on the popularity of keys, and different streams.
 
 #![forbid(unsafe_code)]
 
 mod arrivals;
 mod distribution;
+mod key_table;
 mod keys;
 mod mix;
 mod multiget;
-mod names;
 mod permutation;
 mod random;
 mod ranking;
 mod sizes;
-mod table;
+mod wire_keys;
 mod workload;
 mod zipf;
 
 pub use arrivals::{Arrivals, exponential_gap};
 pub use distribution::Distribution;
+pub use key_table::KeyTable;
 pub use keys::{Key, key_id, key_of};
 pub use mix::{Mix, OpKind};
 pub use multiget::{MAX_MULTIGET, MultigetSize};
-pub use names::{
-    MAX_KEY_SIZE, MIN_KEY_SIZE, WireKey, key_of_wire, keyspace_id, most_keys, wire_key,
-};
 pub use permutation::Permutation;
 pub use random::{Random, mix64};
 pub use ranking::{Ranking, Shift};
 pub use sizes::{MAX_VALUE_SIZE, MIN_VALUE_SIZE, ValueSize};
-pub use table::KeyTable;
+pub use wire_keys::{
+    MAX_KEY_SIZE, MIN_KEY_SIZE, WireKey, key_of_wire, keyspace_id, max_keys, wire_key,
+};
 pub use workload::{MAX_KEYS, Operation, Popularity, Workload, WorkloadConfig};
 pub use zipf::Zipf;

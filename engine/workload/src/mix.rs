@@ -1,8 +1,8 @@
-//! Operation mixes: those of YCSB, and any other.
+//! Mixes of operations: those of YCSB, and others.
 
 use crate::Random;
 
-/// What one operation does.
+/// The kind of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OpKind {
     /// Read a key.
@@ -48,7 +48,7 @@ impl Mix {
     /// Inserts only, as in YCSB's load phase.
     pub const INSERT: Mix = Mix { insert: 1.0, ..Mix::NONE };
 
-    /// Reads with this share of writes, of which a share are deletes.
+    /// Reads and this share of writes; `deletes` is the share of deletes among the writes.
     pub const fn writes(writes: f64, deletes: f64) -> Mix {
         Mix {
             read: 1.0 - writes,
@@ -58,11 +58,11 @@ impl Mix {
         }
     }
 
-    /// Checks that these are shares of a whole.
+    /// Checks that the shares add up to 1.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong.
+    /// A sentence with the error.
     pub fn check(&self) -> Result<(), String> {
         let shares = self.shares();
         if shares.iter().any(|(_, share)| !(0.0..=1.0).contains(share)) {
@@ -107,7 +107,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_mix_gives_its_shares() {
+    fn draws_have_the_shares_of_the_mix() {
         let own =
             Mix { read: 0.1, update: 0.2, insert: 0.3, read_modify_write: 0.25, delete: 0.15 };
         let mixes = [Mix::YCSB_A, Mix::YCSB_B, Mix::YCSB_C, Mix::YCSB_D, Mix::YCSB_F, Mix::INSERT];
@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_that_are_no_whole_are_refused() {
+    fn shares_that_do_not_add_up_to_1_are_refused() {
         let short = Mix { read: 0.5, update: 0.4, ..Mix::NONE };
         assert!(short.check().unwrap_err().contains("0.9"));
         assert!(Mix { read: 1.5, update: -0.5, ..Mix::NONE }.check().is_err());

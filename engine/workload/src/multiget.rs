@@ -1,50 +1,50 @@
-//! How many keys a multiget asks for.
+//! The distribution of the number of keys of a multiget.
 
 use crate::Random;
 
-/// Most keys of one multiget.
+/// Maximum number of keys of one multiget.
 pub const MAX_MULTIGET: usize = 128;
 
-/// How many keys a multiget asks for.
+/// A distribution of the number of keys of a multiget.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum MultigetSize {
-    /// Always so many.
+    /// A fixed number.
     Fixed(usize),
-    /// Every number from `min` to `max`, both included, equally likely.
+    /// Uniform from `min` to `max`, both included.
     Uniform {
-        /// Smallest.
+        /// Minimum.
         min: usize,
-        /// Largest.
+        /// Maximum.
         max: usize,
     },
-    /// Most are small and a few are large: k keys with a probability that is proportional to
-    /// k^-s, from 1 to [`MAX_MULTIGET`] (a truncated power law), s being such that the mean is this.
+    /// A truncated power law: k keys, from 1 to [`MAX_MULTIGET`], with a probability proportional
+    /// to k^-s. The exponent s is determined by the mean.
     HeavyTailed {
-        /// Keys on average.
+        /// Mean number of keys.
         mean: f64,
     },
 }
 
 impl MultigetSize {
-    /// As measured in production (Rein, EuroSys 2017): heavy-tailed with 8.6 keys on average.
+    /// The sizes measured in production (Rein, EuroSys 2017): heavy-tailed with a mean of 8.6 keys.
     pub const PRODUCTION: MultigetSize = MultigetSize::HeavyTailed { mean: 8.6 };
 
     /// Checks the bounds.
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong.
+    /// A sentence with the error and the limits.
     pub fn check(self) -> Result<(), String> {
         let (min, max) = match self {
             MultigetSize::Fixed(size) => (size, size),
             MultigetSize::Uniform { min, max } => (min, max),
             MultigetSize::HeavyTailed { mean } => {
-                let most = MAX_MULTIGET as f64 / 2.0;
-                return if (1.0..=most).contains(&mean) {
+                let max_mean = MAX_MULTIGET as f64 / 2.0;
+                return if (1.0..=max_mean).contains(&mean) {
                     Ok(())
                 } else {
                     Err(format!(
-                        "a heavy-tailed multiget has from 1 to {most} keys on average, not {mean}"
+                        "a heavy-tailed multiget has from 1 to {max_mean} keys on average, not {mean}"
                     ))
                 };
             }
@@ -61,20 +61,20 @@ impl MultigetSize {
 
 /// Draws sizes of multigets.
 #[derive(Debug, Clone)]
-pub(crate) struct Sizes {
+pub(crate) struct SizeSampler {
     size: MultigetSize,
-    /// Probability of at most 1, 2, 3 and so on keys, if it follows a power law.
-    up_to: Vec<f64>,
+    /// Cumulative probabilities of 1, 2, 3 and so on keys, for a power law.
+    cumulative: Vec<f64>,
 }
 
-impl Sizes {
-    /// For sizes that have been checked.
+impl SizeSampler {
+    /// A sampler of a distribution that was checked.
     pub(crate) fn new(size: MultigetSize) -> Self {
-        let up_to = match size {
-            MultigetSize::HeavyTailed { mean } => cumulated(exponent(mean)),
+        let cumulative = match size {
+            MultigetSize::HeavyTailed { mean } => cumulative_probabilities(exponent(mean)),
             _ => Vec::new(),
         };
-        Self { size, up_to }
+        Self { size, cumulative }
     }
 
     pub(crate) fn draw(&self, random: &mut Random) -> usize {
@@ -85,13 +85,14 @@ impl Sizes {
             }
             MultigetSize::HeavyTailed { .. } => {
                 let unit = random.unit();
-                (self.up_to.partition_point(|up_to| *up_to <= unit) + 1).min(MAX_MULTIGET)
+                (self.cumulative.partition_point(|cumulative| *cumulative <= unit) + 1)
+                    .min(MAX_MULTIGET)
             }
         }
     }
 }
 
-/// The exponent of the power law with this mean. The mean falls as it grows.
+/// The exponent of the power law with this mean, by bisection. The mean decreases with it.
 fn exponent(mean: f64) -> f64 {
     let (mut low, mut high) = (0.0, 64.0);
     for _ in 0..100 {
@@ -115,7 +116,7 @@ fn mean_of(exponent: f64) -> f64 {
     sum / all
 }
 
-fn cumulated(exponent: f64) -> Vec<f64> {
+fn cumulative_probabilities(exponent: f64) -> Vec<f64> {
     let all: f64 = weights(exponent).map(|(_, weight)| weight).sum();
     let mut sum = 0.0;
     weights(exponent)
@@ -132,7 +133,7 @@ mod tests {
 
     fn drawn(size: MultigetSize) -> Vec<usize> {
         size.check().unwrap();
-        let sizes = Sizes::new(size);
+        let sizes = SizeSampler::new(size);
         let mut random = Random::new(3, 1);
         (0..200_000).map(|_| sizes.draw(&mut random)).collect()
     }
@@ -149,13 +150,13 @@ mod tests {
         let share = |from: usize, to: usize| {
             sizes.iter().filter(|size| (from..=to).contains(*size)).count() as f64 / 2e5
         };
-        // A tail like that of an exponential distribution has 1 in 100,000 above 100 keys.
+        // With an exponential tail, 1 in 100,000 would have more than 100 keys.
         assert!(share(1, 1) > 0.3 && share(2, 2) < share(1, 1) / 2.0);
         assert!(share(101, 128) > 0.005, "{}", share(101, 128));
     }
 
     #[test]
-    fn every_mean_is_met() {
+    fn draws_have_the_configured_mean() {
         for wanted in [1.0, 2.0, 16.0, 32.0, 64.0] {
             let found = mean(&drawn(MultigetSize::HeavyTailed { mean: wanted }));
             assert!((found / wanted - 1.0).abs() < 0.02, "{found} for {wanted}");
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_sizes_are_refused_with_what_is_possible() {
+    fn impossible_sizes_are_refused_with_the_limits() {
         assert!(MultigetSize::Fixed(0).check().unwrap_err().contains("1 to 128"));
         assert!(MultigetSize::Fixed(129).check().is_err());
         assert!(MultigetSize::Uniform { min: 3, max: 2 }.check().is_err());

@@ -1,10 +1,10 @@
-//! A seeded bijection of 0 to n - 1 without a table: a Feistel network, cycle-walked.
+//! A seeded bijection of 0 to n - 1 without a table: a Feistel network with cycle walking.
 
 use crate::mix64;
 
 const ROUNDS: usize = 4;
 
-/// Scrambles numbers below `size`, both ways.
+/// A permutation of the numbers below `size`.
 #[derive(Debug, Clone)]
 pub struct Permutation {
     size: u64,
@@ -13,18 +13,18 @@ pub struct Permutation {
 }
 
 impl Permutation {
-    /// The permutation of 0 to `size - 1` that belongs to `seed`.
+    /// The permutation of 0 to `size - 1` for `seed`.
     pub fn new(size: u64, seed: u64) -> Self {
         let bits = u64::BITS - size.saturating_sub(1).leading_zeros();
         let keys = std::array::from_fn(|round| mix64(seed ^ mix64(round as u64 + 1)));
         Self { size, half_bits: bits.div_ceil(2).max(1), keys }
     }
 
-    /// Where `number` (below `size`) goes.
+    /// The image of `number` (below `size`).
     pub fn apply(&self, number: u64) -> u64 {
         debug_assert!(number < self.size);
-        // The network permutes up to 4 times as many numbers; walking on until one is in range
-        // stays on the cycle of `number`, so it ends and is a bijection.
+        // The network permutes up to 4 times as many numbers. Repeated application until a number
+        // is in range remains on the cycle of `number`, so it terminates and is a bijection.
         let mut number = number;
         loop {
             number = self.encrypt(number);
@@ -34,7 +34,7 @@ impl Permutation {
         }
     }
 
-    /// The number that goes to `image` (below `size`).
+    /// The number whose image is `image` (below `size`).
     pub fn invert(&self, image: u64) -> u64 {
         debug_assert!(image < self.size);
         let mut image = image;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_number_is_hit_once_and_comes_back() {
+    fn it_is_a_bijection_with_its_inverse() {
         for size in [1u64, 2, 3, 4, 5, 17, 64, 65, 1000, 4097] {
             let permutation = Permutation::new(size, 99);
             let mut seen = vec![false; size as usize];
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_scattered_and_seeds_differ() {
+    fn adjacent_numbers_are_scattered_and_seeds_differ() {
         let size = 100_000_000;
         let (a, b) = (Permutation::new(size, 1), Permutation::new(size, 2));
         let mean: f64 = (0..1000).map(|n| a.apply(n) as f64).sum::<f64>() / 1000.0;

@@ -1,6 +1,6 @@
-//! A small seeded generator: xoshiro256++ (Blackman and Vigna), seeded by splitmix64.
+//! A seeded random number generator: xoshiro256++ (Blackman and Vigna), seeded by splitmix64.
 
-/// Random numbers from a seed. The same seed and stream give the same numbers everywhere.
+/// A random number generator. A seed and a stream give the same numbers on every machine.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: [u64; 4],
@@ -27,9 +27,9 @@ impl Random {
         result
     }
 
-    /// A number from 0 up to, not including, `end`; 0 if `end` is 0. Every one is equally likely.
+    /// A uniform number in `0..end`; 0 if `end` is 0.
     pub fn below(&mut self, end: u64) -> u64 {
-        // Multiply-shift with rejection of the few low products that would be favoured.
+        // Multiply-shift with rejection of the low products that would be more likely.
         loop {
             let product = u128::from(self.bits()) * u128::from(end);
             let low = product as u64;
@@ -39,13 +39,13 @@ impl Random {
         }
     }
 
-    /// A number from 0 up to, not including, 1, in steps of 2^-53.
+    /// A uniform number in [0, 1), a multiple of 2^-53.
     pub fn unit(&mut self) -> f64 {
         (self.bits() >> 11) as f64 * (1.0 / (1u64 << 53) as f64)
     }
 }
 
-/// Spreads the bits of `value` (finalizer of splitmix64, a bijection).
+/// Mixes the bits of `value` (the finalizer of splitmix64, a bijection).
 pub const fn mix64(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn streams_of_a_seed_repeat_and_differ() {
+    fn streams_are_reproducible_and_differ() {
         let take = |seed, stream| {
             let mut random = Random::new(seed, stream);
             [random.bits(), random.bits(), random.bits()]
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_below_a_bound_are_equally_likely() {
+    fn numbers_below_a_bound_are_uniform() {
         let mut random = Random::new(7, 0);
         let mut counts = [0u32; 10];
         for _ in 0..100_000 {

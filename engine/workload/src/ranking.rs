@@ -1,15 +1,15 @@
-//! Which key has which rank, while popularity shifts.
+//! The mapping between keys and popularity ranks, which popularity shifts change.
 //!
-//! Position `p` of the base order is key id `permutation(p)`. Rank `r` lies at position
-//! `swapped((r + offset) mod keys)`: hot-in and hot-out rotate the whole order, so they only
-//! change the offset; random replacement swaps single positions, kept in a sparse map. Both
-//! compose in any order and the keyspace is never held in memory.
+//! Position `p` of the base order has key id `permutation(p)`. Rank `r` has position
+//! `swapped((r + offset) mod keys)`. The shifts hot-in and hot-out rotate the complete order, so
+//! they change the offset only. A random shift swaps single positions, which are in a sparse map.
+//! Shifts compose in any order. The keyspace is never in memory.
 
 use std::collections::HashMap;
 
 use crate::{Permutation, Random};
 
-/// A change of which keys are popular.
+/// A change of the popularity of keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shift {
     /// The `keys` coldest keys become the hottest; all others move down.
@@ -22,11 +22,11 @@ pub enum Shift {
         /// How many keys.
         keys: u64,
     },
-    /// `keys` of the `top` hottest keys change places with keys that were not among them.
+    /// `keys` of the `top` hottest keys are swapped with keys that are not among them.
     Random {
         /// How many keys.
         keys: u64,
-        /// Among how many of the hottest.
+        /// The number of hottest keys from which they are drawn.
         top: u64,
     },
 }
@@ -43,7 +43,7 @@ pub struct Ranking {
 }
 
 impl Ranking {
-    /// The order of `keys` keys that belongs to `seed`.
+    /// The order of `keys` keys for `seed`.
     pub fn new(keys: u64, seed: u64) -> Self {
         Self {
             keys,
@@ -68,12 +68,12 @@ impl Ranking {
         (place + self.keys - self.offset) % self.keys
     }
 
-    /// Changes the order. The same shifts in the same order give the same ranking on every
-    /// generator with this seed.
+    /// Changes the order. The same sequence of shifts gives the same ranking for every generator
+    /// with this seed.
     ///
     /// # Errors
     ///
-    /// A sentence, if the shift moves more keys than there are.
+    /// A sentence if the shift moves more keys than there are.
     pub fn shift(&mut self, shift: Shift) -> Result<(), String> {
         match shift {
             Shift::HotIn { keys } => {
@@ -107,7 +107,7 @@ impl Ranking {
                 self.keys
             ));
         }
-        // Floyd's way of drawing distinct numbers: a repeat takes the largest one instead.
+        // Floyd's algorithm for distinct random numbers: a duplicate is replaced by the largest.
         let mut distinct = |end: u64| {
             let mut drawn = Vec::with_capacity(keys as usize);
             let mut seen = std::collections::HashSet::new();
@@ -132,12 +132,12 @@ impl Ranking {
         let b = (b + self.offset) % self.keys;
         let (at_a, at_b) =
             (*self.swapped.get(&a).unwrap_or(&a), *self.swapped.get(&b).unwrap_or(&b));
-        self.place(a, at_b);
-        self.place(b, at_a);
+        self.set_position(a, at_b);
+        self.set_position(b, at_a);
     }
 
-    /// Puts `position` at `place`; what is where it belongs takes no memory.
-    fn place(&mut self, place: u64, position: u64) {
+    /// Maps `place` to `position`. An identical mapping takes no memory.
+    fn set_position(&mut self, place: u64, position: u64) {
         if place == position {
             self.swapped.remove(&place);
             self.unswapped.remove(&position);
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_in_puts_the_coldest_keys_on_top() {
+    fn hot_in_moves_the_coldest_keys_to_the_top() {
         let mut ranking = Ranking::new(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotIn { keys: 7 }).unwrap();
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn hot_out_puts_the_hottest_keys_at_the_bottom() {
+    fn hot_out_moves_the_hottest_keys_to_the_bottom() {
         let mut ranking = Ranking::new(100, 5);
         let before = order(&ranking);
         ranking.shift(Shift::HotOut { keys: 7 }).unwrap();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn random_replaces_exactly_so_many_of_the_top() {
+    fn a_random_shift_replaces_exactly_the_given_number_of_keys() {
         let mut ranking = Ranking::new(1000, 5);
         let before = order(&ranking);
         ranking.shift(Shift::Random { keys: 20, top: 100 }).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn shifts_compose_and_every_key_keeps_exactly_one_rank() {
+    fn shifts_compose_in_any_order() {
         let mut ranking = Ranking::new(500, 8);
         let mut model = order(&ranking);
         let mut random = Random::new(1, 1);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shift_of_more_keys_than_there_are_is_refused_with_a_reason() {
+    fn a_shift_beyond_the_keyspace_is_refused_with_a_reason() {
         let mut ranking = Ranking::new(100, 5);
         assert!(ranking.shift(Shift::HotIn { keys: 101 }).unwrap_err().contains("101 keys"));
         assert!(ranking.shift(Shift::Random { keys: 60, top: 50 }).is_err());

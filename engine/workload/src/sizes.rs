@@ -1,22 +1,22 @@
-//! Sizes of values.
+//! The distribution of value sizes.
 
 use crate::{Random, mix64};
 
-/// Smallest value in bytes: a value says who wrote it, and that takes so much.
+/// Minimum size of a value in bytes. A value contains the identity of its writer.
 pub const MIN_VALUE_SIZE: usize = 16;
-/// Largest value in bytes.
+/// Maximum size of a value in bytes.
 pub const MAX_VALUE_SIZE: usize = 1024;
 
-/// How large values are.
+/// A distribution of value sizes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ValueSize {
-    /// Always so many bytes.
+    /// A fixed number of bytes.
     Fixed(usize),
-    /// Every number of bytes from `min` to `max`, both included, equally likely.
+    /// Uniform from `min` to `max`, both included.
     Uniform {
-        /// Smallest.
+        /// Minimum number of bytes.
         min: usize,
-        /// Largest.
+        /// Maximum number of bytes.
         max: usize,
     },
 }
@@ -33,7 +33,7 @@ impl ValueSize {
     ///
     /// # Errors
     ///
-    /// A sentence that says what is wrong.
+    /// A sentence with the error and the limits.
     pub fn check(self) -> Result<(), String> {
         let (min, max) = self.bounds();
         if min < MIN_VALUE_SIZE || max > MAX_VALUE_SIZE || min > max {
@@ -51,7 +51,7 @@ impl ValueSize {
         if min == max { min } else { min + random.below((max - min + 1) as u64) as usize }
     }
 
-    /// Size of the value that key `id` has before anything is written, in bytes.
+    /// Size of the initial value of key `id`, in bytes.
     pub fn initial(self, id: u64) -> usize {
         let (min, max) = self.bounds();
         min + (mix64(id ^ 0x512e) % (max - min + 1) as u64) as usize
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_stay_in_their_bounds_and_reach_them() {
+    fn sizes_cover_exactly_their_bounds() {
         let size = ValueSize::Uniform { min: 16, max: 24 };
         let mut random = Random::new(1, 1);
         let mut drawn = [0; 9];

@@ -1,53 +1,53 @@
-//! The generator: operations from a configuration and a seed.
+//! The generator: it draws operations from a configuration and a seed.
 
 use std::collections::BTreeSet;
 
 use crate::keys::{Key, key_id, key_of};
-use crate::multiget::Sizes;
-use crate::names::{MAX_KEY_SIZE, MIN_KEY_SIZE, most_keys};
+use crate::multiget::SizeSampler;
+use crate::wire_keys::{MAX_KEY_SIZE, MIN_KEY_SIZE, max_keys};
 use crate::{Mix, MultigetSize, OpKind, Random, Ranking, Shift, ValueSize, Zipf};
 
-/// Most keys that a workload may start with. Nothing grows with their number.
+/// Maximum number of initial keys of a workload. Memory does not depend on it.
 pub const MAX_KEYS: u64 = 1_000_000_000_000;
 
-/// How popular keys are.
+/// The popularity distribution of keys.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Popularity {
-    /// All alike.
+    /// All keys are equally popular.
     Uniform,
     /// Zipf's law over scrambled ranks; `theta` from 0 to 1.2.
     Zipf {
         /// The exponent.
         theta: f64,
     },
-    /// Zipf's law over age: the key inserted last is the hottest (YCSB D).
+    /// Zipf's law over age: the last inserted key is the hottest (YCSB D).
     Latest {
         /// The exponent.
         theta: f64,
     },
 }
 
-/// What a workload is. Generators of one rack share everything but `stream`.
+/// The configuration of a workload. Generators of one rack differ in `stream` only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WorkloadConfig {
-    /// Keys that exist at the start: ids 0 to `keys - 1`.
+    /// Number of initial keys; their ids are 0 to `keys - 1`.
     pub keys: u64,
-    /// How popular they are.
+    /// The popularity of keys.
     pub popularity: Popularity,
-    /// Which operations.
+    /// The mix of operations.
     pub mix: Mix,
-    /// How large values are.
+    /// The sizes of values.
     pub value_size: ValueSize,
-    /// How many keys a read asks for; none if reads ask for one and are no multigets.
+    /// The number of keys of a multiget; none if reads are for single keys.
     pub multiget: Option<MultigetSize>,
-    /// Bytes of a key, where a scheme has a choice.
+    /// Bytes of a key, for schemes with variable key sizes.
     pub key_size: usize,
-    /// Decides which keys are hot, and all shifts.
+    /// Determines the popularity of keys and all shifts.
     pub seed: u64,
-    /// Which generator this is, from 0: its own random numbers, and its own share of the ids
-    /// that inserts create.
+    /// The number of this generator, from 0. Each has its own random numbers and its own ids for
+    /// inserts.
     pub stream: u64,
-    /// How many generators there are (at least 1).
+    /// The number of generators (at least 1).
     pub streams: u64,
 }
 
@@ -71,7 +71,7 @@ impl WorkloadConfig {
 /// One operation to carry out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Operation {
-    /// What to do.
+    /// The kind of the operation.
     pub kind: OpKind,
     /// Id of the key.
     pub id: u64,
@@ -81,21 +81,21 @@ pub struct Operation {
     pub size: usize,
 }
 
-/// Draws operations. See the crate's head comment.
+/// Draws operations (see the crate's documentation).
 #[derive(Debug, Clone)]
 pub struct Workload {
     config: WorkloadConfig,
     zipf: Zipf,
     ranking: Ranking,
     random: Random,
-    /// How many keys a read asks for.
-    sizes: Sizes,
-    /// Inserts handed out by this generator.
+    /// Draws the number of keys of a read.
+    sizes: SizeSampler,
+    /// Number of inserts that this generator has drawn.
     inserts: u64,
-    /// All inserts below this number have been settled; read-latest reads up to there.
+    /// All inserts below this number are complete; read-latest reads these only.
     frontier: u64,
-    /// Settled inserts above the frontier.
-    settled: BTreeSet<u64>,
+    /// Complete inserts above the frontier.
+    completed: BTreeSet<u64>,
 }
 
 impl Workload {
@@ -103,7 +103,7 @@ impl Workload {
     ///
     /// # Errors
     ///
-    /// A sentence that says which setting is impossible and what is possible.
+    /// A sentence with the impossible setting and the possible values.
     pub fn new(config: WorkloadConfig) -> Result<Self, String> {
         if config.keys == 0 || config.keys > MAX_KEYS {
             return Err(format!("a workload has from 1 to {MAX_KEYS} keys, not {}", config.keys));
@@ -124,27 +124,27 @@ impl Workload {
         config.mix.check()?;
         config.value_size.check()?;
         check_key_size(&config)?;
-        // Reads that are no multigets have one key.
+        // A read that is no multiget has one key.
         let size = config.multiget.unwrap_or(MultigetSize::Fixed(1));
         size.check()?;
         Ok(Self {
             config,
-            sizes: Sizes::new(size),
+            sizes: SizeSampler::new(size),
             zipf: Zipf::new(config.keys, theta),
             ranking: Ranking::new(config.keys, config.seed),
             random: Random::new(config.seed, config.stream + 1),
             inserts: 0,
             frontier: 0,
-            settled: BTreeSet::new(),
+            completed: BTreeSet::new(),
         })
     }
 
-    /// What this workload is.
+    /// The configuration.
     pub fn config(&self) -> &WorkloadConfig {
         &self.config
     }
 
-    /// The generator's random numbers, for arrivals.
+    /// The generator's random number generator, for arrivals.
     pub fn random(&mut self) -> &mut Random {
         &mut self.random
     }
@@ -167,9 +167,8 @@ impl Workload {
         Operation { kind, id, key: key_of(id), size }
     }
 
-    /// Draws the next operation and, if it is a read, the ids of all keys that it asks for; the
-    /// first is that of the operation, and an id may be there more than once. Of every other
-    /// operation there is one.
+    /// Draws the next operation and sets `ids` to its keys. The first id is that of the operation.
+    /// A read may have several ids, also equal ones; every other operation has one.
     pub fn draw_keys(&mut self, ids: &mut Vec<u64>) -> Operation {
         let operation = self.draw();
         ids.clear();
@@ -183,11 +182,11 @@ impl Workload {
         operation
     }
 
-    /// An insert is over: read-latest may read key `id` from now on.
+    /// Completes an insert: read-latest may now read key `id`.
     pub fn settle_insert(&mut self, id: u64) {
         let Some(offset) = id.checked_sub(self.config.keys + self.config.stream) else { return };
-        self.settled.insert(offset / self.config.streams);
-        while self.settled.remove(&self.frontier) {
+        self.completed.insert(offset / self.config.streams);
+        while self.completed.remove(&self.frontier) {
             self.frontier += 1;
         }
         if matches!(self.config.popularity, Popularity::Latest { .. }) {
@@ -195,11 +194,11 @@ impl Workload {
         }
     }
 
-    /// Changes which keys are popular.
+    /// Changes the popularity of keys.
     ///
     /// # Errors
     ///
-    /// A sentence, if the shift does not fit the keyspace, or popularity follows age.
+    /// A sentence if the shift exceeds the keyspace, or if popularity follows age.
     pub fn shift(&mut self, shift: Shift) -> Result<(), String> {
         if matches!(self.config.popularity, Popularity::Latest { .. }) {
             return Err("popularity cannot be shifted where it follows age (read-latest); \
@@ -209,57 +208,57 @@ impl Workload {
         self.ranking.shift(shift)
     }
 
-    /// Changes which operations are drawn from now on.
+    /// Changes the mix of the following operations.
     ///
     /// # Errors
     ///
-    /// A sentence, if the shares are none of a whole.
+    /// A sentence if the shares do not add up to 1.
     pub fn set_mix(&mut self, mix: Mix) -> Result<(), String> {
         mix.check()?;
         self.config.mix = mix;
         Ok(())
     }
 
-    /// Changes how large the values are that are written from now on.
+    /// Changes the sizes of the values of the following writes.
     ///
     /// # Errors
     ///
-    /// A sentence, if the sizes are impossible.
+    /// A sentence if the sizes are impossible.
     pub fn set_value_size(&mut self, size: ValueSize) -> Result<(), String> {
         size.check()?;
         self.config.value_size = size;
         Ok(())
     }
 
-    /// Key with this popularity rank now (0 is the hottest).
+    /// The key with this current popularity rank (0 is the hottest).
     pub fn key_at(&self, rank: u64) -> Key {
         key_of(self.id_at(rank))
     }
 
-    /// The `count` hottest keys now, hottest first; fewer if there are fewer.
+    /// The `count` currently hottest keys, the hottest first; fewer if there are fewer keys.
     pub fn hottest(&self, count: u64) -> impl Iterator<Item = Key> {
         (0..count.min(self.zipf.ranks())).map(|rank| self.key_at(rank))
     }
 
-    /// Probability that an operation that is no insert asks for the key with this rank.
+    /// Probability that an operation other than an insert has the key with this rank.
     pub fn probability(&self, rank: u64) -> f64 {
         self.zipf.probability(rank)
     }
 
-    /// Probability that an operation that is no insert asks for one of the `top` hottest keys:
+    /// Probability that an operation other than an insert has one of the `top` hottest keys. It is
     /// the hit ratio of a perfect cache of `top` keys.
     pub fn mass(&self, top: u64) -> f64 {
         self.zipf.mass(top)
     }
 
-    /// Probability that an operation that is no insert asks for `key` now; 0 for keys that are
-    /// not of the keyspace. Summed over the cached keys it predicts the hit ratio.
+    /// Probability that an operation other than an insert has `key`; 0 for keys outside the
+    /// keyspace. The sum over the cached keys predicts the hit ratio.
     pub fn probability_of(&self, key: &Key) -> f64 {
         let Some(id) = key_id(key) else { return 0.0 };
         match self.config.popularity {
             Popularity::Latest { .. } => self
-                .place_of(id)
-                .map_or(0.0, |place| self.zipf.probability(self.zipf.ranks() - 1 - place)),
+                .age_rank_of(id)
+                .map_or(0.0, |age_rank| self.zipf.probability(self.zipf.ranks() - 1 - age_rank)),
             _ if id < self.config.keys => self.zipf.probability(self.ranking.rank_of(id)),
             _ => 0.0,
         }
@@ -273,15 +272,15 @@ impl Workload {
         if !matches!(self.config.popularity, Popularity::Latest { .. }) {
             return self.ranking.key_at(rank);
         }
-        let place = self.zipf.ranks() - 1 - rank;
-        match place.checked_sub(self.config.keys) {
+        let age_rank = self.zipf.ranks() - 1 - rank;
+        match age_rank.checked_sub(self.config.keys) {
             Some(number) => self.insert_id(number),
-            None => place,
+            None => age_rank,
         }
     }
 
-    /// Place of `id` in the order of age that this generator knows.
-    fn place_of(&self, id: u64) -> Option<u64> {
+    /// Position of `id` in the order of age, as far as this generator knows it.
+    fn age_rank_of(&self, id: u64) -> Option<u64> {
         if id < self.config.keys {
             return Some(id);
         }
@@ -292,17 +291,17 @@ impl Workload {
     }
 }
 
-/// Checks that there are as many keys of this size as the workload needs.
+/// Checks that the key size permits as many keys as the workload needs.
 fn check_key_size(config: &WorkloadConfig) -> Result<(), String> {
     let WorkloadConfig { key_size, keys, .. } = *config;
     if !(MIN_KEY_SIZE..=MAX_KEY_SIZE).contains(&key_size) {
         return Err(format!("a key has {MIN_KEY_SIZE} to {MAX_KEY_SIZE} bytes, not {key_size}"));
     }
-    // Inserts need ids behind those of the start.
-    let most = if config.mix.insert > 0.0 { most_keys(key_size) / 2 } else { most_keys(key_size) };
-    if keys > most {
+    // Inserts need ids above the initial ones.
+    let max = if config.mix.insert > 0.0 { max_keys(key_size) / 2 } else { max_keys(key_size) };
+    if keys > max {
         return Err(format!(
-            "keys of {key_size} bytes are enough for {most} keys, not for {keys}; make them longer"
+            "keys of {key_size} bytes are enough for {max} keys, not for {keys}; make them longer"
         ));
     }
     Ok(())
@@ -317,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_operations() {
+    fn a_seed_determines_operations_and_hot_keys() {
         let config = WorkloadConfig { streams: 2, ..WorkloadConfig::new(1000, Mix::YCSB_A, 1) };
         let draw = |config| {
             let mut workload = Workload::new(config).unwrap();
@@ -331,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cached_top_gets_the_predicted_share_also_after_shifts() {
+    fn the_hottest_keys_get_the_predicted_share_after_shifts() {
         let mut workload = workload(Popularity::Zipf { theta: 0.99 }, Mix::YCSB_C);
         for _ in 0..3 {
             let top: std::collections::HashSet<Key> = workload.hottest(50).collect();
@@ -347,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn read_latest_prefers_recent_keys_and_never_reads_ahead() {
+    fn read_latest_prefers_the_last_complete_inserts() {
         let mut workload = workload(Popularity::Latest { theta: 0.99 }, Mix::YCSB_D);
         let mut pending = Vec::new();
         let mut newest = 999;
@@ -361,7 +360,7 @@ mod tests {
                     hottest += u32::from(operation.id == newest);
                 }
             }
-            // Inserts are settled three at a time and out of order.
+            // Inserts are completed three at a time and out of order.
             if pending.len() == 3 {
                 newest = pending[2];
                 for id in [pending[1], pending[2], pending[0]] {
@@ -376,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn another_mix_and_size_hold_from_the_next_operation_on() {
+    fn a_change_of_mix_or_size_applies_to_the_next_operation() {
         let mut workload = workload(Popularity::Uniform, Mix::YCSB_C);
         assert_eq!(workload.draw().kind, OpKind::Read);
         workload.set_mix(Mix::writes(1.0, 0.0)).unwrap();
@@ -390,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn a_multiget_asks_for_keys_of_the_same_popularity() {
+    fn only_a_read_is_a_multiget_of_keys_by_popularity() {
         let config = WorkloadConfig {
             multiget: Some(MultigetSize::Fixed(7)),
             ..WorkloadConfig::new(1000, Mix::YCSB_A, 42)
@@ -416,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_must_be_long_enough_to_be_told_apart() {
+    fn keys_must_be_long_enough_to_be_unique() {
         let config =
             |keys, key_size, mix| WorkloadConfig { key_size, ..WorkloadConfig::new(keys, mix, 1) };
         assert!(Workload::new(config(1 << 32, 4, Mix::YCSB_A)).is_ok());
@@ -442,7 +441,7 @@ mod tests {
     }
 
     #[test]
-    fn impossible_settings_are_refused_with_what_is_possible() {
+    fn impossible_settings_are_refused_with_the_limits() {
         let good = WorkloadConfig::new(1000, Mix::YCSB_A, 1);
         let refuse = |config| Workload::new(config).unwrap_err();
         assert!(refuse(WorkloadConfig { keys: 0, ..good }).contains("1 to 100000000"));

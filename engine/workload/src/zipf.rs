@@ -1,9 +1,9 @@
 //! Zipf's law over any number of ranks, without a table.
 //!
-//! Draws by rejection-inversion (Hörmann and Derflinger 1996): invert the integral of the
-//! density, round, and reject the sliver where the histogram lies below the curve. About 1.1
-//! tries a draw, whatever the exponent and the number of ranks. Powers and logarithms are those of
-//! `libm`, not of the system: a seed must give the same ranks on every machine.
+//! Ranks are drawn by rejection-inversion (Hörmann and Derflinger, 1996). It inverts the integral
+//! of the density, rounds, and rejects the part where the histogram is below the curve. A draw
+//! takes about 1.1 attempts for every exponent and number of ranks. Powers and logarithms are those
+//! of `libm` instead of the system, so a seed gives the same ranks on every machine.
 
 use crate::Random;
 
@@ -12,36 +12,38 @@ use crate::Random;
 pub struct Zipf {
     ranks: u64,
     theta: f64,
-    /// Integral up to half below the first rank's block, and up to half above the last.
+    /// The integral at the lower end of the first rank's interval.
     low: f64,
+    /// The integral at the upper end of the last rank's interval.
     high: f64,
-    /// Within this distance left of a rank nothing is rejected.
+    /// Within this distance below a rank no point is rejected.
     accept: f64,
     /// Sum of all weights.
     total: f64,
-    /// Sum of the weights of the first [`HEAD`] ranks.
-    head: f64,
+    /// Sum of the weights of the first [`EXACT_RANKS`] ranks.
+    exact_sum: f64,
 }
 
-/// Ranks whose weights are added one by one; behind them the sum is an integral. The error of
-/// the Euler-Maclaurin formula from here on is below 1e-12 of the sum.
-const HEAD: u64 = 1000;
+/// Number of ranks whose weights are added exactly. The sum of the others is an integral
+/// (Euler-Maclaurin formula) with an error below 1e-12 of the sum.
+const EXACT_RANKS: u64 = 1000;
 
 impl Zipf {
     /// Zipf with exponent `theta` (0 is uniform) over `ranks` ranks (at least 1).
     pub fn new(ranks: u64, theta: f64) -> Self {
-        let head = (1..=ranks.min(HEAD)).map(|k| libm::pow(k as f64, -theta)).sum();
-        let mut zipf = Self { ranks, theta, low: 0.0, high: 0.0, accept: 0.0, total: 0.0, head };
+        let exact_sum = (1..=ranks.min(EXACT_RANKS)).map(|k| libm::pow(k as f64, -theta)).sum();
+        let mut zipf =
+            Self { ranks, theta, low: 0.0, high: 0.0, accept: 0.0, total: 0.0, exact_sum };
         zipf.low = zipf.integral(1.5) - 1.0;
         zipf.accept = 2.0 - zipf.inverse(zipf.integral(2.5) - libm::pow(2.0, -theta));
         zipf.resize(ranks);
         zipf
     }
 
-    /// Raises the number of ranks, as inserts do.
+    /// Increases the number of ranks, after inserts.
     pub fn resize(&mut self, ranks: u64) {
-        for k in self.ranks.min(HEAD) + 1..=ranks.min(HEAD) {
-            self.head += libm::pow(k as f64, -self.theta);
+        for k in self.ranks.min(EXACT_RANKS) + 1..=ranks.min(EXACT_RANKS) {
+            self.exact_sum += libm::pow(k as f64, -self.theta);
         }
         self.ranks = ranks;
         self.high = self.integral(ranks as f64 + 0.5);
@@ -76,26 +78,26 @@ impl Zipf {
         libm::pow((rank + 1) as f64, -self.theta) / self.total
     }
 
-    /// Probability of the `top` most popular ranks together.
+    /// Probability of the `top` most popular ranks.
     pub fn mass(&self, top: u64) -> f64 {
         if top >= self.ranks { 1.0 } else { self.sum(top) / self.total }
     }
 
     /// Sum of the weights of the first `top` ranks.
     fn sum(&self, top: u64) -> f64 {
-        if top < HEAD {
+        if top < EXACT_RANKS {
             return (1..=top).map(|k| libm::pow(k as f64, -self.theta)).sum();
         }
-        let (a, b) = (HEAD as f64, top as f64);
+        let (a, b) = (EXACT_RANKS as f64, top as f64);
         let weight = |x: f64| libm::pow(x, -self.theta);
         let slope = |x: f64| -self.theta * libm::pow(x, -self.theta - 1.0);
-        self.head
+        self.exact_sum
             + (self.integral(b) - self.integral(a))
             + (weight(b) - weight(a)) / 2.0
             + (slope(b) - slope(a)) / 12.0
     }
 
-    /// Integral of `x^-theta` from 1 to `x`; a logarithm where theta is 1, and smooth near it.
+    /// Integral of `x^-theta` from 1 to `x`. It is a logarithm if theta is 1, and smooth near that.
     fn integral(&self, x: f64) -> f64 {
         let log = libm::log(x);
         let t = (1.0 - self.theta) * log;
@@ -104,7 +106,7 @@ impl Zipf {
 
     /// The `x` up to which the integral is `area`.
     fn inverse(&self, area: f64) -> f64 {
-        // Rounding may put the argument of the logarithm just below its pole.
+        // Rounding may make the argument of the logarithm slightly smaller than its pole.
         let t = (area * (1.0 - self.theta)).max(-1.0);
         let log = if t.abs() < 1e-8 { area * (1.0 - t / 2.0) } else { area * (libm::log1p(t) / t) };
         libm::exp(log)
@@ -144,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_of_a_hundred_million_keys_follows_the_formula() {
+    fn the_hottest_of_100_million_keys_get_the_predicted_share() {
         const DRAWS: u32 = 300_000;
         for theta in [0.9, 0.99, 1.0, 1.2] {
             let zipf = Zipf::new(100_000_000, theta);

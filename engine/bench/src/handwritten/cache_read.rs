@@ -1,4 +1,4 @@
-//! `cache_read.p4` by hand.
+//! The yardstick program `cache_read.p4`, written in Rust.
 
 use netkv_dataplane::Output;
 
@@ -7,20 +7,20 @@ use super::{Pipeline, Table};
 const ETHERNET: usize = 14;
 const IPV4: usize = 20;
 const UDP: usize = 8;
-/// Where the headers start, and the key.
+/// Offsets of the headers and of the key.
 const UDP_AT: usize = ETHERNET + IPV4;
 const KV_AT: usize = UDP_AT + UDP;
 const KEY_AT: usize = KV_AT + 5;
 
 const READ: u8 = 0;
-const ANSWERED: u8 = 2;
+const REPLY: u8 = 2;
 const DROP_PORT: u16 = 511;
 
-/// What the lookup table says about a key.
+/// The lookup entry of a key.
 #[derive(Debug, Clone, Copy)]
 struct Cached {
     index: u32,
-    /// Part of the entry as in the program, which does not look at it either.
+    /// A part of the entry that the program does not use, either.
     #[allow(dead_code)]
     bitmap: u8,
 }
@@ -35,7 +35,7 @@ pub struct CacheRead<const KEY: usize, const VALUE: usize> {
 }
 
 impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
-    /// Empty, with room for `capacity` entries.
+    /// A pipeline without entries, for up to `capacity` of them.
     pub fn new(capacity: u32) -> Self {
         let cells = capacity as usize;
         Self {
@@ -47,7 +47,7 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         }
     }
 
-    /// Lets the key have the cells at `index`.
+    /// Caches a key in the cells at `index`.
     pub fn cache(&mut self, key: [u8; KEY], index: u32) {
         self.lookup.insert(key, Cached { index, bitmap: 255 });
     }
@@ -58,7 +58,7 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         self.values[index as usize] = value;
     }
 
-    /// Sends packets for an address out at a port.
+    /// Adds a route from an address to a port.
     pub fn route(&mut self, address: [u8; 4], port: u16) {
         self.routes.insert(address, port);
     }
@@ -72,10 +72,10 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
             }
             return;
         }
-        if let Some(index) = self.hit(frame) {
+        if let Some(index) = self.lookup_value(frame) {
             self.hits[index] = self.hits[index].wrapping_add(1);
             if self.valid[index] {
-                self.answer(index, frame, out);
+                self.reply(index, frame, out);
                 return;
             }
         }
@@ -87,9 +87,9 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         }
     }
 
-    /// Where the value lies that an IPv4 frame asks for.
+    /// The index of the cached value that an IPv4 frame requests.
     #[inline]
-    fn hit(&self, frame: &[u8]) -> Option<usize> {
+    fn lookup_value(&self, frame: &[u8]) -> Option<usize> {
         let is_read = frame.len() >= KEY_AT + KEY
             && frame[ETHERNET + 9] == 17
             && frame[UDP_AT + 2..UDP_AT + 4] == 5000u16.to_be_bytes()
@@ -98,9 +98,9 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         self.lookup.get(key).map(|cached| cached.index as usize)
     }
 
-    /// Turns a read round, with the value.
+    /// Reflects a read as a reply with the value.
     #[inline]
-    fn answer(&self, index: usize, frame: &[u8], out: &mut Output) {
+    fn reply(&self, index: usize, frame: &[u8], out: &mut Output) {
         let Some(port) = self.port(address(frame, ETHERNET + 12)) else { return };
         let (request, rest) = frame.split_at(KEY_AT + KEY);
         let length = frame.len() + VALUE;
@@ -110,17 +110,17 @@ impl<const KEY: usize, const VALUE: usize> CacheRead<KEY, VALUE> {
         swap::<6>(reply, 0, 6);
         swap::<4>(reply, ETHERNET + 12, ETHERNET + 16);
         swap::<2>(reply, UDP_AT, UDP_AT + 2);
-        grow(reply, ETHERNET + 2, VALUE as u16);
-        grow(reply, UDP_AT + 4, VALUE as u16);
+        add_to_length(reply, ETHERNET + 2, VALUE as u16);
+        add_to_length(reply, UDP_AT + 4, VALUE as u16);
         reply[UDP_AT + 6..UDP_AT + 8].fill(0);
-        reply[KV_AT] = ANSWERED;
+        reply[KV_AT] = REPLY;
         set_checksum(&mut reply[ETHERNET..UDP_AT]);
         value.copy_from_slice(&self.values[index]);
         behind.copy_from_slice(rest);
         out.commit(port, length);
     }
 
-    /// The port for an address: 0 without a route, none to drop.
+    /// The port for an address: 0 without a route, none if the frame is dropped.
     #[inline]
     fn port(&self, address: [u8; 4]) -> Option<u16> {
         Some(self.routes.get(&address).unwrap_or(0)).filter(|port| *port != DROP_PORT)
@@ -139,7 +139,7 @@ impl<const KEY: usize, const VALUE: usize> Pipeline for CacheRead<KEY, VALUE> {
     }
 }
 
-/// Whether the parser gets an Ethernet and an IPv4 header out of the frame.
+/// Whether the parser extracts an Ethernet and an IPv4 header.
 #[inline]
 fn is_ipv4(frame: &[u8]) -> bool {
     frame.len() >= ETHERNET + IPV4 && frame[12..14] == 0x0800u16.to_be_bytes()
@@ -157,9 +157,9 @@ fn swap<const BYTES: usize>(frame: &mut [u8], a: usize, b: usize) {
     }
 }
 
-/// Adds to a 16-bit length; it wraps as the program's does.
+/// Adds to a 16-bit length, with wrap-around as in the program.
 #[inline]
-fn grow(frame: &mut [u8], at: usize, by: u16) {
+fn add_to_length(frame: &mut [u8], at: usize, by: u16) {
     let length = u16::from_be_bytes([frame[at], frame[at + 1]]).wrapping_add(by);
     frame[at..at + 2].copy_from_slice(&length.to_be_bytes());
 }

@@ -1,6 +1,5 @@
-//! What a person would write instead of a P4 program: plain Rust that does to packets and state
-//! exactly what the program does, and nothing that a switch would not have to do (real tables of
-//! the program's sizes, every check of the parser).
+//! Handwritten pipelines: Rust code that processes packets and state exactly as a P4 program does,
+//! with tables of the program's sizes and every check of its parser.
 
 mod cache_read;
 mod table;
@@ -10,11 +9,11 @@ pub use table::Table;
 
 use netkv_dataplane::Output;
 
-/// A pipeline with a switch's interface to packets.
+/// A pipeline that processes packets as a switch does.
 pub trait Pipeline {
-    /// Processes frames that came in together; what leaves is appended to `out`.
+    /// Processes a batch of frames. The sent frames are appended to `out`.
     fn process_batch(&mut self, frames: &[&[u8]], out: &mut Output);
 
-    /// How often each of the first `entries` cached keys was read.
+    /// The number of reads of each of the first `entries` cached keys.
     fn counts(&self, entries: u32) -> Vec<u64>;
 }

@@ -1,9 +1,9 @@
-//! An exact-match table: open addressing, twice as many slots as entries.
+//! An exact-match table: a hash table with open addressing and twice as many slots as entries.
 
-/// Keys of `KEY` bytes to values.
+/// A map from keys of `KEY` bytes to values.
 pub struct Table<const KEY: usize, V> {
     slots: Box<[Slot<KEY, V>]>,
-    /// How far to shift a hash right to get the number of a slot.
+    /// The right shift that converts a hash to a slot number.
     shift: u32,
 }
 
@@ -13,7 +13,7 @@ struct Slot<const KEY: usize, V> {
     value: Option<V>,
 }
 
-/// A multiplication for every eight bytes; the high bits depend on all of them.
+/// A hash with one multiplication for every eight bytes. Its high bits depend on all bytes.
 #[inline]
 fn hash(key: &[u8]) -> u64 {
     let mut hash = 0u64;
@@ -26,7 +26,7 @@ fn hash(key: &[u8]) -> u64 {
 }
 
 impl<const KEY: usize, V: Copy> Table<KEY, V> {
-    /// An empty table with room for `capacity` entries.
+    /// An empty table for up to `capacity` entries.
     pub fn new(capacity: u32) -> Self {
         let slots = (2 * capacity as usize).next_power_of_two().max(2);
         Self {
@@ -35,7 +35,7 @@ impl<const KEY: usize, V: Copy> Table<KEY, V> {
         }
     }
 
-    /// The slot of a key, or the free one where it would go.
+    /// The slot of a key, or the free slot in which it would be inserted.
     #[inline]
     fn slot(&self, key: &[u8; KEY]) -> usize {
         let mut at = (hash(key) >> self.shift) as usize;
@@ -45,7 +45,7 @@ impl<const KEY: usize, V: Copy> Table<KEY, V> {
         at
     }
 
-    /// Adds or replaces an entry. There must be no more of them than the table was made for.
+    /// Adds or replaces an entry. The number of entries must not exceed the capacity.
     pub fn insert(&mut self, key: [u8; KEY], value: V) {
         let at = self.slot(&key);
         self.slots[at] = Slot { key, value: Some(value) };
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_key_is_found_and_no_other() {
+    fn exactly_the_inserted_keys_are_found() {
         let mut table = Table::<16, u32>::new(1000);
         let key = |number: u32| u128::from(number).to_be_bytes();
         (0..1000).for_each(|number| table.insert(key(number), number));

@@ -1,8 +1,8 @@
-//! The yardstick, `cache_read.p4`: the read path of a switch cache, the least that any such
-//! program does. Its figure on bmv2 is what netkv is compared with.
+//! The yardstick `cache_read.p4`: the read path of a switch cache, the minimum of such a program.
+//! netkv is compared with bmv2 by it.
 //!
-//! Keys are numbers, the index of a key is the number; a client at 10.0.0.1 asks, a server at
-//! 10.0.0.2 gets what the cache does not answer.
+//! The index of a key is its number. A client at 10.0.0.1 sends requests. A server at 10.0.0.2
+//! receives those to which the cache does not reply.
 
 use netkv_dataplane::Random;
 use netkv_ir::{Match, Value};
@@ -15,7 +15,7 @@ use crate::handwritten::{CacheRead as ByHand, Pipeline};
 use crate::traffic::{Frames, Traffic, uniform, value_of};
 use crate::variant::{Shape, source};
 
-/// What the peers were measured with.
+/// The program with which other switches were measured.
 const SOURCE: &str = include_str!("../../programs/cache_read.p4");
 
 const CLIENT: [u8; 4] = [10, 0, 0, 1];
@@ -25,13 +25,13 @@ const SERVER_PORT: u16 = 2;
 
 const READ: u8 = 0;
 const WRITE: u8 = 1;
-/// Frames of other kinds on which the executors must agree.
+/// Number of frames of other kinds.
 const OTHERS: usize = 4_000;
 
-/// See the module.
+/// The program `cache_read.p4`.
 pub(super) struct CacheRead;
 
-/// Which variant has room for the case.
+/// The variant that is large enough for the case.
 fn shape(case: &Case) -> Result<Shape, BenchError> {
     let wrong = |text: String| Err(BenchError::new(text));
     if !(1..=1 << 20).contains(&case.entries) {
@@ -61,7 +61,7 @@ fn key(number: u32, bytes: usize) -> Vec<u8> {
     key
 }
 
-/// A request of the client to the server.
+/// A frame with a request of the client to the server.
 fn request(op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
     let udp = 8 + 5 + key.len() + value.len();
     let [ip_high, ip_low] = (20 + udp as u16).to_be_bytes();
@@ -76,15 +76,15 @@ fn request(op: u8, key: &[u8], value: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Frames of every kind that the program tells apart: other ops, protocols, ports and addresses,
-/// frames cut anywhere, bytes behind the key, and noise.
+/// Frames of every kind that the program distinguishes: other operations, protocols, ports and
+/// addresses, truncated frames, frames with bytes after the key, and corrupted headers.
 fn others(case: &Case) -> Frames {
     let key_bytes = case.key_width as usize / 8;
     let mut random = Random::new(11);
     let mut frames = Frames::default();
     for _ in 0..OTHERS {
         let mut draw = |count: u64| random.between(0, count - 1);
-        // One in five keys is not cached.
+        // A fifth of the keys are not cached.
         let number = draw(u64::from(case.entries) * 5 / 4 + 1) as u32;
         let op = [READ, READ, READ, WRITE, 2, 255][draw(6) as usize];
         let value = vec![draw(256) as u8; [0, 0, 1, 37, 128][draw(5) as usize]];
@@ -108,7 +108,7 @@ fn others(case: &Case) -> Frames {
 }
 
 impl CacheRead {
-    fn by_hand<const KEY: usize, const VALUE: usize>(
+    fn handwritten<const KEY: usize, const VALUE: usize>(
         case: &Case,
         capacity: u32,
     ) -> Box<dyn Pipeline> {
@@ -162,7 +162,7 @@ impl Subject for CacheRead {
     }
 
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
-        let (op, first, leaves, added) = match case.path.as_str() {
+        let (op, first, output_port, added) = match case.path.as_str() {
             "read-hit" => (READ, 0, CLIENT_PORT, case.value_size as usize),
             "read-miss" => (READ, case.entries, SERVER_PORT, 0),
             "write" => (WRITE, 0, SERVER_PORT, 0),
@@ -177,7 +177,7 @@ impl Subject for CacheRead {
             bytes = frame.len() + added;
             frames.push(&frame);
         }
-        let mut traffic = Traffic::new(CLIENT_PORT, frames, leaves..=leaves, bytes);
+        let mut traffic = Traffic::new(CLIENT_PORT, frames, output_port..=output_port, bytes);
         traffic.others = others(case);
         Ok(traffic)
     }
@@ -185,17 +185,17 @@ impl Subject for CacheRead {
     fn handwritten(&self, case: &Case) -> Option<Box<dyn Pipeline>> {
         let capacity = shape(case).ok()?.capacity;
         let make = match (case.key_width, case.value_size) {
-            (128, 16) => Self::by_hand::<16, 16>,
-            (128, 32) => Self::by_hand::<16, 32>,
-            (128, 64) => Self::by_hand::<16, 64>,
-            (128, 128) => Self::by_hand::<16, 128>,
-            (128, 256) => Self::by_hand::<16, 256>,
-            (128, 512) => Self::by_hand::<16, 512>,
-            (128, 1024) => Self::by_hand::<16, 1024>,
-            (32, 128) => Self::by_hand::<4, 128>,
-            (64, 128) => Self::by_hand::<8, 128>,
-            (256, 128) => Self::by_hand::<32, 128>,
-            (512, 128) => Self::by_hand::<64, 128>,
+            (128, 16) => Self::handwritten::<16, 16>,
+            (128, 32) => Self::handwritten::<16, 32>,
+            (128, 64) => Self::handwritten::<16, 64>,
+            (128, 128) => Self::handwritten::<16, 128>,
+            (128, 256) => Self::handwritten::<16, 256>,
+            (128, 512) => Self::handwritten::<16, 512>,
+            (128, 1024) => Self::handwritten::<16, 1024>,
+            (32, 128) => Self::handwritten::<4, 128>,
+            (64, 128) => Self::handwritten::<8, 128>,
+            (256, 128) => Self::handwritten::<32, 128>,
+            (512, 128) => Self::handwritten::<64, 128>,
             _ => return None,
         };
         Some(make(case, capacity))

@@ -1,5 +1,5 @@
-//! `farreach.p4`: reads and writes that the switch answers itself, and all that goes through to a
-//! server and back. What is answered leaves as a clone, from a second pass through egress.
+//! `farreach.p4`: reads and writes to which the switch replies, and frames that it forwards to a
+//! server or a client. A reply of the switch is a clone, from a second pass through egress.
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
@@ -13,20 +13,22 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::{Frames, Traffic, uniform, value_of};
 
-/// See the module.
+/// The program `farreach.p4`.
 pub(super) struct FarReach;
 
 const MAX_ENTRIES: u32 = 32_768;
-/// Of so many requests the sampling takes as many as it is told to.
+/// The sampling threshold at which all requests are sampled.
 const ALL: u128 = 65_536;
-/// No key is hot: an estimate does not get there within a turn.
+/// A hot-key threshold that no estimate reaches within a round.
 const NEVER_HOT: u128 = 0xffff;
-const OPEN: u128 = 1;
+/// The setting with which the switch uses its cache; it is 0 during a recovery.
+const CACHE_OPEN: u128 = 1;
+/// The incarnation of the switch.
 const INCARNATION: u32 = 2;
-/// Of the record of every entry.
+/// The sequence number of the record of every entry.
 const NUMBER: u32 = 1;
 
-/// What comes in.
+/// The kind of an input frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Frame {
     Read,
@@ -35,12 +37,12 @@ enum Frame {
     Reply,
 }
 
-/// One path: what is asked for, and what comes of it.
+/// One path: the kind of frames, and their result.
 struct Path {
     name: &'static str,
     frame: Frame,
     cached: bool,
-    /// All requests are counted, or none: for the entry, or in the Count-Min sketch.
+    /// Whether all requests are counted or none: for the entry, or in the Count-Min sketch.
     sampled: bool,
 }
 
@@ -60,28 +62,28 @@ fn path_of(case: &Case) -> Result<&'static Path, BenchError> {
     PATHS.iter().find(|path| path.name == case.path).ok_or_else(|| no_path(case, &FarReach))
 }
 
-/// The stamp of the record in an entry.
+/// The version stamp of the record in an entry.
 fn record(entry: u32) -> Stamp {
     let sequence = Sequence { incarnation: INCARNATION, number: NUMBER };
     Stamp { sequence, generation: entry + 1, bits: 0 }
 }
 
-/// What a client knows when it asks.
-fn asked() -> Stamp {
+/// The version stamp of a client's request.
+fn client_stamp() -> Stamp {
     Stamp { sequence: Sequence { incarnation: INCARNATION, number: 0 }, generation: 0, bits: 0 }
 }
 
-/// The controller's message about the entry of a key, as it enters at the CPU port.
+/// A controller's message about the entry of a key, as a frame at the CPU port.
 fn control_message(op: Op, entry: u32, value: &[u8]) -> Vec<u8> {
     let message = rack::to_service(CONTROLLER_IP, op, CONTROLLER_SENDER, entry, rack::key(entry))
         .with_stamp(record(entry))
         .with_place(Place { entry: entry as u16, number: 0 })
         .with_value(value);
-    // In front: the header of a packet-out that is treated like any frame.
+    // The first two bytes are the packet-out header of an ordinary frame.
     [vec![0; 2], rack::frame(&message)].concat()
 }
 
-/// The owner's reply to a read of a key, which the entry takes.
+/// The server's reply to a read of a key, which updates the entry.
 fn reply(request: u32, key: u32, value_size: u32) -> Vec<u8> {
     let value = value_of(key, value_size);
     let mut message = rack::to_service(
@@ -96,8 +98,8 @@ fn reply(request: u32, key: u32, value_size: u32) -> Vec<u8> {
     rack::frame(&message.with_stamp(record(key)).with_value(&value))
 }
 
-/// The number of the `n`-th write. In each cell of the switch's memory of writes two requests that
-/// are far apart take turns, so that every write is a new one however often they are sent.
+/// The request number of the `n`-th write. In each cell of the deduplication window, two distant
+/// request numbers alternate. So no write is a duplicate, also if the sequence is repeated.
 fn request_of(n: u32) -> u32 {
     (n % 1024) | ((n / 1024 % 2) << 29)
 }
@@ -120,7 +122,7 @@ impl Subject for FarReach {
         &NAMES
     }
 
-    /// Entries come in as the controller brings them in, and are brought up to date by a reply.
+    /// Fills entries as the controller does, and updates them with a server's reply.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         rack::fill(control)?;
@@ -128,7 +130,7 @@ impl Subject for FarReach {
             control.clone_session(u32::from(port), port)?;
         }
         let below = if path_of(case)?.sampled { ALL } else { 0 };
-        let settings = [below, NEVER_HOT, 1, OPEN];
+        let settings = [below, NEVER_HOT, 1, CACHE_OPEN];
         let (table, action) = ("NetkvIngress.settings.settings", "NetkvIngress.settings.configure");
         control.set_default(table, action, &settings)?;
         let (table, action) = ("NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set");
@@ -158,33 +160,34 @@ impl Subject for FarReach {
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         let path = path_of(case)?;
-        // Keys that are not cached follow those that are.
+        // The numbers of uncached keys follow those of cached keys.
         let first = if path.cached { 0 } else { case.entries };
         let mut frames = Frames::default();
         for (number, key) in (0..).zip(uniform(case.entries)) {
             let (key, request) = (first + key, request_of(number));
             let value = value_of(key, case.value_size);
-            let asks = |op| {
+            let request_message = |op| {
                 let client = client_ip(rack::CLIENT);
                 rack::to_service(client, op, rack::CLIENT, request, rack::key(key))
-                    .with_stamp(asked())
+                    .with_stamp(client_stamp())
             };
             frames.push(&match path.frame {
-                Frame::Read => rack::frame(&asks(Op::Get)),
-                Frame::Write => rack::frame(&asks(Op::Put).with_value(&value)),
+                Frame::Read => rack::frame(&request_message(Op::Get)),
+                Frame::Write => rack::frame(&request_message(Op::Put).with_value(&value)),
                 Frame::Reply => reply(request, key, case.value_size),
             });
         }
         let answered = path.cached || path.frame == Frame::Reply;
-        let leaves = if answered { rack::CLIENT_PORT } else { rack::SERVER_PORT };
+        let output_port = if answered { rack::CLIENT_PORT } else { rack::SERVER_PORT };
         let has_value = match path.frame {
             Frame::Read => path.cached,
             Frame::Write => !path.cached,
             Frame::Reply => true,
         };
         let value = if has_value { padded(case.value_size as usize) } else { 0 };
-        let bytes = rack::BARE + STAMP_LEN + value;
-        let comes = if path.frame == Frame::Reply { rack::SERVER_PORT } else { rack::CLIENT_PORT };
-        Ok(Traffic::new(comes, frames, leaves..=leaves, bytes))
+        let bytes = rack::MIN_FRAME_BYTES + STAMP_LEN + value;
+        let input_port =
+            if path.frame == Frame::Reply { rack::SERVER_PORT } else { rack::CLIENT_PORT };
+        Ok(Traffic::new(input_port, frames, output_port..=output_port, bytes))
     }
 }

@@ -1,6 +1,6 @@
-//! The programs that the benchmark knows: how to fill their tables, and what to send.
+//! The programs of the benchmark: how to fill their tables, and the frames of their paths.
 //!
-//! A program that is new gets a module here with its [`Subject`], and a line in [`subjects`].
+//! A new program needs a module here with its [`Subject`], and a line in [`subjects`].
 
 mod cache_read;
 mod farreach;
@@ -19,20 +19,19 @@ use crate::error::BenchError;
 use crate::handwritten::Pipeline;
 use crate::traffic::Traffic;
 
-/// A program of which the benchmark knows the paths.
+/// A program of the benchmark, with its paths.
 pub trait Subject: Sync {
-    /// The program without its ending, e.g. `netcache`.
+    /// Name of the program's file without its extension.
     fn name(&self) -> &'static str;
 
     /// The paths, e.g. `read-hit`.
     fn paths(&self) -> &'static [&'static str];
 
-    /// The source text that the benchmark brings with it for these sizes; none for a program that
-    /// is a file.
+    /// The generated source text for these sizes; none for a program in a file.
     ///
     /// # Errors
     ///
-    /// Sizes that the program cannot have.
+    /// If the program cannot have these sizes.
     fn source(&self, _case: &Case) -> Result<Option<String>, BenchError> {
         Ok(None)
     }
@@ -41,42 +40,41 @@ pub trait Subject: Sync {
     ///
     /// # Errors
     ///
-    /// A program that has not the tables of its name.
+    /// If the program lacks a table.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError>;
 
     /// The frames that take the path.
     ///
     /// # Errors
     ///
-    /// No such path.
+    /// If there is no such path.
     fn traffic(&self, case: &Case) -> Result<Traffic, BenchError>;
 
-    /// The same program by hand, filled in the same way; none if nobody has written it for these
-    /// sizes.
+    /// The filled handwritten pipeline of the program; none if there is none for these sizes.
     fn handwritten(&self, _case: &Case) -> Option<Box<dyn Pipeline>> {
         None
     }
 
-    /// How often each cached key was read, by the program's own counters; empty if it has none.
+    /// The number of reads of each cached key, from the program's counters; empty if it has none.
     ///
     /// # Errors
     ///
-    /// A program that has not the registers of its name.
+    /// If the program lacks a register.
     fn counts(&self, _case: &Case, _control: &mut Control<'_>) -> Result<Vec<u64>, BenchError> {
         Ok(Vec::new())
     }
 }
 
-/// All programs that the benchmark knows.
+/// All programs of the benchmark.
 pub fn subjects() -> &'static [&'static dyn Subject] {
     &[&cache_read::CacheRead, &farreach::FarReach, &netcache::NetCache, &nocache::NoCache]
 }
 
-/// The program of this name (without ending).
+/// The program with this name.
 ///
 /// # Errors
 ///
-/// A sentence with the names that there are.
+/// A sentence with the known names.
 pub fn subject(name: &str) -> Result<&'static dyn Subject, BenchError> {
     let found = subjects().iter().find(|subject| subject.name() == name);
     found.copied().ok_or_else(|| {
@@ -88,7 +86,7 @@ pub fn subject(name: &str) -> Result<&'static dyn Subject, BenchError> {
     })
 }
 
-/// Compiles the program of a case: its file, or what the benchmark brings.
+/// Compiles the program of a case: its file, or the generated source.
 pub(crate) fn program(case: &Case) -> Result<Arc<Program>, BenchError> {
     let options = Options { include_dirs: case.include_dirs.clone(), defines: Vec::new() };
     let compiled = match &case.file {
@@ -111,7 +109,7 @@ pub(crate) fn program(case: &Case) -> Result<Arc<Program>, BenchError> {
     }
 }
 
-/// The error for a path that a program has not.
+/// The error for a path that a program does not have.
 pub(crate) fn no_path(case: &Case, subject: &dyn Subject) -> BenchError {
     BenchError::new(format!(
         "'{}' has no path '{}'; its paths are {}.",

@@ -1,4 +1,4 @@
-//! `netcache.p4`: reads that hit and miss, writes, and reads that are counted.
+//! `netcache.p4`: cache hits and misses, writes, and reads with statistics.
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{CPU_PORT, MARK_LEN, MAX_CACHED_VALUE, Mark, chunks_for, padded};
@@ -9,21 +9,21 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::{Frames, Traffic, uniform};
 
-/// See the module.
+/// The program `netcache.p4`.
 pub(super) struct NetCache;
 
 const MAX_ENTRIES: u32 = 65_536;
-/// Of so many reads the sampling takes as many as it is told to.
+/// The sampling threshold at which all reads are sampled.
 const ALL: u128 = 65_536;
-/// No key is reported: an estimate does not get there within a turn.
+/// A hot-key threshold that no estimate reaches within a round.
 const NEVER_HOT: u128 = 0xffff;
 
-/// One path: what is asked for, and what comes of it.
+/// One path: the kind of requests, and their result.
 struct Path {
     name: &'static str,
     write: bool,
     cached: bool,
-    /// All reads are counted, or none: for the entry, or in the Count-Min sketch.
+    /// Whether all reads are counted or none: for the entry, or in the Count-Min sketch.
     sampled: bool,
 }
 
@@ -62,8 +62,8 @@ impl Subject for NetCache {
         &NAMES
     }
 
-    /// Entries come in as the controller and the servers bring them in: the lookup entry, then an
-    /// UPDATE through the data plane.
+    /// Fills entries as the controller and the servers do: the lookup entry, then an UPDATE through
+    /// the data plane.
     fn fill(&self, case: &Case, control: &mut Control<'_>) -> Result<(), BenchError> {
         rack::check(case, MAX_ENTRIES, MAX_CACHED_VALUE as u32)?;
         rack::fill(control)?;
@@ -100,7 +100,7 @@ impl Subject for NetCache {
                 case.program, case.pipelines, case.path
             )));
         }
-        // Keys that are not cached follow those that are.
+        // The numbers of uncached keys follow those of cached keys.
         let first = if path.cached { 0 } else { case.entries };
         let mut frames = Frames::default();
         for (request, key) in (1..).zip(uniform(case.entries)) {
@@ -114,10 +114,10 @@ impl Subject for NetCache {
         let port = if answered { rack::CLIENT_PORT } else { rack::SERVER_PORT };
         let value = if path.write || answered { padded(case.value_size as usize) } else { 0 };
         let mark = if path.cached && path.write { MARK_LEN } else { 0 };
-        let bytes = rack::BARE + mark + value;
+        let bytes = rack::MIN_FRAME_BYTES + mark + value;
         let mut traffic = Traffic::new(rack::CLIENT_PORT, frames, port..=port, bytes);
         if path.sampled {
-            traffic.renew = Some(|turn| (CPU_PORT, rack::epoch(turn + 1)));
+            traffic.new_frame = Some(|turn| (CPU_PORT, rack::epoch(turn + 1)));
         }
         Ok(traffic)
     }

@@ -1,4 +1,4 @@
-//! `nocache.p4`: every request goes on to the owner of its key.
+//! `nocache.p4`: the switch forwards every request to the server of its key.
 
 use netkv_wire::{MAX_VALUE, padded};
 
@@ -8,7 +8,7 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::{Frames, Traffic, uniform};
 
-/// See the module.
+/// The program `nocache.p4`.
 pub(super) struct NoCache;
 
 impl Subject for NoCache {
@@ -39,8 +39,9 @@ impl Subject for NoCache {
                 rack::get(request, key)
             });
         }
-        let bytes = rack::BARE + if writes { padded(case.value_size as usize) } else { 0 };
-        let leave_at = rack::SERVER_PORT..=rack::SERVER_PORT;
-        Ok(Traffic::new(rack::CLIENT_PORT, frames, leave_at, bytes))
+        let bytes =
+            rack::MIN_FRAME_BYTES + if writes { padded(case.value_size as usize) } else { 0 };
+        let output_ports = rack::SERVER_PORT..=rack::SERVER_PORT;
+        Ok(Traffic::new(rack::CLIENT_PORT, frames, output_ports, bytes))
     }
 }

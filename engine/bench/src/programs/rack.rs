@@ -1,5 +1,6 @@
-//! What netkv's own programs have in common: the hosts at the switch as the lab sets them (eight
-//! servers behind one port, clients behind another), their routes, and frames of a client.
+//! Common parts of netkv's programs: hosts, routes and frames.
+//!
+//! The hosts are those of the lab: eight servers at one port, clients at another.
 
 use netkv_ir::{Match, Value};
 use netkv_wire::{
@@ -15,15 +16,15 @@ use crate::control::Control;
 use crate::error::BenchError;
 use crate::traffic::value_of;
 
-/// Where all clients are.
+/// The port of all clients.
 pub(super) const CLIENT_PORT: u16 = 1;
-/// Where all servers are: they are one process.
+/// The port of all servers, which are one process.
 pub(super) const SERVER_PORT: u16 = 100;
-/// Bytes of a frame without mark and value.
-pub(super) const BARE: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
+/// Bytes of a frame without cache metadata and value.
+pub(super) const MIN_FRAME_BYTES: usize = ETHERNET_LEN + IPV4_LEN + UDP_LEN + KV_LEN;
 
 pub(super) const SERVERS: u16 = 8;
-/// Who asks.
+/// The client that sends the requests.
 pub(super) const CLIENT: u16 = 1;
 
 /// The key with this number.
@@ -35,7 +36,7 @@ pub(super) fn key(number: u32) -> Key {
     key
 }
 
-/// Refuses sizes that no netkv program has.
+/// Checks that the program can have these sizes.
 pub(super) fn check(case: &Case, max_entries: u32, max_value: u32) -> Result<(), BenchError> {
     let Case { program, entries, value_size, key_width, .. } = case;
     let text = if *key_width != 128 {
@@ -50,7 +51,7 @@ pub(super) fn check(case: &Case, max_entries: u32, max_value: u32) -> Result<(),
     Err(BenchError::new(text))
 }
 
-/// The partition of the keys, and a route to every host.
+/// Fills the tables of the partition and the routes.
 pub(super) fn fill(control: &mut Control<'_>) -> Result<(), BenchError> {
     for server in 0..SERVERS {
         let (low, high) = partition_range(server, SERVERS);
@@ -74,14 +75,14 @@ fn number(bytes: &[u8]) -> u128 {
     bytes.iter().fold(0, |number, byte| number << 8 | u128::from(*byte))
 }
 
-/// The whole frame.
+/// The frame of a message.
 pub(super) fn frame(message: &Message<'_>) -> Vec<u8> {
     let mut frame = Vec::new();
     write_frame(&mut frame, message);
     frame
 }
 
-/// A request for the service.
+/// A request to the service address.
 pub(super) fn to_service(
     source: Ip,
     op: Op,
@@ -104,7 +105,7 @@ pub(super) fn put(request: u32, key: u32, value_size: u32) -> Vec<u8> {
     frame(&message.with_value(&value))
 }
 
-/// What the owner of a key fills its entry with.
+/// The UPDATE of a key by its server, which fills the cache entry.
 pub(super) fn update(key: u32, mark: Mark, value_size: u32) -> Vec<u8> {
     let owner = partition(&self::key(key), SERVERS);
     let value = value_of(key, value_size);
@@ -118,6 +119,6 @@ pub(super) fn update(key: u32, mark: Mark, value_size: u32) -> Vec<u8> {
 pub(super) fn epoch(epoch: u32) -> Vec<u8> {
     let mark = Mark { generation: 0, version: epoch, bitmap: 0 };
     let message = to_service(CONTROLLER_IP, Op::Epoch, CONTROLLER_SENDER, epoch, [0; 16]);
-    // In front: the header of a packet-out that is treated like any frame.
+    // The first two bytes are the packet-out header of an ordinary frame.
     [vec![0; 2], frame(&message.with_mark(mark))].concat()
 }

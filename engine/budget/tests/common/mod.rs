@@ -1,9 +1,9 @@
-//! Small programs, and what is estimated for them.
+//! Small programs and their estimates.
 
 use netkv_budget::{Report, Target, estimate};
 use netkv_p4::{Options, compile_source};
 
-/// A whole program around the body of an ingress and of an egress; `globals` come before them.
+/// A complete program with the bodies of an ingress and an egress; `globals` precede them.
 pub fn source(globals: &str, ingress: &str, egress: &str) -> String {
     format!(
         "#include <core.p4>

@@ -1,27 +1,27 @@
-//! Histories of one key for the tests, and the oracle.
+//! Histories of one key for the tests, and two reference checkers.
 #![allow(dead_code)] // Each test program uses a part.
 
-pub mod brute;
-pub mod real;
-pub mod whole;
+pub mod exhaustive;
+pub mod generator;
+pub mod offline;
 
 use netkv_checker::{Answer, Checker, Observed, ReadTicket, Verdict, WriteId, WriteKind};
 use netkv_wire::Key;
 
 pub const KEY: Key = [7; 16];
 
-/// What an operation does.
+/// An operation with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Do {
+pub enum Action {
     Write(WriteKind),
     Read(Observed),
 }
 
-/// An operation between two events; `end` is none without answer.
+/// An operation between its invocation and its response; `end` is none if it is pending.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Op {
     pub id: WriteId,
-    pub act: Do,
+    pub action: Action,
     pub begin: u64,
     pub end: Option<u64>,
 }
@@ -30,7 +30,7 @@ pub fn id(request: u32) -> WriteId {
     WriteId { client: 1, request }
 }
 
-/// Beginnings and ends in order: (time, operation, whether it begins).
+/// All events in order: (time, operation, whether it is the invocation).
 pub fn events(ops: &[Op]) -> Vec<(u64, usize, bool)> {
     let begins = ops.iter().enumerate().map(|(at, op)| (op.begin, at, true));
     let ends = ops.iter().enumerate().filter_map(|(at, op)| Some((op.end?, at, false)));
@@ -39,51 +39,59 @@ pub fn events(ops: &[Op]) -> Vec<(u64, usize, bool)> {
     events
 }
 
-/// Plays operations to checkers that keep as little as they can of keys that are not in use: their
-/// verdicts must be `heard`, those of one that keeps more. What is still told where a limit was
-/// reached, so that a read could not be judged, is not compared.
-pub fn forgets_nothing_that_matters(exists: bool, ops: &[Op], heard: &[Verdict]) {
-    for (awake, resting) in [(0, 0), (0, 1)] {
-        let mut checker = Checker::with_room(awake, resting);
+/// Asserts that checkers with the smallest limits of unused histories give the same `verdicts`.
+/// Verdicts after the first unchecked read are not compared, since they depend on the limits.
+pub fn assert_same_with_small_limits(exists: bool, ops: &[Op], verdicts: &[Verdict]) {
+    for (active, idle) in [(0, 0), (0, 1)] {
+        let mut checker = Checker::with_limits(active, idle);
         let (mut at, mut compared) = (0, true);
-        play(&mut checker, exists, ops, |op, verdict| {
-            compared &= verdict != Verdict::Unchecked && heard[at] != Verdict::Unchecked;
-            assert!(!compared || verdict == heard[at], "{op:?}: {verdict:?}, {:?}", heard[at]);
+        replay(&mut checker, exists, ops, |op, verdict| {
+            compared &= verdict != Verdict::Unchecked && verdicts[at] != Verdict::Unchecked;
+            assert!(
+                !compared || verdict == verdicts[at],
+                "{op:?}: {verdict:?}, {:?}",
+                verdicts[at]
+            );
             at += 1;
         });
     }
 }
 
-/// Plays operations to a checker; hears of every verdict on a read.
-pub fn play(checker: &mut Checker, exists: bool, ops: &[Op], mut heard: impl FnMut(&Op, Verdict)) {
+/// Sends operations to a checker and calls `on_verdict` for every verdict on a read.
+pub fn replay(
+    checker: &mut Checker,
+    exists: bool,
+    ops: &[Op],
+    mut on_verdict: impl FnMut(&Op, Verdict),
+) {
     let gives_up = |op: &Op| ops.len() > 20 || op.id.request.is_multiple_of(2);
     let mut tickets: Vec<Option<ReadTicket>> = vec![None; ops.len()];
     for (now, at, begins) in events(ops) {
         let op = &ops[at];
-        match (op.act, begins) {
-            (Do::Write(kind), true) => {
+        match (op.action, begins) {
+            (Action::Write(kind), true) => {
                 checker.begin_write(now, &KEY, op.id, kind, exists);
-                // In short histories some are never given up: that makes no difference.
+                // In short histories some are never given up; no verdict depends on it.
                 if op.end.is_none() && gives_up(op) {
                     checker.give_up_write(&KEY, op.id);
                 }
             }
-            (Do::Write(_), false) => checker.end_write(now, &KEY, op.id),
-            (Do::Read(_), true) => {
+            (Action::Write(_), false) => checker.end_write(now, &KEY, op.id),
+            (Action::Read(_), true) => {
                 let ticket = checker.begin_read(now, &KEY);
                 if op.end.is_none() && gives_up(op) {
                     checker.give_up_read(&KEY, ticket);
                 }
                 tickets[at] = Some(ticket);
             }
-            (Do::Read(observed), false) => {
+            (Action::Read(observed), false) => {
                 let issued = match observed {
                     Observed::Value(id) => ops.iter().any(|it| it.id == id && it.begin < now),
                     _ => true,
                 };
                 let answer = Answer { reader: op.id, observed, exists, issued, last: false };
                 let verdict = checker.end_read(now, &KEY, tickets[at].unwrap(), answer);
-                heard(op, verdict);
+                on_verdict(op, verdict);
             }
         }
     }

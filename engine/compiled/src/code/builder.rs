@@ -1,4 +1,4 @@
-//! The function that is being made: where words live, calls of helpers, blocks.
+//! A function under construction: the words of the state area, calls of helpers, and blocks.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{
@@ -13,11 +13,11 @@ use netkv_ir::{Expr, Place, Program, Word};
 use crate::context::Context;
 use crate::plan::Plan;
 
-/// What the code may rely on about the program's objects; the same for every switch that runs it.
+/// Layouts of the program's objects, which are the same for every switch that runs it.
 #[derive(Debug)]
 pub(crate) struct Shapes {
     pub(crate) registers: Vec<RegisterLayout>,
-    /// Words of a slot of tables that code looks up itself; none for the others.
+    /// Number of words of a slot, for tables that code looks up inline; none for the others.
     pub(crate) slot_words: Vec<Option<usize>>,
 }
 
@@ -36,7 +36,7 @@ pub(super) struct PacketVars {
     pub(super) truncate: Variable,
     /// Bytes written to the output.
     pub(super) written: Variable,
-    /// Blocks that a graph with a cycle may still run.
+    /// Remaining blocks that a graph with a cycle may run.
     pub(super) fuel: Variable,
 }
 
@@ -53,12 +53,12 @@ pub(super) struct Builder<'a> {
     pub(super) state: Value,
     pub(super) vars: PacketVars,
     words: Vec<Variable>,
-    /// The graph at hand, and the block behind it.
+    /// The current graph, and the block that follows it.
     pub(super) graph: Graph,
     pub(super) end: Block,
-    /// What is known about the parser's position in the block at hand.
+    /// The parser's position in the current block, as far as it is statically known.
     pub(super) position: super::position::Position,
-    /// Loads from the frame may be joined and moved: not in a parser that loops.
+    /// Flags of loads from the frame. In a parser with a loop they cannot be combined or moved.
     pub(super) frame_flags: MemFlags,
 }
 
@@ -72,12 +72,12 @@ pub(super) fn context_memory() -> MemFlags {
     MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Vmctx))
 }
 
-/// The frame that leaves.
+/// The sent frame.
 pub(super) fn out_memory() -> MemFlags {
     MemFlags::new().with_notrap().with_alias_region(Some(AliasRegion::Table))
 }
 
-/// The frame that came in.
+/// The received frame.
 pub(super) fn frame_memory(movable: bool) -> MemFlags {
     let flags = MemFlags::new().with_notrap();
     if movable { flags.with_readonly().with_can_move() } else { flags }
@@ -92,7 +92,7 @@ macro_rules! field {
 pub(super) use field;
 
 impl<'a> Builder<'a> {
-    /// Starts a function whose entry block is filled next.
+    /// Starts a function; its entry block is the current one.
     pub(super) fn new(
         mut b: FunctionBuilder<'a>,
         program: &'a Program,
@@ -155,14 +155,14 @@ impl<'a> Builder<'a> {
         self.b.ins().store(context_memory(), value, self.context, offset);
     }
 
-    /// A field of the context that does not change while the code runs.
+    /// A field of the context that is constant during the call.
     pub(super) fn context_constant(&mut self, offset: i32) -> Value {
         let flags = MemFlags::new().with_notrap().with_readonly().with_can_move();
         self.b.ins().load(types::I64, flags, self.context, offset)
     }
 
     fn offset(word: Word) -> i32 {
-        // The front end gives programs at most 2^22 words.
+        // The front end limits programs to 2^22 words.
         word as i32 * 8
     }
 
@@ -194,9 +194,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Sets a place to a number, cut to its width.
+    /// Sets a place to a number, truncated to its width.
     pub(super) fn store_number(&mut self, place: Place, value: Value) {
-        let low = self.cut(value, place.width.min(64));
+        let low = self.truncate_to(value, place.width.min(64));
         self.set(place.word, low);
         self.zero(place.word + 1, place.words() - 1);
     }
@@ -213,8 +213,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Loads words that live in values from the state area (a packet that lies in memory).
-    pub(super) fn take_words(&mut self, words: impl Iterator<Item = Word>) {
+    /// Loads words that are SSA values from the state area of a packet in memory.
+    pub(super) fn load_words(&mut self, words: impl Iterator<Item = Word>) {
         for word in words {
             if !self.plan.in_memory.contains(word) {
                 let offset = Self::offset(word);
@@ -224,8 +224,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Stores words that live in values to the state area.
-    pub(super) fn leave_words(&mut self, words: impl Iterator<Item = Word>) {
+    /// Stores words that are SSA values to the state area.
+    pub(super) fn store_words(&mut self, words: impl Iterator<Item = Word>) {
         for word in words {
             if !self.plan.in_memory.contains(word) {
                 let value = self.b.use_var(self.words[word as usize]);
@@ -235,8 +235,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The element that an index means: its distance in bytes from element 0, and whether there
-    /// is one. Out of range the distance is 0.
+    /// The element at an index: its distance in bytes from element 0, and whether it exists. If the
+    /// index is out of range, the distance is 0.
     pub(super) fn element(&mut self, stack: u32, index: &Expr) -> (Value, Value) {
         let stack = &self.program.stacks[stack as usize];
         let index = self.saturated(index);
@@ -246,8 +246,13 @@ impl<'a> Builder<'a> {
         (self.b.ins().select(inside, distance, zero), inside)
     }
 
-    /// The place in an element that is known now; none if it depends on the packet.
-    pub(super) fn fixed_element(&self, stack: u32, index: &Expr, place: Place) -> Option<Element> {
+    /// The place in the element at a constant index; none if the index depends on the packet.
+    pub(super) fn constant_element(
+        &self,
+        stack: u32,
+        index: &Expr,
+        place: Place,
+    ) -> Option<Element> {
         let Expr::Const(index) = index else { return None };
         let stack = &self.program.stacks[stack as usize];
         let high = index.words[1..].iter().any(|word| *word != 0);
@@ -259,7 +264,7 @@ impl<'a> Builder<'a> {
     }
 
     pub(super) fn load_element(&mut self, stack: u32, index: &Expr, place: Place) -> Vec<Value> {
-        match self.fixed_element(stack, index, place) {
+        match self.constant_element(stack, index, place) {
             Some(Element::At(place)) => return self.load(place),
             Some(Element::Nowhere) => {
                 return vec![self.constant(0); place.words() as usize];
@@ -278,7 +283,7 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// Stores to a place in the element at `distance` bytes, which exists.
+    /// Stores to a place in the element at `distance` bytes, which must exist.
     pub(super) fn store_at(&mut self, distance: Value, word: Word, value: &[Value]) {
         let at = self.b.ins().iadd(self.state, distance);
         for (word, value) in (word..).zip(value) {
@@ -286,7 +291,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// A word in the element at `distance` bytes.
+    /// Loads a word of the element at `distance` bytes.
     pub(super) fn load_at(&mut self, distance: Value, word: Word) -> Value {
         let at = self.b.ins().iadd(self.state, distance);
         self.b.ins().load(types::I64, context_memory(), at, Self::offset(word))
@@ -313,11 +318,11 @@ impl<'a> Builder<'a> {
     }
 
     /// As [`Builder::call`], for a helper with a result.
-    pub(super) fn ask(&mut self, helper: *const (), args: &[Value]) -> Value {
+    pub(super) fn call_for_result(&mut self, helper: *const (), args: &[Value]) -> Value {
         self.call(helper, args, true).expect("the helper was declared with a result")
     }
 
-    /// Puts words on the stack for a helper; their address.
+    /// Stores words on the stack for a helper. Returns their address.
     pub(super) fn spill(&mut self, words: &[Value]) -> Value {
         let size = words.len() as u32 * 8;
         let data = StackSlotData::new(StackSlotKind::ExplicitSlot, size, 3);
@@ -333,19 +338,19 @@ impl<'a> Builder<'a> {
         (0..words).map(|i| self.b.ins().load(types::I64, flags, at, i as i32 * 8)).collect()
     }
 
-    /// Goes on in a new block.
+    /// Creates a block.
     pub(super) fn new_block(&mut self) -> Block {
         self.b.create_block()
     }
 
-    /// Fills a block that nothing else will jump to.
+    /// Makes a block the current one. No further jump to it may be added.
     pub(super) fn enter(&mut self, block: Block) {
         self.b.switch_to_block(block);
         self.b.seal_block(block);
     }
 
     /// Runs `body` only if `cond` is not 0.
-    pub(super) fn when(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
+    pub(super) fn emit_if(&mut self, cond: Value, body: impl FnOnce(&mut Self)) {
         let (then, after) = (self.new_block(), self.new_block());
         self.b.ins().brif(cond, then, &[], after, &[]);
         self.enter(then);
@@ -355,7 +360,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Runs one of two bodies.
-    pub(super) fn either(
+    pub(super) fn emit_if_else(
         &mut self,
         cond: Value,
         then: impl FnOnce(&mut Self),
@@ -382,12 +387,12 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// Where an element at a constant index is.
+/// The place of an element at a constant index.
 pub(super) enum Element {
     At(Place),
     /// Out of range.
     Nowhere,
 }
 
-// Offsets fit into the 32 bits of an instruction.
+// Offsets must fit into the 32 bits of an instruction.
 const _: () = assert!(size_of::<Context>() < 4096);

@@ -1,4 +1,4 @@
-//! Strings of bits: the frame that leaves, and the input of hashes and checksums.
+//! Bit strings: the sent frame, and the input of hashes and checksums.
 
 use cranelift_codegen::ir::{InstBuilder, MemFlags, Value, types};
 
@@ -14,49 +14,49 @@ pub(super) struct Chunk {
 }
 
 impl Builder<'_> {
-    /// Lays values out one after the other: chunks of 64 bits, the last one maybe shorter.
+    /// Concatenates values to chunks of 64 bits; the last one may be shorter.
     pub(super) fn pack(&mut self, values: &[(Vec<Value>, u32)]) -> Vec<Chunk> {
         let mut chunks = Vec::new();
-        let mut open: Option<Chunk> = None;
+        let mut partial: Option<Chunk> = None;
         for (value, width) in values {
             for (i, word) in value.iter().enumerate().rev() {
                 let bits = (width - 64 * i as u32).min(64);
-                self.append(&mut chunks, &mut open, Chunk { value: *word, bits });
+                self.append(&mut chunks, &mut partial, Chunk { value: *word, bits });
             }
         }
-        chunks.extend(open);
+        chunks.extend(partial);
         chunks
     }
 
-    fn append(&mut self, chunks: &mut Vec<Chunk>, open: &mut Option<Chunk>, part: Chunk) {
-        let Some(before) = open.take() else {
+    fn append(&mut self, chunks: &mut Vec<Chunk>, partial: &mut Option<Chunk>, part: Chunk) {
+        let Some(before) = partial.take() else {
             if part.bits == 64 {
                 chunks.push(part);
             } else {
-                *open = Some(part);
+                *partial = Some(part);
             }
             return;
         };
-        let room = 64 - before.bits;
-        let take = room.min(part.bits);
+        let free_bits = 64 - before.bits;
+        let take = free_bits.min(part.bits);
         let rest = part.bits - take;
         let high = self.b.ins().ishl_imm(before.value, i64::from(take));
         let low =
             if rest > 0 { self.b.ins().ushr_imm(part.value, i64::from(rest)) } else { part.value };
         let joined = Chunk { value: self.b.ins().bor(high, low), bits: before.bits + take };
         if joined.bits < 64 {
-            *open = Some(joined);
+            *partial = Some(joined);
             return;
         }
         chunks.push(joined);
         if rest > 0 {
             let value = self.b.ins().band_imm(part.value, mask(rest) as i64);
-            *open = Some(Chunk { value, bits: rest });
+            *partial = Some(Chunk { value, bits: rest });
         }
     }
 
-    /// Writes chunks to memory, big-endian; the last one is filled up with zeros to eight bytes,
-    /// which the memory must have room for.
+    /// Writes chunks to memory, big-endian. The last one is padded with zeros to eight bytes, so
+    /// the memory must be large enough.
     pub(super) fn write(&mut self, chunks: &[Chunk], at: Value, flags: MemFlags) {
         let mut offset = 0;
         for chunk in chunks {
@@ -76,20 +76,20 @@ impl Builder<'_> {
         }
     }
 
-    /// Appends a header to the frame that leaves, if it is valid.
+    /// Appends a header to the sent frame, if it is valid.
     pub(super) fn emit(&mut self, header: u32) {
         let info = &self.program.headers[header as usize];
         let written = self.b.use_var(self.vars.written);
         if info.fields.iter().any(|field| field.varbit_length.is_some()) {
             let at = self.b.ins().iadd(self.out, written);
             let id = self.constant(u64::from(header));
-            let bytes = self.ask(helpers::emit as *const (), &[id, at]);
+            let bytes = self.call_for_result(helpers::emit as *const (), &[id, at]);
             let written = self.b.ins().iadd(written, bytes);
             self.b.def_var(self.vars.written, written);
             return;
         }
         let valid = self.get(info.valid);
-        self.when(valid, |b| {
+        self.emit_if(valid, |b| {
             let values: Vec<_> =
                 info.fields.iter().map(|field| (b.load(field.place), field.place.width)).collect();
             let bits: u32 = values.iter().map(|(_, width)| width).sum();
@@ -101,13 +101,13 @@ impl Builder<'_> {
         });
     }
 
-    /// Appends what the parser has left, cuts the frame to what `truncate` says, and tells the
-    /// executor its length.
+    /// Appends the unparsed rest of the frame, truncates the frame as `truncate` requests, and
+    /// stores its length in the context.
     pub(super) fn finish_frame(&mut self) {
         let cursor = self.b.use_var(self.vars.cursor);
         let written = self.b.use_var(self.vars.written);
         let rest = self.b.ins().isub(self.frame_length, cursor);
-        self.when(rest, |b| {
+        self.emit_if(rest, |b| {
             let to = b.b.ins().iadd(b.out, written);
             b.call(helpers::copy as *const (), &[to, cursor, rest], false);
         });

@@ -1,7 +1,7 @@
-//! Expressions as values of the code.
+//! Compiles expressions to SSA values.
 //!
 //! A value of width `w` is `ceil(w / 64)` machine words, least significant first, high bits 0, as
-//! in the state area. Nothing here touches memory unless a helper has to compute.
+//! in the state area. Memory is used only for arguments of helpers.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -18,20 +18,24 @@ pub(super) fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }
 
-/// The largest number that an expression of at most 64 bits can be.
-pub(super) fn most(expr: &Expr) -> u64 {
+/// The maximum value of an expression of at most 64 bits.
+pub(super) fn max_value(expr: &Expr) -> u64 {
     let all = mask(expr.width());
     match expr {
         Expr::Const(value) if value.width <= 64 => value.words[0],
-        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => most(arg).min(all),
+        Expr::Unary { op: UnaryOp::ZeroExtend, arg, .. } if arg.width() <= 64 => {
+            max_value(arg).min(all)
+        }
         Expr::Binary { op: BinaryOp::And, left, right, .. } if expr.width() <= 64 => {
-            most(left).min(most(right))
+            max_value(left).min(max_value(right))
         }
         Expr::Binary { op: BinaryOp::Mod, right, .. } if expr.width() <= 64 => match &**right {
             Expr::Const(value) if value.words[0] > 0 => value.words[0] - 1,
             _ => all,
         },
-        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => most(then).max(most(otherwise)),
+        Expr::Mux { then, otherwise, .. } if expr.width() <= 64 => {
+            max_value(then).max(max_value(otherwise))
+        }
         _ => all,
     }
 }
@@ -41,7 +45,7 @@ impl Builder<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) -> Vec<Value> {
         let width = expr.width();
         if width <= 64 {
-            return vec![self.small(expr)];
+            return vec![self.narrow_expr(expr)];
         }
         match expr {
             Expr::Const(value) => value.words.iter().map(|word| self.constant(*word)).collect(),
@@ -63,7 +67,7 @@ impl Builder<'_> {
                 }
             },
             Expr::Mux { cond, then, otherwise } => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let (then, otherwise) = (self.expr(then), self.expr(otherwise));
                 let pairs = then.into_iter().zip(otherwise);
                 pairs.map(|(then, otherwise)| self.b.ins().select(cond, then, otherwise)).collect()
@@ -82,7 +86,7 @@ impl Builder<'_> {
     }
 
     /// An expression of at most 64 bits.
-    pub(super) fn small(&mut self, expr: &Expr) -> Value {
+    pub(super) fn narrow_expr(&mut self, expr: &Expr) -> Value {
         let width = expr.width();
         match expr {
             Expr::Const(value) => self.constant(value.words[0]),
@@ -93,8 +97,8 @@ impl Builder<'_> {
             Expr::Unary { op, arg, .. } => self.unary(*op, arg, width),
             Expr::Binary { op, left, right, .. } => self.binary(*op, left, right),
             Expr::Mux { cond, then, otherwise } => {
-                let cond = self.small(cond);
-                let (then, otherwise) = (self.small(then), self.small(otherwise));
+                let cond = self.narrow_expr(cond);
+                let (then, otherwise) = (self.narrow_expr(then), self.narrow_expr(otherwise));
                 self.b.ins().select(cond, then, otherwise)
             }
             Expr::Slice { arg, low, .. } => {
@@ -103,23 +107,23 @@ impl Builder<'_> {
             }
             Expr::Concat(left, right) => {
                 let shift = right.width();
-                let (left, right) = (self.small(left), self.small(right));
+                let (left, right) = (self.narrow_expr(left), self.narrow_expr(right));
                 let left = self.b.ins().ishl_imm(left, i64::from(shift));
                 self.b.ins().bor(left, right)
             }
             Expr::PacketLength => {
                 let length = self.frame_length;
-                self.cut(length, 32)
+                self.truncate_to(length, 32)
             }
         }
     }
 
-    /// A condition, as what branches and selects take.
+    /// A condition, as an operand of a branch or select.
     pub(super) fn condition(&mut self, expr: &Expr) -> Value {
-        self.small(expr)
+        self.narrow_expr(expr)
     }
 
-    /// An index or shift amount: all ones when it does not fit into 64 bits.
+    /// An index or shift amount: all ones if it does not fit into 64 bits.
     pub(super) fn saturated(&mut self, expr: &Expr) -> Value {
         let value = self.expr(expr);
         let Some(high) = self.any_bits(&value[1..]) else { return value[0] };
@@ -132,7 +136,7 @@ impl Builder<'_> {
         self.expr(expr)[0]
     }
 
-    pub(super) fn cut(&mut self, value: Value, width: u32) -> Value {
+    pub(super) fn truncate_to(&mut self, value: Value, width: u32) -> Value {
         if width >= 64 { value } else { self.b.ins().band_imm(value, mask(width) as i64) }
     }
 
@@ -150,21 +154,21 @@ impl Builder<'_> {
         let from = arg.width();
         if from > 64 {
             let value = self.truncated(arg);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
-        let value = self.small(arg);
+        let value = self.narrow_expr(arg);
         match op {
             UnaryOp::Not => self.b.ins().bxor_imm(value, mask(width) as i64),
             UnaryOp::Neg => {
                 let value = self.b.ins().ineg(value);
-                self.cut(value, width)
+                self.truncate_to(value, width)
             }
             UnaryOp::ZeroExtend if width >= from => value,
-            UnaryOp::ZeroExtend => self.cut(value, width),
-            UnaryOp::SignExtend if width <= from => self.cut(value, width),
+            UnaryOp::ZeroExtend => self.truncate_to(value, width),
+            UnaryOp::SignExtend if width <= from => self.truncate_to(value, width),
             UnaryOp::SignExtend => {
                 let value = self.signed(value, from);
-                self.cut(value, width)
+                self.truncate_to(value, width)
             }
         }
     }
@@ -172,7 +176,7 @@ impl Builder<'_> {
     fn binary(&mut self, op: BinaryOp, left: &Expr, right: &Expr) -> Value {
         let width = left.width();
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr | BinaryOp::SarSigned) {
-            let (value, amount) = (self.small(left), self.saturated(right));
+            let (value, amount) = (self.narrow_expr(left), self.saturated(right));
             return self.shift(op, value, amount, width);
         }
         if width > 64 {
@@ -180,19 +184,19 @@ impl Builder<'_> {
             let holds = self.compare_wide(op, left, right, width);
             return self.b.ins().uextend(types::I64, holds);
         }
-        let (l, r) = (self.small(left), self.small(right));
+        let (l, r) = (self.narrow_expr(left), self.narrow_expr(right));
         match op {
             BinaryOp::Add => {
                 let sum = self.b.ins().iadd(l, r);
-                self.cut(sum, width)
+                self.truncate_to(sum, width)
             }
             BinaryOp::Sub => {
                 let rest = self.b.ins().isub(l, r);
-                self.cut(rest, width)
+                self.truncate_to(rest, width)
             }
             BinaryOp::Mul => {
                 let product = self.b.ins().imul(l, r);
-                self.cut(product, width)
+                self.truncate_to(product, width)
             }
             BinaryOp::Div | BinaryOp::Mod => self.divide(op, l, r),
             BinaryOp::SatAddUnsigned => {
@@ -252,10 +256,10 @@ impl Builder<'_> {
             let (low, high) = (self.constant(-limit as u64), self.constant((limit - 1) as u64));
             let value = self.b.ins().smax(exact, low);
             let value = self.b.ins().smin(value, high);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
-        // Overflow: the operands' signs are alike (adding) or differ (subtracting), and the
-        // result's sign is not the left one's.
+        // Overflow: the signs of the operands are equal (addition) or different (subtraction), and
+        // the sign of the result differs from that of the left operand.
         let signs = self.b.ins().bxor(l, r);
         let signs = if add { self.b.ins().bnot(signs) } else { signs };
         let turned = self.b.ins().bxor(l, exact);
@@ -270,14 +274,14 @@ impl Builder<'_> {
     fn shift(&mut self, op: BinaryOp, value: Value, amount: Value, width: u32) -> Value {
         if op == BinaryOp::SarSigned {
             let value = self.signed(value, width);
-            let most = self.constant(63);
-            let amount = self.b.ins().umin(amount, most);
+            let max_value = self.constant(63);
+            let amount = self.b.ins().umin(amount, max_value);
             let value = self.b.ins().sshr(value, amount);
-            return self.cut(value, width);
+            return self.truncate_to(value, width);
         }
         let shifted = if op == BinaryOp::Shl {
             let shifted = self.b.ins().ishl(value, amount);
-            self.cut(shifted, width)
+            self.truncate_to(shifted, width)
         } else {
             self.b.ins().ushr(value, amount)
         };

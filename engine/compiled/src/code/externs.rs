@@ -1,4 +1,4 @@
-//! v1model's externs.
+//! Compiles calls of v1model's externs.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -6,7 +6,7 @@ use netkv_dataplane::{CounterData, Counts, RegisterLayout};
 use netkv_ir::{BinaryOp, Expr, HashAlgorithm, HashInput, Op, Place};
 
 use super::builder::{Builder, context_memory, field, objects_memory};
-use super::expr::{most, words};
+use super::expr::{max_value, words};
 use crate::helpers::{self, ALGORITHMS};
 
 impl Builder<'_> {
@@ -22,13 +22,13 @@ impl Builder<'_> {
             Op::Count { counter, index } => self.count_packet(*counter as usize, index),
             Op::ExecuteMeter { meter, index, to } => {
                 let (meter, index) = (self.constant(u64::from(*meter)), self.saturated(index));
-                let colour = self.ask(helpers::meter as *const (), &[meter, index]);
+                let colour = self.call_for_result(helpers::meter as *const (), &[meter, index]);
                 let known = self.b.ins().icmp_imm(IntCC::NotEqual, colour, -1);
-                self.when(known, |b| b.store_number(*to, colour));
+                self.emit_if(known, |b| b.store_number(*to, colour));
             }
             Op::ReadDirectMeter { meter, to } => {
                 let meter = self.constant(u64::from(*meter));
-                let colour = self.ask(helpers::direct_meter as *const (), &[meter]);
+                let colour = self.call_for_result(helpers::direct_meter as *const (), &[meter]);
                 self.store_number(*to, colour);
             }
             Op::Hash { to, algorithm, base, data, max } => {
@@ -48,47 +48,47 @@ impl Builder<'_> {
             }
             Op::Random { to, low, high } => {
                 let (low, high) = (self.truncated(low), self.truncated(high));
-                let value = self.ask(helpers::random as *const (), &[low, high]);
+                let value = self.call_for_result(helpers::random as *const (), &[low, high]);
                 self.store_number(*to, value);
             }
             Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload } => {
-                let cond = self.small(cond);
-                self.when(cond, |b| {
+                let cond = self.narrow_expr(cond);
+                self.emit_if(cond, |b| {
                     let found = b.hash(*algorithm, data, *with_payload);
-                    let told = b.truncated(checksum);
-                    let wrong = b.b.ins().icmp(IntCC::NotEqual, found, told);
-                    b.when(wrong, |b| {
+                    let expected = b.truncated(checksum);
+                    let wrong = b.b.ins().icmp(IntCC::NotEqual, found, expected);
+                    b.emit_if(wrong, |b| {
                         b.store_constant(b.program.standard_metadata.checksum_error, 1);
                     });
                 });
             }
             Op::UpdateChecksum { cond, data, to, header, algorithm, with_payload } => {
-                let mut cond = self.small(cond);
+                let mut cond = self.narrow_expr(cond);
                 if let Some(header) = header {
                     let valid = self.get(self.program.headers[*header as usize].valid);
                     cond = self.b.ins().band(cond, valid);
                 }
-                self.when(cond, |b| {
+                self.emit_if(cond, |b| {
                     let sum = b.hash(*algorithm, data, *with_payload);
                     b.store_number(*to, sum);
                 });
             }
             Op::Assert(cond) => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let failed = self.b.ins().icmp_imm(IntCC::Equal, cond, 0);
-                self.when(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
+                self.emit_if(failed, |b| b.count(std::mem::offset_of!(Counts, failed_assertions)));
             }
-            // `log_msg` speaks in traces only, and those are the interpreter's.
+            // `log_msg` has output in traces only, which the interpreter makes.
             _ => debug_assert!(matches!(op, Op::Log { .. }), "{op:?} has no compiled form"),
         }
     }
 
-    /// The remainder; of a division by 0, it is 0.
+    /// The remainder; 0 for a division by 0.
     fn remainder(&mut self, value: Value, divisor: Value) -> Value {
         self.divide(BinaryOp::Mod, value, divisor)
     }
 
-    /// The address of a cell that exists.
+    /// The address of a cell, which must exist.
     fn cell(&mut self, layout: &RegisterLayout, index: Value) -> Value {
         let blocks = self.context_constant(field!(registers));
         let flags =
@@ -103,14 +103,14 @@ impl Builder<'_> {
         if layout.size == 0 {
             return;
         }
-        let inside = most_index(index) < u64::from(layout.size);
+        let inside = max_index(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
             let value = self.read_cell(&layout, index);
             self.store(to, &value);
             return;
         }
-        // Out of range the first cell is read, and thrown away.
+        // If the index is out of range, the first cell is read and its value ignored.
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
         let zero = self.constant(0);
         let index = self.b.ins().select(known, index, zero);
@@ -140,14 +140,14 @@ impl Builder<'_> {
 
     fn register_write(&mut self, register: usize, index: &Expr, value: &[Value]) {
         let layout = self.shapes.registers[register];
-        let inside = most_index(index) < u64::from(layout.size);
+        let inside = max_index(index) < u64::from(layout.size);
         let index = self.saturated(index);
         if inside {
             self.write_cell(&layout, index, value);
             return;
         }
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(layout.size));
-        self.when(known, |b| b.write_cell(&layout, index, value));
+        self.emit_if(known, |b| b.write_cell(&layout, index, value));
     }
 
     fn write_cell(&mut self, layout: &RegisterLayout, index: Value, value: &[Value]) {
@@ -169,7 +169,7 @@ impl Builder<'_> {
         let size = self.program.counters[counter].size;
         let index = self.saturated(index);
         let known = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, index, i64::from(size));
-        self.when(known, |b| {
+        self.emit_if(known, |b| {
             let cells = b.context_constant(field!(counters));
             let cells = b.b.ins().load(types::I64, context_memory(), cells, counter as i32 * 8);
             let distance = b.b.ins().imul_imm(index, size_of::<CounterData>() as i64);
@@ -190,34 +190,34 @@ impl Builder<'_> {
         });
     }
 
-    /// The hash of a list of values, fields of invalid headers left out.
+    /// The hash of a list of values, without fields of invalid headers.
     fn hash(&mut self, algorithm: HashAlgorithm, data: &[HashInput], payload: bool) -> Value {
         let header = data.first().and_then(|input| input.header);
         let uniform = data.iter().all(|input| input.header == header);
         let fixed = data.iter().all(|input| input.varbit_length.is_none());
         if !uniform || !fixed || payload {
-            return self.hash_by_parts(algorithm, data, payload);
+            return self.hash_variable_length(algorithm, data, payload);
         }
-        let Some(header) = header else { return self.hash_fixed(algorithm, data) };
-        // All of the input or nothing.
+        let Some(header) = header else { return self.hash_constant_length(algorithm, data) };
+        // The input is the complete list or empty.
         let valid = self.get(self.program.headers[header as usize].valid);
         let result = self.b.declare_var(types::I64);
-        self.either(
+        self.emit_if_else(
             valid,
             |b| {
-                let value = b.hash_fixed(algorithm, data);
+                let value = b.hash_constant_length(algorithm, data);
                 b.b.def_var(result, value);
             },
             |b| {
-                let value = b.hash_fixed(algorithm, &[]);
+                let value = b.hash_constant_length(algorithm, &[]);
                 b.b.def_var(result, value);
             },
         );
         self.b.use_var(result)
     }
 
-    /// A hash over values that are all there.
-    fn hash_fixed(&mut self, algorithm: HashAlgorithm, data: &[HashInput]) -> Value {
+    /// A hash over values that are all present.
+    fn hash_constant_length(&mut self, algorithm: HashAlgorithm, data: &[HashInput]) -> Value {
         let values: Vec<(Vec<Value>, u32)> =
             data.iter().map(|input| (self.expr(&input.value), input.value.width())).collect();
         let bits: u32 = values.iter().map(|(_, width)| width).sum();
@@ -225,7 +225,7 @@ impl Builder<'_> {
         match algorithm {
             HashAlgorithm::Csum16 => return self.checksum(&chunks),
             HashAlgorithm::Identity => {
-                // The first eight bytes as a number; fewer if there are fewer.
+                // Up to eight bytes, as a number.
                 let Some(first) = chunks.first() else { return self.constant(0) };
                 let odd = (8 - bits % 8) % 8;
                 return if first.bits == 64 || odd == 0 {
@@ -240,11 +240,11 @@ impl Builder<'_> {
         self.write(&chunks, buffer, context_memory());
         let (algorithm, length) =
             (self.algorithm(algorithm), self.constant(u64::from(bits.div_ceil(8))));
-        self.ask(helpers::hash as *const (), &[algorithm, length])
+        self.call_for_result(helpers::hash as *const (), &[algorithm, length])
     }
 
-    /// The Internet checksum: the sum of all 64-bit parts with the carry added back in, folded
-    /// to 16 bits, is the sum of the 16-bit words (RFC 1071, section 2).
+    /// The Internet checksum (RFC 1071, section 2). It adds all 64-bit parts and their carries, and
+    /// folds the sum to 16 bits.
     fn checksum(&mut self, chunks: &[super::deparse::Chunk]) -> Value {
         let mut sum = self.constant(0);
         for (i, chunk) in chunks.iter().enumerate() {
@@ -267,7 +267,7 @@ impl Builder<'_> {
     }
 
     /// A hash whose input depends on the packet.
-    fn hash_by_parts(
+    fn hash_variable_length(
         &mut self,
         algorithm: HashAlgorithm,
         data: &[HashInput],
@@ -282,14 +282,14 @@ impl Builder<'_> {
                 None => self.constant(1),
                 Some(header) => self.get(self.program.headers[header as usize].valid),
             };
-            self.when(there, |b| {
+            self.emit_if(there, |b| {
                 let at = b.spill(&value);
-                let most = b.constant(u64::from(width));
+                let max_value = b.constant(u64::from(width));
                 let bits = match input.varbit_length {
-                    None => most,
+                    None => max_value,
                     Some(word) => {
                         let bits = b.get(word);
-                        b.b.ins().umin(bits, most)
+                        b.b.ins().umin(bits, max_value)
                     }
                 };
                 b.call(helpers::bits_push as *const (), &[at, bits], false);
@@ -300,7 +300,7 @@ impl Builder<'_> {
             self.call(helpers::bits_payload as *const (), &[cursor], false);
         }
         let algorithm = self.algorithm(algorithm);
-        self.ask(helpers::bits_hash as *const (), &[algorithm])
+        self.call_for_result(helpers::bits_hash as *const (), &[algorithm])
     }
 
     fn algorithm(&mut self, algorithm: HashAlgorithm) -> Value {
@@ -309,7 +309,7 @@ impl Builder<'_> {
     }
 }
 
-/// The largest index that an expression can give; wide ones can give any.
-fn most_index(index: &Expr) -> u64 {
-    if words(index.width()) == 1 { most(index) } else { u64::MAX }
+/// The maximum index that an expression can give; unlimited for wide expressions.
+fn max_index(index: &Expr) -> u64 {
+    if words(index.width()) == 1 { max_value(index) } else { u64::MAX }
 }

@@ -1,13 +1,15 @@
-//! From a program's graphs to machine code.
+//! Compiles a program's graphs to machine code.
 //!
-//! Words of the state area are values of the code, not memory: what a header field holds is in a
-//! register of the machine or on its stack, what nothing reads is never computed, and zeros at the
-//! start cost nothing. Only words that code reaches by a run-time index stay in the packet's memory
-//! (see [`crate::plan`]).
+//! A word of the state area is an SSA value, not memory: it is in a register of the machine or on
+//! the stack. Values without a reader are not computed, and initial zeros are free. Only words that
+//! are accessed with a run-time index stay in the packet's memory (see [`crate::plan`]).
 //!
-//! Made are: `forward`, from a frame to the frame that leaves, with all six graphs in one function
-//! (where the egress port is another pipeline's, only to the end of ingress); `transmit`, the same from egress on for a packet that lies in memory; and each graph by itself,
-//! for the packets that are cloned, resubmitted or multicast.
+//! A program becomes these functions:
+//!
+//! - `forward`: from a received frame to the sent frame, with all six graphs. It returns at the end
+//!   of ingress if the egress port belongs to another pipeline.
+//! - `transmit`: from the start of egress to the sent frame, for a packet in memory.
+//! - one function for each graph, for packets that are cloned, resubmitted or multicast.
 
 mod builder;
 mod deparse;
@@ -24,27 +26,27 @@ use netkv_dataplane::{Graph, Objects};
 use netkv_ir::Program;
 
 use crate::CompileError;
-use crate::foresight::Foresight;
 use crate::machine::{Assembler, Machine};
 use crate::plan::Plan;
+use crate::prefetch::Prefetch;
 
 pub(crate) use builder::Shapes;
 pub(crate) use unit::cyclic;
 
-/// The code of a program, for any number of switches that run it.
+/// The code of a program. Any number of switches can share it.
 pub(crate) struct Code {
     pub(crate) machine: Machine,
     pub(crate) plan: Plan,
-    /// Functions of the machine.
+    /// Numbers of the functions in `machine`.
     pub(crate) forward: usize,
     pub(crate) transmit: usize,
     pub(crate) graphs: [usize; 6],
-    /// What to fetch early, and the function that tells the slot of a frame.
-    pub(crate) foresight: Option<(Foresight, usize)>,
+    /// The prefetching, and the number of the function that computes the slot of a frame.
+    pub(crate) prefetch: Option<(Prefetch, usize)>,
 }
 
 impl Code {
-    /// Compiles a program for switches of so many pipelines; `objects` are those of one of them.
+    /// Compiles a program for switches with this number of pipelines. `objects` are those of one.
     pub(crate) fn new(
         program: &Program,
         objects: &Objects,
@@ -65,10 +67,10 @@ impl Code {
         for graph in Graph::ALL {
             graphs[graph as usize] = unit(unit::Kind::Graph(graph))?;
         }
-        let foresight = match Foresight::new(program, &shapes) {
+        let prefetch = match Prefetch::new(program, &shapes) {
             None => None,
-            Some((foresight, apply)) => Some((foresight, unit(unit::Kind::Slot(apply))?)),
+            Some((prefetch, apply)) => Some((prefetch, unit(unit::Kind::Slot(apply))?)),
         };
-        Ok(Self { machine: assembler.finish()?, plan, forward, transmit, graphs, foresight })
+        Ok(Self { machine: assembler.finish()?, plan, forward, transmit, graphs, prefetch })
     }
 }

@@ -1,4 +1,4 @@
-//! Operations on the state area, the packet and what the pipeline asks for.
+//! Compiles operations on the state area, the packet and the requests of a pipeline.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value};
@@ -8,10 +8,10 @@ use netkv_ir::{Expr, Op, Place};
 use super::builder::{Builder, Element, field};
 use super::expr::{mask, words};
 
-/// `egress_spec` of a packet to drop.
+/// The `egress_spec` that drops a packet.
 pub(super) const DROP_PORT: u64 = 511;
 
-/// Whether code goes on behind an operation.
+/// Whether the block continues after an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flow {
     Next,
@@ -30,12 +30,12 @@ impl Builder<'_> {
             Op::AssignSlice { to, high, low, value } => self.assign_slice(*to, *high, *low, value),
             Op::StoreElement { stack, index, place, value } => {
                 let value = self.expr(value);
-                match self.fixed_element(*stack, index, *place) {
+                match self.constant_element(*stack, index, *place) {
                     Some(Element::At(place)) => self.store(place, &value),
                     Some(Element::Nowhere) => {}
                     None => {
                         let (distance, inside) = self.element(*stack, index);
-                        self.when(inside, |b| b.store_at(distance, place.word, &value));
+                        self.emit_if(inside, |b| b.store_at(distance, place.word, &value));
                     }
                 }
             }
@@ -124,7 +124,7 @@ impl Builder<'_> {
     fn assign_slice(&mut self, to: Place, high: u32, low: u32, value: &Expr) {
         let width = high - low + 1;
         let value = self.expr(value);
-        // The bits at their place in the words of the target, and what they replace.
+        // The bits, shifted to their position in the target, and the mask of the replaced bits.
         let first = low / 64;
         let count = (high / 64 - first + 1) as usize;
         let moved = self.shift_left(&value, low % 64, count);
@@ -133,8 +133,8 @@ impl Builder<'_> {
             let (from, to_bit) = (low.max(64 * word), (low + width).min(64 * (word + 1)));
             let replaced = mask(to_bit - from) << (from - 64 * word);
             let old = self.get(to.word + word);
-            let kept = self.b.ins().band_imm(old, !replaced as i64);
-            let new = self.b.ins().bor(kept, bits);
+            let live_after_stop = self.b.ins().band_imm(old, !replaced as i64);
+            let new = self.b.ins().bor(live_after_stop, bits);
             self.set(to.word + word, new);
         }
     }
@@ -154,7 +154,7 @@ impl Builder<'_> {
         self.zero(header.base, header.words);
     }
 
-    fn lengthen(&mut self, bytes: Value) {
+    fn add_length(&mut self, bytes: Value) {
         let length = self.b.use_var(self.vars.length);
         let length = self.b.ins().iadd(length, bytes);
         self.b.def_var(self.vars.length, length);
@@ -166,8 +166,8 @@ impl Builder<'_> {
         let old = self.get(valid);
         let (zero, one) = (self.constant(0), self.constant(1));
         let bytes = self.b.ins().select(old, zero, fixed);
-        self.lengthen(bytes);
-        // What was assigned to the fields of an invalid header is lost.
+        self.add_length(bytes);
+        // Values assigned to fields of an invalid header are lost.
         let info = &self.program.headers[header as usize];
         for word in info.base..info.base + info.words {
             let value = self.get(word);
@@ -190,7 +190,7 @@ impl Builder<'_> {
         let zero = self.constant(0);
         let bytes = self.b.ins().select(valid, bytes, zero);
         let bytes = self.b.ins().ineg(bytes);
-        self.lengthen(bytes);
+        self.add_length(bytes);
         self.clear(header);
         self.set(info.valid, zero);
     }
@@ -198,7 +198,7 @@ impl Builder<'_> {
     fn set_valid_element(&mut self, stack: u32, index: &Expr, valid: bool) {
         let first = self.program.stacks[stack as usize].first;
         let place = Place { word: self.program.headers[first as usize].valid, width: 1 };
-        match self.fixed_element(stack, index, place) {
+        match self.constant_element(stack, index, place) {
             Some(Element::Nowhere) => {}
             Some(Element::At(_)) => {
                 let Expr::Const(index) = index else { return };
@@ -211,7 +211,7 @@ impl Builder<'_> {
             }
             None => {
                 let (distance, inside) = self.element(stack, index);
-                self.when(inside, |b| b.set_valid_at(first, distance, valid));
+                self.emit_if(inside, |b| b.set_valid_at(first, distance, valid));
             }
         }
     }
@@ -224,16 +224,16 @@ impl Builder<'_> {
         let old = self.load_at(distance, header.valid);
         if valid {
             let bytes = self.b.ins().select(old, zero, fixed);
-            self.lengthen(bytes);
+            self.add_length(bytes);
             let invalid = self.b.ins().icmp_imm(IntCC::Equal, old, 0);
-            self.when(invalid, |b| {
+            self.emit_if(invalid, |b| {
                 b.store_at(distance, header.base, &vec![zero; header.words as usize]);
             });
             self.store_at(distance, header.valid, &[one]);
         } else {
             let bytes = self.b.ins().select(old, fixed, zero);
             let bytes = self.b.ins().ineg(bytes);
-            self.lengthen(bytes);
+            self.add_length(bytes);
             let zeros = vec![zero; header.words as usize];
             self.store_at(distance, header.base, &zeros);
             self.store_at(distance, header.valid, &[zero]);
@@ -246,7 +246,7 @@ impl Builder<'_> {
         for at in (0..stack.size).rev() {
             match at.checked_sub(count) {
                 Some(from) => self.copy_header(stack.first + at, stack.first + from),
-                None => self.drop_element(stack.first + at),
+                None => self.invalidate_element(stack.first + at),
             }
         }
         let next = self.get(stack.next_index);
@@ -261,7 +261,7 @@ impl Builder<'_> {
         for at in 0..stack.size {
             match at.checked_add(count).filter(|from| *from < stack.size) {
                 Some(from) => self.copy_header(stack.first + at, stack.first + from),
-                None => self.drop_element(stack.first + at),
+                None => self.invalidate_element(stack.first + at),
             }
         }
         let next = self.get(stack.next_index);
@@ -272,22 +272,22 @@ impl Builder<'_> {
         self.set(stack.next_index, next);
     }
 
-    /// Invalid, without a change of the packet's length: shifting a stack does not count.
-    fn drop_element(&mut self, header: u32) {
+    /// Makes a header invalid. The packet's length does not change, since a stack is shifted.
+    fn invalidate_element(&mut self, header: u32) {
         self.clear(header);
         let zero = self.constant(0);
         self.set(self.program.headers[header as usize].valid, zero);
     }
 
-    /// Words for the keys of a helper.
-    pub(super) fn pass_keys(&mut self, keys: &[Value]) {
+    /// Stores the keys for a helper.
+    pub(super) fn store_keys(&mut self, keys: &[Value]) {
         let buffer = self.context_constant(field!(keys));
         for (i, key) in keys.iter().enumerate() {
             self.b.ins().store(super::builder::context_memory(), *key, buffer, i as i32 * 8);
         }
     }
 
-    /// The first words of a value, filled up with zeros.
+    /// A value truncated or zero-extended to `width` bits.
     pub(super) fn resized(&mut self, mut value: Vec<Value>, width: u32) -> Vec<Value> {
         let zero = self.constant(0);
         value.resize(words(width), zero);

@@ -1,4 +1,4 @@
-//! The parser's operations: reading headers from the frame.
+//! Compiles the parser's operations, which read headers from the frame.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder, Value, types};
@@ -15,7 +15,7 @@ impl Builder<'_> {
         self.program.errors.iter().position(|error| error == name).unwrap_or(0) as u64
     }
 
-    /// Ends the parser with an error if `cond` is not 0; goes on otherwise.
+    /// Ends the parser with an error if `cond` is not 0.
     fn fail_if(&mut self, cond: Value, error: &str) {
         let error = self.error_index(error);
         let (fail, next) = (self.new_block(), self.new_block());
@@ -33,8 +33,8 @@ impl Builder<'_> {
         self.b.ins().jump(self.end, &[]);
     }
 
-    /// The error of a graph that ran in circles.
-    pub(super) fn fail_endless(&mut self) {
+    /// Ends a graph that exceeded the block limit with an error.
+    pub(super) fn fail_on_block_limit(&mut self) {
         let error = self.error_index("ParserTimeout");
         let error = self.constant(error);
         self.fail(error);
@@ -52,8 +52,8 @@ impl Builder<'_> {
         self.b.def_var(self.vars.cursor, cursor);
     }
 
-    /// Ends the parser unless `bytes` more are there.
-    fn need(&mut self, bytes: u32) {
+    /// Ends the parser unless the frame has `bytes` more.
+    fn require_bytes(&mut self, bytes: u32) {
         if let Some(cursor) = self.position.cursor {
             let end = cursor.saturating_add(bytes);
             if end <= self.position.at_least {
@@ -67,7 +67,7 @@ impl Builder<'_> {
             let short = self.b.ins().icmp_imm(IntCC::UnsignedLessThan, left, i64::from(bytes));
             self.fail_if(short, "PacketTooShort");
         }
-        self.position.look(bytes);
+        self.position.require(bytes);
     }
 
     fn bytes_left(&mut self) -> Value {
@@ -75,8 +75,8 @@ impl Builder<'_> {
         self.b.ins().isub(self.frame_length, cursor)
     }
 
-    /// Where the parser stands: an address, and a constant offset from it.
-    fn here(&mut self) -> (Value, i32) {
+    /// The parser's position: an address and a constant offset.
+    fn parser_address(&mut self) -> (Value, i32) {
         match self.position.cursor {
             Some(cursor) => (self.frame, cursor as i32),
             None => {
@@ -86,7 +86,7 @@ impl Builder<'_> {
         }
     }
 
-    fn step(&mut self, bytes: u32) {
+    fn advance_bytes(&mut self, bytes: u32) {
         let cursor = self.cursor();
         let next = self.b.ins().iadd_imm(cursor, i64::from(bytes));
         self.position.read(bytes);
@@ -102,26 +102,26 @@ impl Builder<'_> {
         match op {
             Op::Extract(header) => {
                 let bytes = fixed_bytes(self.program, *header);
-                self.need(bytes);
+                self.require_bytes(bytes);
                 self.read_header(*header, bytes);
-                self.step(bytes);
+                self.advance_bytes(bytes);
             }
             Op::ExtractNext(stack) => self.extract_next(*stack),
             Op::ExtractVarbit { header, bits } => self.extract_varbit(*header, bits),
             Op::Lookahead { to, skip, need } => {
-                self.need(need.div_ceil(8));
-                let at = self.here();
+                self.require_bytes(need.div_ceil(8));
+                let at = self.parser_address();
                 let value = self.read_place(at, *skip, to.width, need.div_ceil(8));
                 self.store(*to, &value);
             }
             Op::Advance(bits) => self.advance(bits),
             Op::Verify { cond, error } => {
-                let cond = self.small(cond);
+                let cond = self.narrow_expr(cond);
                 let (fail, next) = (self.new_block(), self.new_block());
                 self.b.set_cold_block(fail);
                 self.b.ins().brif(cond, next, &[], fail, &[]);
                 self.enter(fail);
-                let error = self.small(error);
+                let error = self.narrow_expr(error);
                 self.fail(error);
                 self.enter(next);
             }
@@ -142,7 +142,7 @@ impl Builder<'_> {
 
     fn read_header(&mut self, header: u32, bytes: u32) {
         let info = &self.program.headers[header as usize];
-        let at = self.here();
+        let at = self.parser_address();
         let mut bit = 0;
         for field in info.fields.iter().filter(|field| field.varbit_length.is_none()) {
             let value = self.read_place(at, bit, field.place.width, bytes);
@@ -160,9 +160,9 @@ impl Builder<'_> {
             self.b.ins().icmp_imm(IntCC::UnsignedGreaterThanOrEqual, next, i64::from(info.size));
         self.fail_if(past, "StackOutOfBounds");
         let bytes = fixed_bytes(self.program, info.first);
-        self.need(bytes);
+        self.require_bytes(bytes);
         let distance = self.b.ins().imul_imm(next, i64::from(info.stride) * 8);
-        let at = self.here();
+        let at = self.parser_address();
         let header = &self.program.headers[info.first as usize];
         let mut bit = 0;
         for field in &header.fields {
@@ -172,7 +172,7 @@ impl Builder<'_> {
         }
         let one = self.constant(1);
         self.store_at(distance, header.valid, &[one]);
-        self.step(bytes);
+        self.advance_bytes(bytes);
         let next = self.b.ins().iadd_imm(next, 1);
         self.set(info.next_index, next);
     }
@@ -182,7 +182,7 @@ impl Builder<'_> {
         let info = &self.program.headers[header as usize];
         let fixed = fixed_bytes(self.program, header);
         let varbit = info.fields.iter().find(|field| field.varbit_length.is_some());
-        let most = varbit.map_or(0, |field| field.place.width);
+        let max_value = varbit.map_or(0, |field| field.place.width);
         let bits = self.saturated(bits);
         let odd = self.b.ins().band_imm(bits, 7);
         self.fail_if(odd, "ParserInvalidArgument");
@@ -191,7 +191,7 @@ impl Builder<'_> {
         let left = self.bytes_left();
         let short = self.b.ins().icmp(IntCC::UnsignedLessThan, left, all);
         self.fail_if(short, "PacketTooShort");
-        let long = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, bits, i64::from(most));
+        let long = self.b.ins().icmp_imm(IntCC::UnsignedGreaterThan, bits, i64::from(max_value));
         self.fail_if(long, "HeaderTooShort");
         let (id, cursor) = (self.constant(u64::from(header)), self.cursor());
         self.call(helpers::extract as *const (), &[id, cursor, bits], false);
@@ -207,8 +207,8 @@ impl Builder<'_> {
             && value.words[0] < 1 << 20
         {
             let bytes = value.words[0] as u32 / 8;
-            self.need(bytes);
-            self.step(bytes);
+            self.require_bytes(bytes);
+            self.advance_bytes(bytes);
             return;
         }
         let bits = self.saturated(bits);
@@ -224,7 +224,7 @@ impl Builder<'_> {
         self.set_cursor(next);
     }
 
-    /// `width` bits from bit `bit` behind `at`, where `bytes` bytes may be read.
+    /// Reads `width` bits at bit `bit` after `at`. The frame has `bytes` bytes there.
     fn read_place(&mut self, at: (Value, i32), bit: u32, width: u32, bytes: u32) -> Vec<Value> {
         let mut value = Vec::new();
         let mut left = width;
@@ -236,12 +236,12 @@ impl Builder<'_> {
         value
     }
 
-    /// At most 64 bits.
+    /// Reads at most 64 bits.
     fn read_bits(&mut self, at: (Value, i32), bit: u32, width: u32, bytes: u32) -> Value {
         let (first, last) = (bit / 8, (bit + width - 1) / 8);
         let span = last - first + 1;
         if span > 8 {
-            // Nine bytes: the first eight, and what the last one adds.
+            // Nine bytes: the first eight, and the bits of the last one.
             let high_bits = 8 * (last - first) - bit % 8;
             let high = self.read_bits(at, bit, high_bits, bytes);
             let low = self.read_bits(at, bit + high_bits, width - high_bits, bytes);
@@ -250,11 +250,14 @@ impl Builder<'_> {
         }
         let (from, size) = window(first, span, bytes);
         let value = self.load_be(at, from, size);
-        // Bits behind the field in the window.
-        let behind = 8 * (from + size) - (bit + width);
-        let value =
-            if behind > 0 { self.b.ins().ushr_imm(value, i64::from(behind)) } else { value };
-        if 8 * size - behind > width { self.cut(value, width) } else { value }
+        // Number of bits after the field in the window.
+        let bits_after = 8 * (from + size) - (bit + width);
+        let value = if bits_after > 0 {
+            self.b.ins().ushr_imm(value, i64::from(bits_after))
+        } else {
+            value
+        };
+        if 8 * size - bits_after > width { self.truncate_to(value, width) } else { value }
     }
 
     /// A big-endian number of 1 to 8 bytes.
@@ -269,7 +272,7 @@ impl Builder<'_> {
                 if size == 8 { value } else { self.b.ins().uextend(types::I64, value) }
             }
             _ => {
-                // Two loads that fit exactly: there may be nothing behind.
+                // Two loads of the exact size: the frame may end there.
                 let front = if size > 4 { 4 } else { 2 };
                 let high = self.load_be((base, offset), 0, front);
                 let low = self.load_be((base, offset), front, size - front);
@@ -280,8 +283,8 @@ impl Builder<'_> {
     }
 }
 
-/// The bytes to load for `span` bytes from byte `first` of `bytes` that may be read: as few loads
-/// as possible, and none beyond the end.
+/// The bytes to load for `span` bytes at byte `first` of a range of `bytes`: with a minimum number
+/// of loads, and none beyond the end of the range.
 fn window(first: u32, span: u32, bytes: u32) -> (u32, u32) {
     match span {
         1 | 2 | 4 | 8 => (first, span),

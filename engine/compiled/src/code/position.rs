@@ -1,17 +1,17 @@
-//! What is known about the parser's position before a packet comes.
+//! Static analysis of the parser's position.
 //!
-//! Most parsers are trees of headers of fixed size: in each state it is known at which byte the
-//! cursor stands and how long the packet is at least. Then loads have constant offsets and most
-//! checks of the length fall away.
+//! Most parsers are trees of headers of fixed size. Then the byte of the cursor and the minimum
+//! length of the packet are known in each state. Loads have constant offsets, and most length checks
+//! are omitted.
 
 use netkv_ir::{BlockId, Cfg, Expr, Op, Program, Terminator};
 
 /// The position in the packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Position {
-    /// Bytes parsed, if it is the same for all packets that come here.
+    /// Bytes parsed, if the number is the same for all packets.
     pub(crate) cursor: Option<u32>,
-    /// Bytes that the packet has at least.
+    /// Minimum length of the packet in bytes.
     pub(crate) at_least: u32,
 }
 
@@ -23,27 +23,27 @@ impl Position {
         }
     }
 
-    /// Reads `bytes` and moves behind them.
+    /// Advances by `bytes`, which the packet has.
     pub(crate) fn read(&mut self, bytes: u32) {
-        self.look(bytes);
+        self.require(bytes);
         self.cursor = self.cursor.and_then(|cursor| cursor.checked_add(bytes));
     }
 
-    /// Has seen that `bytes` are there.
-    pub(crate) fn look(&mut self, bytes: u32) {
+    /// The packet has `bytes` after the cursor.
+    pub(crate) fn require(&mut self, bytes: u32) {
         if let Some(end) = self.cursor.and_then(|cursor| cursor.checked_add(bytes)) {
             self.at_least = self.at_least.max(end);
         }
     }
 
-    /// What an operation that succeeds does to it.
+    /// Applies an operation that succeeds.
     fn op(&mut self, program: &Program, op: &Op) {
         match op {
             Op::Extract(header) => self.read(fixed_bytes(program, *header)),
             Op::ExtractNext(stack) => {
                 self.read(fixed_bytes(program, program.stacks[*stack as usize].first));
             }
-            Op::Lookahead { need, .. } => self.look(need.div_ceil(8)),
+            Op::Lookahead { need, .. } => self.require(need.div_ceil(8)),
             Op::Advance(Expr::Const(bits)) if bits.width <= 64 && bits.words[0] < 1 << 20 => {
                 self.read(bits.words[0] as u32 / 8);
             }
@@ -60,8 +60,7 @@ pub(crate) fn fixed_bytes(program: &Program, header: u32) -> u32 {
     fixed.map(|field| field.place.width).sum::<u32>() / 8
 }
 
-/// The position at the start of each block of a graph that starts at the first byte; none for
-/// blocks that nothing reaches.
+/// The position at the start of each block of a parser; none for unreachable blocks.
 pub(crate) fn positions(program: &Program, cfg: &Cfg) -> Vec<Option<Position>> {
     let mut at: Vec<Option<Position>> = vec![None; cfg.blocks.len()];
     let mut work: Vec<BlockId> = Vec::new();
@@ -85,7 +84,7 @@ pub(crate) fn positions(program: &Program, cfg: &Cfg) -> Vec<Option<Position>> {
     at
 }
 
-/// Blocks that may come after a terminator.
+/// The successors of a terminator.
 pub(crate) fn successors(terminator: &Terminator) -> Vec<BlockId> {
     match terminator {
         Terminator::Jump(block) => vec![*block],

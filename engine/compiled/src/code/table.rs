@@ -1,4 +1,4 @@
-//! Where control flow forks: tables, selects, branches.
+//! Compiles terminators of blocks: tables, selects and branches.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, BlockArg, InstBuilder, Value, types};
@@ -43,7 +43,7 @@ impl Builder<'_> {
             let mut switch = Switch::new();
             let mut seen = std::collections::HashSet::new();
             for (number, case) in numbers.into_iter().zip(cases) {
-                // Of two equal cases the first one wins.
+                // The first of two equal cases is used.
                 if seen.insert(number) {
                     switch.set_entry(u128::from(number), blocks[case.target as usize]);
                 }
@@ -53,37 +53,37 @@ impl Builder<'_> {
         }
         for case in cases {
             let target = blocks[case.target as usize];
-            let Some(holds) = self.case_holds(&values, &case.patterns) else {
+            let Some(matches) = self.case_condition(&values, &case.patterns) else {
                 self.b.ins().jump(target, &[]);
                 return;
             };
             let next = self.new_block();
-            self.b.ins().brif(holds, target, &[], next, &[]);
+            self.b.ins().brif(matches, target, &[], next, &[]);
             self.enter(next);
         }
         self.b.ins().jump(default, &[]);
     }
 
-    /// Whether all patterns match, as a condition; none if they always do.
-    fn case_holds(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Option<Value> {
+    /// The condition that all patterns match; none if they always do.
+    fn case_condition(&mut self, values: &[Vec<Value>], patterns: &[Pattern]) -> Option<Value> {
         if let [Pattern::ValueSet(set)] = patterns {
             let keys: Vec<Value> = values.iter().flatten().copied().collect();
-            self.pass_keys(&keys);
+            self.store_keys(&keys);
             let (set, words) = (self.constant(u64::from(*set)), self.constant(keys.len() as u64));
-            return Some(self.ask(helpers::value_set as *const (), &[set, words]));
+            return Some(self.call_for_result(helpers::value_set as *const (), &[set, words]));
         }
         let mut all: Option<Value> = None;
         for (value, pattern) in values.iter().zip(patterns) {
-            let Some(holds) = self.pattern_holds(value, pattern) else { continue };
+            let Some(matches) = self.pattern_condition(value, pattern) else { continue };
             all = Some(match all {
-                None => holds,
-                Some(all) => self.b.ins().band(all, holds),
+                None => matches,
+                Some(all) => self.b.ins().band(all, matches),
             });
         }
         all
     }
 
-    fn pattern_holds(&mut self, value: &[Value], pattern: &Pattern) -> Option<Value> {
+    fn pattern_condition(&mut self, value: &[Value], pattern: &Pattern) -> Option<Value> {
         match pattern {
             Pattern::Any => None,
             Pattern::Value(wanted) => {
@@ -92,22 +92,22 @@ impl Builder<'_> {
                 Some(self.equal(value, &wanted))
             }
             Pattern::Mask(wanted, mask) => {
-                let (mut kept, mut wanted_words) = (Vec::new(), Vec::new());
+                let (mut live_after_stop, mut wanted_words) = (Vec::new(), Vec::new());
                 for ((value, wanted), mask) in value.iter().zip(&wanted.words).zip(&mask.words) {
                     if *mask != 0 {
-                        kept.push(self.b.ins().band_imm(*value, *mask as i64));
+                        live_after_stop.push(self.b.ins().band_imm(*value, *mask as i64));
                         wanted_words.push(self.constant(wanted & mask));
                     }
                 }
-                (!kept.is_empty()).then(|| self.equal(&kept, &wanted_words))
+                (!live_after_stop.is_empty()).then(|| self.equal(&live_after_stop, &wanted_words))
             }
             Pattern::Range(low, high) => {
                 let low: Vec<Value> = low.words.iter().map(|word| self.constant(*word)).collect();
                 let high: Vec<Value> = high.words.iter().map(|word| self.constant(*word)).collect();
                 let under = self.less(value, &low);
                 let over = self.less(&high, value);
-                let outside = self.b.ins().bor(under, over);
-                Some(self.b.ins().icmp_imm(IntCC::Equal, outside, 0))
+                let switch_words = self.b.ins().bor(under, over);
+                Some(self.b.ins().icmp_imm(IntCC::Equal, switch_words, 0))
             }
             Pattern::ValueSet(_) => {
                 debug_assert!(false, "a value set is the only pattern of its case");
@@ -136,11 +136,12 @@ impl Builder<'_> {
                 let chunks = self.pack(&selector);
                 let buffer = self.context_constant(field!(hash));
                 self.write(&chunks, buffer, super::builder::context_memory());
-                self.pass_keys(&keys);
+                self.store_keys(&keys);
                 let table = self.constant(u64::from(apply.table));
                 let words = self.constant(keys.len() as u64);
                 let bytes = self.constant(u64::from(bits.div_ceil(8)));
-                let found = self.ask(helpers::apply as *const (), &[table, words, bytes]);
+                let found =
+                    self.call_for_result(helpers::apply as *const (), &[table, words, bytes]);
                 let hit = self.b.ins().ushr_imm(found, 32);
                 let action = self.b.ins().band_imm(found, 0xffff_ffff);
                 let data = self.context_load(field!(action_data));
@@ -150,7 +151,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Words of the keys that entries match on.
+    /// The words of the keys of an apply.
     fn keys(&mut self, apply: &Apply) -> Vec<Value> {
         let table = &self.program.tables[apply.table as usize];
         let keys = apply.keys.iter().zip(&table.keys);
@@ -159,7 +160,7 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// The slot where the search for an apply's key starts: its number, and its address.
+    /// The first slot of the search for an apply's key: its number and its address.
     pub(super) fn first_slot(&mut self, apply: &Apply) -> (Value, Value) {
         let keys = self.keys(apply);
         let slot_words = self.shapes.slot_words[apply.table as usize].unwrap_or(0);
@@ -193,7 +194,8 @@ impl Builder<'_> {
         let distance = self.b.ins().imul_imm(index, slot_words as i64 * 8);
         let slot = self.b.ins().iadd(slots, distance);
         let head = self.b.ins().load(types::I64, objects_memory(), slot, 0);
-        // The key is compared first: most lookups hit, and an empty slot has a key of zeros.
+        // The key is compared before the slot is tested for being empty, since most lookups hit. An
+        // empty slot has a key of zeros.
         let found: Vec<Value> = (0..keys.len())
             .map(|i| self.b.ins().load(types::I64, objects_memory(), slot, 8 + 8 * i as i32))
             .collect();
@@ -217,7 +219,7 @@ impl Builder<'_> {
         self.set(apply.hit, zero);
         let table = &self.program.tables[apply.table as usize];
         if table.const_default {
-            // Nothing can change it: straight to its block.
+            // The default action is constant: jump to its block.
             let target = &apply.targets[table.default_action.action as usize];
             for (place, value) in target.params.iter().zip(&table.default_action.data) {
                 let words: Vec<Value> =
@@ -271,7 +273,7 @@ impl Builder<'_> {
         hash.expect("a table without keys has nothing to look up")
     }
 
-    /// Goes to the block of an action, its parameters taken from memory.
+    /// Jumps to the block of an action, with its parameters from memory.
     fn run_action(&mut self, apply: &Apply, action: Value, data: Value, blocks: &[Block]) {
         self.set(apply.action_run, action);
         let last = apply.targets.len() - 1;
@@ -305,7 +307,7 @@ impl Builder<'_> {
     }
 }
 
-/// The numbers that the cases of a select on one word stand for; none if one has another pattern.
+/// The values of the cases of a select on one word; none if a case has another kind of pattern.
 fn numbers(cases: &[SelectCase]) -> Option<Vec<u64>> {
     cases
         .iter()

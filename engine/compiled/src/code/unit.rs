@@ -1,4 +1,4 @@
-//! Functions: what they start from, which graphs they run, and how they end.
+//! Compiled functions: their start, the graphs that they run, and their end.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{Block, InstBuilder};
@@ -14,25 +14,25 @@ use crate::context::outcome;
 use crate::machine::Assembler;
 use crate::plan::{Plan, Words};
 
-/// Blocks that one graph may run for one packet, as in the interpreter.
+/// Maximum number of blocks that one graph runs for one packet, as in the interpreter.
 const BLOCK_LIMIT: u64 = 65_536;
-/// `instance_type` of a packet on its ordinary way.
+/// The `instance_type` of a packet that is neither a clone nor recirculated.
 const NORMAL: u64 = 0;
 
-/// A kind of function.
+/// The kind of a function.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Kind<'a> {
-    /// From a frame to the frame that leaves, in a switch of so many pipelines.
+    /// From a received frame to the sent frame, in a switch with this number of pipelines.
     Forward { pipelines: usize },
-    /// From a packet in memory at the start of egress to the frame that leaves.
+    /// From a packet in memory at the start of egress to the sent frame.
     Transmit,
     /// One graph over a packet in memory.
     Graph(Graph),
-    /// From a frame to the address of the slot where this table looks first.
+    /// From a received frame to the address of the first slot of its lookup in a table.
     Slot(&'a Apply),
 }
 
-/// Compiles a function; its number in the machine.
+/// Compiles a function. Returns its number in the machine.
 pub(super) fn compile(
     assembler: &mut Assembler,
     program: &Program,
@@ -46,8 +46,8 @@ pub(super) fn compile(
     match kind {
         Kind::Forward { pipelines } => builder.forward(pipelines),
         Kind::Transmit => builder.transmit(),
-        Kind::Graph(graph) => builder.single(graph),
-        Kind::Slot(apply) => builder.slot(apply),
+        Kind::Graph(graph) => builder.single_graph(graph),
+        Kind::Slot(apply) => builder.slot_address(apply),
     }
     builder.b.seal_all_blocks();
     builder.b.finalize();
@@ -55,13 +55,14 @@ pub(super) fn compile(
 }
 
 impl Builder<'_> {
-    fn answer(&mut self, outcome: u64) {
+    /// Returns from the function.
+    fn return_outcome(&mut self, outcome: u64) {
         let outcome = self.constant(outcome);
         self.b.ins().return_(&[outcome]);
     }
 
-    /// A packet that has just come in.
-    fn fresh_packet(&mut self) {
+    /// Initializes the values for a received frame.
+    fn new_packet(&mut self) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
             self.set(word, zero);
@@ -89,15 +90,15 @@ impl Builder<'_> {
         self.b.ins().udiv_imm(now, 1_000)
     }
 
-    /// A packet that lies in memory: what `words` says of the state, and what the context says.
-    fn packet_in_memory(&mut self, words: &Words) {
+    /// Loads a packet from memory: the state's `words`, and the fields of the context.
+    fn load_packet(&mut self, words: &Words) {
         let zero = self.constant(0);
         for word in 0..self.program.state_words {
             if !self.plan.in_memory.contains(word) {
                 self.set(word, zero);
             }
         }
-        self.take_words(words.iter());
+        self.load_words(words.iter());
         let vars = self.vars;
         for (var, offset) in self.packet_fields() {
             let value = self.context_load(offset);
@@ -106,8 +107,8 @@ impl Builder<'_> {
         self.b.def_var(vars.written, zero);
     }
 
-    fn leave_packet(&mut self, words: &Words) {
-        self.leave_words(words.iter());
+    fn store_packet(&mut self, words: &Words) {
+        self.store_words(words.iter());
         for (var, offset) in self.packet_fields() {
             let value = self.b.use_var(var);
             self.context_store(offset, value);
@@ -130,48 +131,49 @@ impl Builder<'_> {
         ]
     }
 
-    /// The whole way of a frame, or as far as its pipeline goes.
+    /// From a received frame to the sent frame, or to the end of ingress.
     fn forward(&mut self, pipelines: usize) {
-        self.fresh_packet();
+        self.new_packet();
         self.graph(Graph::Parser);
         let error = self.get(self.program.standard_metadata.parser_error.word);
-        self.when(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
+        self.emit_if(error, |b| b.count(std::mem::offset_of!(Counts, parser_errors)));
         self.graph(Graph::VerifyChecksum);
         self.graph(Graph::Ingress);
         self.end_of_ingress();
         if pipelines > 1 {
-            self.leave_for_other_pipeline(pipelines);
+            self.return_for_other_pipeline(pipelines);
         }
-        self.egress_and_out();
+        self.egress_to_frame();
     }
 
-    /// Leaves a packet that is ready for egress if its egress port is not of the pipeline that it
-    /// came in by: [`netkv_dataplane::pipeline_of`], in code.
-    fn leave_for_other_pipeline(&mut self, pipelines: usize) {
-        let kept = self.plan.kept();
+    /// Returns to the switch if the egress port of a packet belongs to another pipeline (see
+    /// [`netkv_dataplane::pipeline_of`]).
+    fn return_for_other_pipeline(&mut self, pipelines: usize) {
+        let live_after_stop = self.plan.live_after_stop();
         let ports = [self.context_constant(field!(port)), self.context_load(field!(egress_port))];
-        let [here, there] = ports.map(|port| self.b.ins().urem_imm(port, pipelines as i64));
-        let other = self.b.ins().icmp(IntCC::NotEqual, here, there);
+        let [ingress_pipeline, egress_pipeline] =
+            ports.map(|port| self.b.ins().urem_imm(port, pipelines as i64));
+        let other = self.b.ins().icmp(IntCC::NotEqual, ingress_pipeline, egress_pipeline);
         let (leave, stay) = (self.new_block(), self.new_block());
         self.b.ins().brif(other, leave, &[], stay, &[]);
         self.enter(leave);
-        self.leave_packet(&kept);
-        self.answer(outcome::OTHER_PIPELINE);
+        self.store_packet(&live_after_stop);
+        self.return_outcome(outcome::OTHER_PIPELINE);
         self.enter(stay);
     }
 
-    /// Leaves to the switch what asks for more than one port, drops what is dropped, and readies
-    /// the rest for egress, all as the switch does it.
+    /// The end of ingress, as in the switch. Packets for several ports are returned to the switch,
+    /// dropped ones end here, and the others are prepared for egress.
     fn end_of_ingress(&mut self) {
-        let kept = self.plan.kept();
+        let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
         let group = self.get(standard.mcast_grp.word);
-        let asked = self.b.ins().bor(flags, group);
-        self.leave_if(asked, outcome::END_OF_INGRESS, &kept);
+        let requested = self.b.ins().bor(flags, group);
+        self.store_packet_and_return_if(requested, outcome::END_OF_INGRESS, &live_after_stop);
         let port = self.get(standard.egress_spec.word);
         let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
-        self.answer_if(drop, outcome::DROPPED_IN_INGRESS);
+        self.return_if(drop, outcome::DROPPED_IN_INGRESS);
 
         self.store_constant(standard.instance_type, NORMAL);
         self.store_number(standard.egress_port, port);
@@ -188,38 +190,44 @@ impl Builder<'_> {
         }
     }
 
-    /// From a packet that is ready for egress to the frame.
+    /// From a packet in memory that is ready for egress to the sent frame.
     fn transmit(&mut self) {
-        let kept = self.plan.kept();
-        self.packet_in_memory(&kept);
-        self.egress_and_out();
+        let live_after_stop = self.plan.live_after_stop();
+        self.load_packet(&live_after_stop);
+        self.egress_to_frame();
     }
 
-    fn egress_and_out(&mut self) {
+    fn egress_to_frame(&mut self) {
         self.graph(Graph::Egress);
-        let kept = self.plan.kept();
+        let live_after_stop = self.plan.live_after_stop();
         let standard = &self.program.standard_metadata;
         let flags = self.b.use_var(self.vars.flags);
-        let asked = self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
-        self.leave_if(asked, outcome::END_OF_EGRESS, &kept);
+        let requested =
+            self.b.ins().band_imm(flags, (Requests::CLONE | Requests::RECIRCULATE) as i64);
+        self.store_packet_and_return_if(requested, outcome::END_OF_EGRESS, &live_after_stop);
         let port = self.get(standard.egress_spec.word);
         let drop = self.b.ins().icmp_imm(IntCC::Equal, port, DROP_PORT as i64);
-        self.answer_if(drop, outcome::DROPPED_IN_EGRESS);
+        self.return_if(drop, outcome::DROPPED_IN_EGRESS);
         self.graph(Graph::ComputeChecksum);
         self.graph(Graph::Deparser);
         self.finish_frame();
-        self.answer(outcome::SENT);
+        self.return_outcome(outcome::SENT);
     }
 
-    fn leave_if(&mut self, cond: cranelift_codegen::ir::Value, outcome: u64, kept: &Words) {
-        self.answer_when(cond, outcome, |b| b.leave_packet(kept));
+    fn store_packet_and_return_if(
+        &mut self,
+        cond: cranelift_codegen::ir::Value,
+        outcome: u64,
+        live_after_stop: &Words,
+    ) {
+        self.return_after(cond, outcome, |b| b.store_packet(live_after_stop));
     }
 
-    fn answer_if(&mut self, cond: cranelift_codegen::ir::Value, outcome: u64) {
-        self.answer_when(cond, outcome, |_| {});
+    fn return_if(&mut self, cond: cranelift_codegen::ir::Value, outcome: u64) {
+        self.return_after(cond, outcome, |_| {});
     }
 
-    fn answer_when(
+    fn return_after(
         &mut self,
         cond: cranelift_codegen::ir::Value,
         outcome: u64,
@@ -230,38 +238,38 @@ impl Builder<'_> {
         self.b.ins().brif(cond, leave, &[], next, &[]);
         self.enter(leave);
         before(self);
-        self.answer(outcome);
+        self.return_outcome(outcome);
         self.enter(next);
     }
 
     /// One graph over a packet in memory.
-    fn single(&mut self, graph: Graph) {
-        let mut words = self.plan.touched[graph as usize].clone();
-        words.union(&self.plan.outside);
-        self.packet_in_memory(&words);
+    fn single_graph(&mut self, graph: Graph) {
+        let mut words = self.plan.accessed[graph as usize].clone();
+        words.union(&self.plan.switch_words);
+        self.load_packet(&words);
         self.graph(graph);
-        self.leave_packet(&words);
+        self.store_packet(&words);
         let written = self.b.use_var(self.vars.written);
         self.context_store(field!(out_length), written);
-        self.answer(outcome::SENT);
+        self.return_outcome(outcome::SENT);
     }
 
-    /// Where a frame's key would be found, as far as the parser alone tells the key.
-    fn slot(&mut self, apply: &Apply) {
-        self.fresh_packet();
+    /// Returns the address of the first slot for a frame, with a key computed by the parser only.
+    fn slot_address(&mut self, apply: &Apply) {
+        self.new_packet();
         self.graph(Graph::Parser);
         let (_, slot) = self.first_slot(apply);
         self.b.ins().return_(&[slot]);
     }
 
-    /// The code of a graph; what comes next is behind it.
+    /// Compiles a graph. The current block is then the one that follows it.
     fn graph(&mut self, graph: Graph) {
         let cfg = graph.of(self.program);
         if cfg.blocks.is_empty() {
             return;
         }
         let Order { order, cyclic } = order(cfg);
-        let known = match graph {
+        let positions_at_start = match graph {
             Graph::Parser => positions(self.program, cfg),
             _ => vec![None; cfg.blocks.len()],
         };
@@ -278,12 +286,12 @@ impl Builder<'_> {
             let block = blocks[id as usize];
             self.b.switch_to_block(block);
             if !cyclic {
-                // All that jump here lie before it in the order.
+                // All predecessors are before it in the order.
                 self.b.seal_block(block);
             }
-            self.position = known[id as usize].unwrap_or(Position::default());
+            self.position = positions_at_start[id as usize].unwrap_or(Position::default());
             if cyclic {
-                self.burn();
+                self.consume_fuel();
             }
             self.block(cfg, id, &blocks);
         }
@@ -305,8 +313,8 @@ impl Builder<'_> {
         self.terminate(&block.terminator, blocks);
     }
 
-    /// Stops a graph that runs in circles.
-    fn burn(&mut self) {
+    /// Ends a graph that exceeds the block limit.
+    fn consume_fuel(&mut self) {
         let fuel = self.b.use_var(self.vars.fuel);
         let (empty, next) = (self.new_block(), self.new_block());
         self.b.set_cold_block(empty);
@@ -314,7 +322,7 @@ impl Builder<'_> {
         self.enter(empty);
         self.count(std::mem::offset_of!(Counts, endless_graphs));
         if self.graph == Graph::Parser {
-            self.fail_endless();
+            self.fail_on_block_limit();
         } else {
             let end = self.end;
             self.b.ins().jump(end, &[]);
@@ -325,13 +333,13 @@ impl Builder<'_> {
     }
 }
 
-/// Blocks that can be reached, each behind all that lead to it where the graph has no cycle.
+/// The reachable blocks, in topological order if the graph has no cycle.
 struct Order {
     order: Vec<BlockId>,
     cyclic: bool,
 }
 
-/// Whether a graph can come back to a block.
+/// Whether a graph has a cycle.
 pub(crate) fn cyclic(cfg: &Cfg) -> bool {
     !cfg.blocks.is_empty() && order(cfg).cyclic
 }
@@ -345,7 +353,7 @@ fn order(cfg: &Cfg) -> Order {
     }
     let mut marks = vec![Mark::New; cfg.blocks.len()];
     let (mut order, mut cyclic) = (Vec::new(), false);
-    // Depth first without recursion: a block, and how many of its successors have been looked at.
+    // Depth-first search with an explicit stack of blocks and their numbers of visited successors.
     let mut path = vec![(0u32, successors(&cfg.blocks[0].terminator))];
     marks[0] = Mark::Open;
     while let Some((block, left)) = path.last_mut() {

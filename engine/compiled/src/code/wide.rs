@@ -1,4 +1,4 @@
-//! Arithmetic on values of more than 64 bits, as runs of machine words.
+//! Compiles arithmetic on values of more than 64 bits, as sequences of machine words.
 
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::{InstBuilder, Value, types};
@@ -9,12 +9,12 @@ use super::expr::{mask, words};
 use crate::helpers::{self, WIDE_OPS};
 
 impl Builder<'_> {
-    /// The bits of all words together; none if there is no word.
+    /// The bitwise or of all words; none if there are none.
     pub(super) fn any_bits(&mut self, words: &[Value]) -> Option<Value> {
         words.iter().copied().reduce(|all, word| self.b.ins().bor(all, word))
     }
 
-    pub(super) fn cut_top(&mut self, value: &mut [Value], width: u32) {
+    pub(super) fn truncate_top_word(&mut self, value: &mut [Value], width: u32) {
         if !width.is_multiple_of(64)
             && let Some(last) = value.last_mut()
         {
@@ -55,7 +55,7 @@ impl Builder<'_> {
                 value
             }
         };
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 
@@ -81,7 +81,7 @@ impl Builder<'_> {
                 value.resize(words(width), zero);
                 value
             };
-            self.cut_top(&mut value, width);
+            self.truncate_top_word(&mut value, width);
             return value;
         }
         let amount = self.saturated(amount);
@@ -101,9 +101,9 @@ impl Builder<'_> {
         let mut value = match op {
             BinaryOp::Add => self.add(left, right),
             BinaryOp::Sub => self.subtract(left, right).0,
-            BinaryOp::And => self.each(left, right, |b, l, r| b.b.ins().band(l, r)),
-            BinaryOp::Or => self.each(left, right, |b, l, r| b.b.ins().bor(l, r)),
-            BinaryOp::Xor => self.each(left, right, |b, l, r| b.b.ins().bxor(l, r)),
+            BinaryOp::And => self.word_by_word(left, right, |b, l, r| b.b.ins().band(l, r)),
+            BinaryOp::Or => self.word_by_word(left, right, |b, l, r| b.b.ins().bor(l, r)),
+            BinaryOp::Xor => self.word_by_word(left, right, |b, l, r| b.b.ins().bxor(l, r)),
             _ => {
                 let operator = self.constant(wide_op(op));
                 let (to, from) = (self.spill(left), self.spill(right));
@@ -112,11 +112,11 @@ impl Builder<'_> {
                 return self.reload(to, left.len());
             }
         };
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 
-    pub(super) fn each(
+    pub(super) fn word_by_word(
         &mut self,
         left: &[Value],
         right: &[Value],
@@ -127,7 +127,7 @@ impl Builder<'_> {
 
     pub(super) fn add(&mut self, left: &[Value], right: &[Value]) -> Vec<Value> {
         let mut carry: Option<Value> = None;
-        self.each(left, right, |b, l, r| {
+        self.word_by_word(left, right, |b, l, r| {
             let sum = b.b.ins().iadd(l, r);
             let over = b.b.ins().icmp(IntCC::UnsignedLessThan, sum, l);
             let over = b.b.ins().uextend(types::I64, over);
@@ -148,7 +148,7 @@ impl Builder<'_> {
     /// The difference, and whether it borrows (0 or 1).
     pub(super) fn subtract(&mut self, left: &[Value], right: &[Value]) -> (Vec<Value>, Value) {
         let mut borrow: Option<Value> = None;
-        let difference = self.each(left, right, |b, l, r| {
+        let difference = self.word_by_word(left, right, |b, l, r| {
             let rest = b.b.ins().isub(l, r);
             let under = b.b.ins().icmp(IntCC::UnsignedLessThan, l, r);
             let under = b.b.ins().uextend(types::I64, under);
@@ -184,7 +184,7 @@ impl Builder<'_> {
             }
             _ => {
                 if matches!(op, BinaryOp::LtSigned | BinaryOp::LeSigned) {
-                    // With the sign bit turned, patterns compare as unsigned numbers do.
+                    // With the sign bit inverted, signed values compare like unsigned ones.
                     let sign = 1u64 << ((width - 1) % 64);
                     for value in [&mut left, &mut right] {
                         if let Some(last) = value.last_mut() {
@@ -207,7 +207,7 @@ impl Builder<'_> {
         if let ([left], [right]) = (left, right) {
             return self.b.ins().icmp(IntCC::Equal, *left, *right);
         }
-        let different = self.each(left, right, |b, l, r| b.b.ins().bxor(l, r));
+        let different = self.word_by_word(left, right, |b, l, r| b.b.ins().bxor(l, r));
         let zero = self.constant(0);
         let different = self.any_bits(&different).unwrap_or(zero);
         self.b.ins().icmp_imm(IntCC::Equal, different, 0)
@@ -222,11 +222,11 @@ impl Builder<'_> {
         self.b.ins().icmp_imm(IntCC::NotEqual, borrow, 0)
     }
 
-    /// `width` bits from bit `low` on.
+    /// `width` bits, starting at bit `low`.
     pub(super) fn slice(&mut self, value: &[Value], low: u32, width: u32) -> Vec<Value> {
         let mut value = self.shift_right(value, low);
         value.truncate(words(width));
-        self.cut_top(&mut value, width);
+        self.truncate_top_word(&mut value, width);
         value
     }
 
@@ -245,20 +245,20 @@ impl Builder<'_> {
         value
     }
 
-    /// Shifts towards the low end by a constant; what falls out is gone.
+    /// Shifts right by a constant.
     pub(super) fn shift_right(&mut self, value: &[Value], amount: u32) -> Vec<Value> {
         let (skip, bits) = ((amount / 64) as usize, i64::from(amount % 64));
-        let kept = value.get(skip..).unwrap_or(&[]);
-        if kept.is_empty() {
+        let live_after_stop = value.get(skip..).unwrap_or(&[]);
+        if live_after_stop.is_empty() {
             return vec![self.constant(0)];
         }
         if bits == 0 {
-            return kept.to_vec();
+            return live_after_stop.to_vec();
         }
-        (0..kept.len())
+        (0..live_after_stop.len())
             .map(|i| {
-                let low = self.b.ins().ushr_imm(kept[i], bits);
-                match kept.get(i + 1) {
+                let low = self.b.ins().ushr_imm(live_after_stop[i], bits);
+                match live_after_stop.get(i + 1) {
                     None => low,
                     Some(next) => {
                         let high = self.b.ins().ishl_imm(*next, 64 - bits);
@@ -269,22 +269,22 @@ impl Builder<'_> {
             .collect()
     }
 
-    /// Shifts towards the high end by a constant, into `count` words; the top is not cut.
+    /// Shifts left by a constant, to `count` words. The result is not truncated to a width.
     pub(super) fn shift_left(&mut self, value: &[Value], amount: u32, count: usize) -> Vec<Value> {
         let (skip, bits) = ((amount / 64) as usize, i64::from(amount % 64));
         let zero = self.constant(0);
         let at = |i: usize| i.checked_sub(skip).and_then(|i| value.get(i)).copied();
         (0..count)
             .map(|i| {
-                let here = at(i);
+                let high = at(i);
                 if bits == 0 {
-                    return here.unwrap_or(zero);
+                    return high.unwrap_or(zero);
                 }
                 let below = i.checked_sub(1).and_then(&at);
-                let here = here.map(|word| self.b.ins().ishl_imm(word, bits));
+                let high = high.map(|word| self.b.ins().ishl_imm(word, bits));
                 let below = below.map(|word| self.b.ins().ushr_imm(word, 64 - bits));
-                match (here, below) {
-                    (Some(here), Some(below)) => self.b.ins().bor(here, below),
+                match (high, below) {
+                    (Some(high), Some(below)) => self.b.ins().bor(high, below),
                     (one, other) => one.or(other).unwrap_or(zero),
                 }
             })
@@ -292,7 +292,7 @@ impl Builder<'_> {
     }
 }
 
-/// The number of an operator that a helper computes.
+/// The number of an operator in the helper's table.
 fn wide_op(op: BinaryOp) -> u64 {
     let at = WIDE_OPS.iter().position(|other| *other == op);
     at.expect("operators without a form of their own are computed by the helper") as u64

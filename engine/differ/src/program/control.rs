@@ -1,11 +1,11 @@
-//! Controls: the pipelines, a nested one, checksums, the deparser; and functions.
+//! Generates controls (pipelines, a nested one, checksums, the deparser) and functions.
 
 use super::expression::expression;
 use super::extern_call::{self, egress_spec};
-use super::layout::know_parameters;
+use super::layout::declare_parameters;
 use super::statement::statements;
 use super::table;
-use super::writer::{Array, Function, Place, Ty, Writer, line};
+use super::writer::{Array, CodeKind, Function, Ty, Writer, line};
 
 /// Parameters of the nested control after headers, metadata and standard metadata.
 pub(super) const NESTED_PARAMS: &[(&str, Ty)] = &[("in", Ty::Bit(8)), ("inout", Ty::Bit(16))];
@@ -14,17 +14,17 @@ const PARAMS: &str = "inout headers_t h, inout meta_t m, inout standard_metadata
 
 /// Functions on scalars.
 pub(super) fn functions(w: &mut Writer) {
-    w.place = Place::Function;
+    w.code_kind = CodeKind::Function;
     for _ in 0..w.rng.below(3) {
         w.variables.clear();
-        let name = w.fresh("f");
+        let name = w.unique_name("f");
         let result = Ty::Bit(*w.rng.pick(&[8, 8, 16, 32, 128]));
         let mut params = Vec::new();
         for _ in 0..1 + w.rng.below(3) {
             let direction = *w.rng.pick(&["in", "in", "in", "inout", "out"]);
             let ty = Ty::Bit(*w.rng.pick(&[8, 8, 16, 16, 32, 128]));
-            let param = w.fresh("p");
-            w.know(param, ty, direction != "in");
+            let param = w.unique_name("p");
+            w.declare_variable(param, ty, direction != "in");
             params.push((direction, ty));
         }
         let list: Vec<String> = params
@@ -52,10 +52,10 @@ pub(super) fn functions(w: &mut Writer) {
     }
 }
 
-/// Forgets what belongs to another control.
-fn enter(w: &mut Writer) {
-    w.place = Place::Control;
-    know_parameters(w, true);
+/// Starts a control: removes the objects of another one from the scope.
+fn start_control(w: &mut Writer) {
+    w.code_kind = CodeKind::Control;
+    declare_parameters(w, true);
     w.registers.clear();
     w.counters.clear();
     w.meters.clear();
@@ -65,7 +65,7 @@ fn enter(w: &mut Writer) {
 
 fn objects(w: &mut Writer) {
     for _ in 0..w.rng.below(4) {
-        let name = w.fresh("reg");
+        let name = w.unique_name("reg");
         let ty = if w.rng.chance(50) {
             match w.variable(|v| v.writable && v.ty != Ty::Bool) {
                 Some(found) => found.ty,
@@ -80,14 +80,14 @@ fn objects(w: &mut Writer) {
         w.registers.push(Array { name, ty, size });
     }
     for _ in 0..w.rng.below(2) {
-        let name = w.fresh("c");
+        let name = w.unique_name("c");
         let size = 1 + w.rng.below(10);
         let unit = *w.rng.pick(&["packets", "bytes", "packets_and_bytes"]);
         line!(w, "counter({size}, CounterType.{unit}) {name};");
         w.counters.push(Array { name, ty: Ty::Bit(64), size });
     }
     for _ in 0..w.rng.below(2) {
-        let name = w.fresh("mt");
+        let name = w.unique_name("mt");
         let size = 1 + w.rng.below(6);
         let unit = *w.rng.pick(&["packets", "bytes"]);
         line!(w, "meter({size}, MeterType.{unit}) {name};");
@@ -100,10 +100,10 @@ pub(super) fn nested(w: &mut Writer) {
     if !w.rng.chance(35) {
         return;
     }
-    enter(w);
+    start_control(w);
     w.ingress = false;
-    w.know("by", Ty::Bit(8), false);
-    w.know("io", Ty::Bit(16), true);
+    w.declare_variable("by", Ty::Bit(8), false);
+    w.declare_variable("io", Ty::Bit(16), true);
     line!(w, "control N({PARAMS}, in bit<8> by, inout bit<16> io) {{");
     objects(w);
     if w.rng.chance(60) {
@@ -119,27 +119,27 @@ pub(super) fn nested(w: &mut Writer) {
 
 /// Ingress or egress.
 pub(super) fn pipeline(w: &mut Writer, name: &str) {
-    enter(w);
+    start_control(w);
     w.ingress = name == "I";
     line!(w, "control {name}({PARAMS}) {{");
     let nested = !w.nested.is_empty();
     if nested {
         w.nested.clear();
         for _ in 0..1 + w.rng.below(2) {
-            let instance = w.fresh("n");
+            let instance = w.unique_name("n");
             line!(w, "N() {instance};");
             w.nested.push(instance);
         }
     }
     for _ in 0..w.rng.below(3) {
-        let (ty, local) = (w.ty(), w.fresh("l"));
+        let (ty, local) = (w.ty(), w.unique_name("l"));
         if w.rng.chance(40) {
             line!(w, "{} {local};", ty.text());
         } else {
             let value = super::expression::literal(w, ty);
             line!(w, "{} {local} = {value};", ty.text());
         }
-        w.know(local, ty, true);
+        w.declare_variable(local, ty, true);
     }
     objects(w);
     table::declare(w);
@@ -149,7 +149,7 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
     }
     let count = 3 + w.rng.below(12);
     statements(w, count, 3);
-    // Tables that nothing has applied yet.
+    // Tables that were not applied yet.
     while let Some(table) = w.tables.pop() {
         line!(w, "{}.apply();", table.name);
     }
@@ -160,8 +160,8 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
             line!(w, "{instance}.apply(h, m, s, {arguments});");
         }
     }
-    if w.dumps {
-        dump(w);
+    if w.has_dump {
+        write_state_to_packet(w);
     }
     line!(w, "}}");
     line!(w, "}}");
@@ -171,8 +171,8 @@ pub(super) fn pipeline(w: &mut Writer, name: &str) {
 }
 
 fn checksum(w: &mut Writer, name: &str, what: &str) {
-    w.place = Place::Checksum;
-    know_parameters(w, false);
+    w.code_kind = CodeKind::Checksum;
+    declare_parameters(w, false);
     line!(w, "control {name}(inout headers_t h, inout meta_t m) {{");
     line!(w, "apply {{");
     for _ in 0..w.rng.below(3) {
@@ -233,9 +233,9 @@ pub(super) fn deparser(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Everything that has a place goes into the packet: metadata as it is, headers, whether they are
-/// valid or not, as a hash.
-fn dump(w: &mut Writer) {
+/// Writes the complete state into the packet: metadata directly, and headers, also invalid ones, as
+/// a hash.
+fn write_state_to_packet(w: &mut Writer) {
     let mut parts = Vec::new();
     for (path, _) in w.layout.header_paths() {
         parts.push(format!("(bit<1>){path}.isValid()"));
@@ -251,7 +251,7 @@ fn dump(w: &mut Writer) {
     line!(w, "hash({to}, HashAlgorithm.crc32, 32w0, {{ {data} }}, 33w4294967296);");
     if !w.ingress {
         line!(w, "h.dump.setValid();");
-        for (at, (path, _)) in w.layout.dumped().into_iter().enumerate() {
+        for (at, (path, _)) in w.layout.metadata_in_packet().into_iter().enumerate() {
             line!(w, "h.dump.d{at} = {path};");
         }
     }

@@ -1,9 +1,9 @@
-//! Expressions of a wanted type.
+//! Generates expressions of a given type.
 
-use super::target;
-use super::writer::{Function, Place, Ty, Variable, Writer};
+use super::assignment;
+use super::writer::{CodeKind, Function, Ty, Variable, Writer};
 
-/// A constant of a width in hexadecimal, with digits for every bit.
+/// A random constant of a width, in hexadecimal with all digits.
 fn digits(w: &mut Writer, width: u32) -> String {
     let value = match w.rng.below(6) {
         0 => return "0".to_owned(),
@@ -15,7 +15,7 @@ fn digits(w: &mut Writer, width: u32) -> String {
     value.to_string()
 }
 
-/// A literal; a signed one keeps its highest bit 0 so that it needs no sign.
+/// A literal. The highest bit of a signed one is 0, so that it needs no sign.
 pub(super) fn literal(w: &mut Writer, ty: Ty) -> String {
     match ty {
         Ty::Bool => w.rng.pick(&["true", "false"]).to_string(),
@@ -29,7 +29,7 @@ pub(super) fn literal(w: &mut Writer, ty: Ty) -> String {
     }
 }
 
-/// A variable of another type, made to fit.
+/// A variable of another type, with a conversion.
 fn converted(w: &mut Writer, ty: Ty) -> Option<String> {
     let found = w.variable(|v| v.ty != Ty::Bool)?;
     Some(match (ty, found.ty) {
@@ -41,7 +41,7 @@ fn converted(w: &mut Writer, ty: Ty) -> Option<String> {
     })
 }
 
-fn leaf(w: &mut Writer, ty: Ty) -> String {
+fn simple_operand(w: &mut Writer, ty: Ty) -> String {
     let choice = w.rng.below(100);
     if choice < 55
         && let Some(Variable { text, .. }) = w.variable(|v| v.ty == ty)
@@ -60,9 +60,9 @@ fn leaf(w: &mut Writer, ty: Ty) -> String {
     }
 }
 
-/// A field of a stack's element with an index that only the packet knows.
+/// A field of a stack's element, with a run-time index.
 pub(super) fn element(w: &mut Writer, ty: Ty) -> Option<String> {
-    if w.place == Place::Function || w.place == Place::Checksum {
+    if w.code_kind == CodeKind::Function || w.code_kind == CodeKind::Checksum {
         return None;
     }
     let layout = &w.layout;
@@ -76,8 +76,8 @@ pub(super) fn element(w: &mut Writer, ty: Ty) -> Option<String> {
     Some(format!("h.{stack}[{index}].{field}"))
 }
 
-/// An index into a stack: a variable, often cut so that it is in range. No parameter: a call may
-/// give it a constant, and a constant index out of range is an error.
+/// An index into a stack: a variable, often truncated so that it is in range. It is not a
+/// parameter: a call may pass a constant, and a constant index out of range is an error.
 pub(super) fn index(w: &mut Writer) -> Option<String> {
     if w.rng.chance(15)
         && let Some(text) = index_with_effect(w)
@@ -90,8 +90,8 @@ pub(super) fn index(w: &mut Writer) -> Option<String> {
     Some(if width > 2 && w.rng.chance(70) { format!("{}[1:0]", found.text) } else { found.text })
 }
 
-/// A call that changes something and gives an index. (What only takes values and returns one may
-/// be a constant.)
+/// A call with a side effect whose result is an index. (A call without side effects may be a
+/// constant.)
 fn index_with_effect(w: &mut Writer) -> Option<String> {
     let changes = |f: &Function| {
         matches!(f.result, Ty::Bit(2..)) && f.params.iter().any(|(direction, _)| *direction != "in")
@@ -102,10 +102,10 @@ fn index_with_effect(w: &mut Writer) -> Option<String> {
     Some(format!("{}({arguments})[1:0]", function.name))
 }
 
-/// An expression; `depth` limits how deep it nests.
+/// An expression; `depth` limits its nesting.
 pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
     if depth == 0 || w.rng.chance(20) {
-        return leaf(w, ty);
+        return simple_operand(w, ty);
     }
     let deeper = depth - 1;
     match ty {
@@ -123,10 +123,10 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
                 format!("({cond} ? {a} : {b})")
             }
             8 => cast(w, ty, deeper),
-            9 => call(w, ty, deeper).unwrap_or_else(|| leaf(w, ty)),
+            9 => call(w, ty, deeper).unwrap_or_else(|| simple_operand(w, ty)),
             10 if matches!(ty, Ty::Bit(_)) => slice(w, width, deeper),
             _ if width > 1 => concatenation(w, ty, width, deeper),
-            _ => leaf(w, ty),
+            _ => simple_operand(w, ty),
         },
     }
 }
@@ -134,7 +134,7 @@ pub(super) fn expression(w: &mut Writer, ty: Ty, depth: usize) -> String {
 fn arithmetic(w: &mut Writer, ty: Ty, depth: usize) -> String {
     let a = expression(w, ty, depth);
     if matches!(ty, Ty::Bit(_)) && w.rng.chance(4) {
-        // By a number that is not 0; at run time it may be 0 and gives 0.
+        // A constant divisor must not be 0. A run-time divisor may be 0; then the result is 0.
         let op = *w.rng.pick(&["/", "%"]);
         let Ty::Bit(width) = ty else { return a };
         let divisor = match w.variable(|v| v.ty == ty) {
@@ -210,9 +210,9 @@ fn concatenation(w: &mut Writer, ty: Ty, width: u32, depth: usize) -> String {
     format!("({left} ++ {})", expression(w, Ty::Bit(width - high), depth))
 }
 
-/// A call of a function that gives this type.
+/// A call of a function with this result type.
 pub(super) fn call(w: &mut Writer, ty: Ty, depth: usize) -> Option<String> {
-    if w.place == Place::Function || w.place == Place::Checksum {
+    if w.code_kind == CodeKind::Function || w.code_kind == CodeKind::Checksum {
         return None;
     }
     let fitting: Vec<_> = w.functions.iter().filter(|f| f.result == ty).cloned().collect();
@@ -221,7 +221,7 @@ pub(super) fn call(w: &mut Writer, ty: Ty, depth: usize) -> Option<String> {
     Some(format!("{}({arguments})", function.name))
 }
 
-/// Arguments for parameters with a direction; none if there is no variable that fits.
+/// Arguments for parameters with directions; none if there is no suitable variable.
 pub(super) fn arguments(
     w: &mut Writer,
     params: &[(&'static str, Ty)],
@@ -231,7 +231,7 @@ pub(super) fn arguments(
     for (direction, ty) in params {
         made.push(match *direction {
             "in" | "" => expression(w, *ty, depth.min(2)),
-            _ => target::output(w, *ty)?,
+            _ => assignment::output(w, *ty)?,
         });
     }
     Some(made.join(", "))
@@ -249,7 +249,7 @@ fn boolean(w: &mut Writer, depth: usize) -> String {
 }
 
 fn comparison(w: &mut Writer, depth: usize) -> String {
-    let in_pipeline = w.place != Place::Function;
+    let in_pipeline = w.code_kind != CodeKind::Function;
     match w.rng.below(10) {
         0..2 if in_pipeline => {
             let paths = w.layout.header_paths();

@@ -1,10 +1,10 @@
-//! Calls of v1model's externs.
+//! Generates calls of v1model's externs.
 
 use super::expression::expression;
-use super::writer::{Array, Place, Ty, Variable, Writer, line};
+use super::writer::{Array, CodeKind, Ty, Variable, Writer, line};
 use super::{MAX_ROUNDS, statement};
 
-/// Writes one call, or an assignment where there is nothing to call.
+/// Writes one call, or an assignment if there is no extern to call.
 pub(super) fn write(w: &mut Writer) {
     match w.rng.below(22) {
         0..5 => register(w),
@@ -26,7 +26,7 @@ pub(super) fn write(w: &mut Writer) {
         12 => random(w),
         13 if w.ingress => digest(w),
         14 => clone(w),
-        15 => again(w),
+        15 => send_back(w),
         16 => {
             let length = expression(w, Ty::Bit(32), 1);
             let length =
@@ -52,7 +52,7 @@ pub(super) fn write(w: &mut Writer) {
     }
 }
 
-/// Where the packet goes: mostly a small port.
+/// Writes an assignment of the egress port, mostly a small number.
 pub(super) fn egress_spec(w: &mut Writer) {
     let port = match w.rng.below(20) {
         0 | 1 => expression(w, Ty::Bit(9), 2),
@@ -67,7 +67,7 @@ fn unsigned(w: &mut Writer) -> Option<Variable> {
     w.variable(|v| v.writable && matches!(v.ty, Ty::Bit(_)))
 }
 
-/// An index into an array: in range mostly, now and then behind its end.
+/// An index into an array, mostly in range.
 fn index(w: &mut Writer, array: &Array) -> String {
     match w.rng.below(4) {
         0 => format!("32w{}", w.rng.below(array.size + 1)),
@@ -92,9 +92,9 @@ fn register(w: &mut Writer) {
     let to = match w.variable(|v| v.writable && v.ty == register.ty) {
         Some(found) => found.text,
         None => {
-            let name = w.fresh("r");
+            let name = w.unique_name("r");
             line!(w, "{} {name};", register.ty.text());
-            w.know(name.clone(), register.ty, true);
+            w.declare_variable(name.clone(), register.ty, true);
             name
         }
     };
@@ -104,13 +104,13 @@ fn register(w: &mut Writer) {
 pub(super) const ALGORITHMS: &[&str] =
     &["crc32", "crc32_custom", "crc16", "crc16_custom", "random", "identity", "csum16", "xor16"];
 
-/// `{ a, b, c }` of what is known here; fields of headers that may be invalid as well.
+/// A list `{ a, b, c }` of variables in scope, which may be fields of invalid headers.
 pub(super) fn data_list(w: &mut Writer) -> String {
     let mut parts = Vec::new();
     for _ in 0..1 + w.rng.below(4) {
         let part = match w.variable(|v| v.ty != Ty::Bool) {
             Some(found) if w.rng.chance(75) => found.text,
-            _ if w.place == Place::Checksum => continue,
+            _ if w.code_kind == CodeKind::Checksum => continue,
             _ => {
                 let width = w.width();
                 expression(w, Ty::Bit(width), 1)
@@ -174,7 +174,7 @@ fn clone(w: &mut Writer) {
     };
     if w.ingress {
         if w.rng.chance(30) {
-            // This clone forgets how often it has been round.
+            // This clone loses the count of rounds.
             line!(w, "if (m.rounds == 0) {{");
             line!(w, "clone(CloneType.I2E, {session});");
             line!(w, "}}");
@@ -190,8 +190,8 @@ fn clone(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Resubmits or recirculates, a few times at most.
-fn again(w: &mut Writer) {
+/// Writes a resubmission or a recirculation, with a limit of rounds.
+fn send_back(w: &mut Writer) {
     let list = 1 + w.rng.below(3);
     let what = if w.ingress { "resubmit" } else { "recirculate" };
     line!(w, "if (m.rounds < 8w{MAX_ROUNDS}) {{");

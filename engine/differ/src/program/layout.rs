@@ -1,6 +1,6 @@
-//! Headers, metadata and digests of a program.
+//! Generates headers, metadata and digests of a program.
 
-use super::writer::{Place, Ty, Writer, line};
+use super::writer::{CodeKind, Ty, Writer, line};
 use crate::rng::Rng;
 
 /// A header type.
@@ -8,7 +8,7 @@ use crate::rng::Rng;
 pub(super) struct HeaderType {
     pub(super) name: String,
     pub(super) fields: Vec<(String, Ty)>,
-    /// Widest value of its varbit field, if it has one.
+    /// Maximum width of its varbit field, if it has one.
     pub(super) varbit: Option<usize>,
 }
 
@@ -20,7 +20,7 @@ pub(super) struct Stack {
     pub(super) size: usize,
 }
 
-/// All that has a place in the state.
+/// The state of a program: headers, stacks and metadata.
 #[derive(Debug, Clone)]
 pub(super) struct Layout {
     pub(super) types: Vec<HeaderType>,
@@ -32,7 +32,7 @@ pub(super) struct Layout {
     meta: Vec<(String, Ty)>,
     inner: Vec<(String, Ty)>,
     pub(super) digests: Vec<Vec<Ty>>,
-    /// Metadata has a header of its own, of this type.
+    /// Type of a header within the metadata.
     pub(super) meta_header: Option<usize>,
 }
 
@@ -118,8 +118,8 @@ impl Layout {
         Self { types, headers, stacks, varbit, meta, inner, digests, meta_header }
     }
 
-    /// The metadata that a packet carries out, so that every difference in it shows.
-    pub(super) fn dumped(&self) -> Vec<(String, Ty)> {
+    /// The metadata that is written to the sent packet, so that every difference is observable.
+    pub(super) fn metadata_in_packet(&self) -> Vec<(String, Ty)> {
         let hashes = ["m.di", "m.de"].map(|path| (path.to_owned(), Ty::Bit(32)));
         let mut all = vec![("m.rounds".to_owned(), Ty::Bit(8))];
         all.extend(hashes);
@@ -130,7 +130,7 @@ impl Layout {
         all
     }
 
-    /// All header instances that an expression may name, elements of stacks included.
+    /// All header instances that an expression may use, including elements of stacks.
     pub(super) fn header_paths(&self) -> Vec<(String, usize)> {
         let mut paths: Vec<(String, usize)> =
             self.headers.iter().map(|(name, of)| (format!("h.{name}"), *of)).collect();
@@ -159,10 +159,10 @@ pub(super) fn declare(w: &mut Writer) {
         line!(w, "}}");
     }
     line!(w, "header dump_t {{");
-    for (at, (_, ty)) in layout.dumped().iter().enumerate() {
+    for (at, (_, ty)) in layout.metadata_in_packet().iter().enumerate() {
         line!(w, "{} d{at};", ty.text());
     }
-    let odd = bits(&layout.dumped()) % 8;
+    let odd = bits(&layout.metadata_in_packet()) % 8;
     if odd > 0 {
         line!(w, "bit<{}> pad;", 8 - odd);
     }
@@ -210,28 +210,28 @@ pub(super) fn declare(w: &mut Writer) {
     }
 }
 
-/// Parameters that all blocks of the pipeline have, as variables.
-pub(super) fn know_parameters(w: &mut Writer, standard: bool) {
+/// Adds the parameters that all blocks of a pipeline have to the scope.
+pub(super) fn declare_parameters(w: &mut Writer, standard: bool) {
     w.variables.clear();
     let layout = w.layout.clone();
     for (path, of) in layout.header_paths() {
         for (name, ty) in &layout.types[of].fields {
-            w.know(format!("{path}.{name}"), *ty, true);
+            w.declare_variable(format!("{path}.{name}"), *ty, true);
         }
     }
     if let Some((name, of)) = &layout.varbit {
         for (field, ty) in &layout.types[*of].fields {
-            w.know(format!("h.{name}.{field}"), *ty, true);
+            w.declare_variable(format!("h.{name}.{field}"), *ty, true);
         }
     }
     for (name, ty) in &layout.meta {
-        // Twice: metadata should be used more often than a field in the third element of a stack.
-        w.know(format!("m.{name}"), *ty, true);
-        w.know(format!("m.{name}"), *ty, true);
+        // Twice, so that metadata is used more often than a field of a stack's element.
+        w.declare_variable(format!("m.{name}"), *ty, true);
+        w.declare_variable(format!("m.{name}"), *ty, true);
     }
     for (name, ty) in &layout.inner {
-        w.know(format!("m.in1.{name}"), *ty, true);
-        w.know(format!("m.in2.{name}"), *ty, true);
+        w.declare_variable(format!("m.in1.{name}"), *ty, true);
+        w.declare_variable(format!("m.in2.{name}"), *ty, true);
     }
     if standard {
         for (name, width, writable) in [
@@ -244,8 +244,8 @@ pub(super) fn know_parameters(w: &mut Writer, standard: bool) {
             ("priority", 3, true),
             ("checksum_error", 1, false),
         ] {
-            let writable = writable && w.place != Place::Parser;
-            w.know(format!("s.{name}"), Ty::Bit(width), writable);
+            let writable = writable && w.code_kind != CodeKind::Parser;
+            w.declare_variable(format!("s.{name}"), Ty::Bit(width), writable);
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Random P4 programs as source text, for v1model, in the language that the front end takes.
+//! Generates random P4 programs for v1model, as source text that the front end accepts.
 //!
-//! A program is small but has a little of everything: odd widths, stacks, varbits, selects,
-//! tables of all kinds, externs, copies. Loops over recirculation, resubmission and clones end
-//! after [`MAX_ROUNDS`], counted in metadata that every field list keeps.
+//! A program is small and uses all features: odd widths, stacks, varbits, selects, tables of all
+//! kinds, externs and copies. Loops by recirculation, resubmission and clones end after
+//! [`MAX_ROUNDS`], which is counted in metadata that every field list preserves.
 
+mod assignment;
 mod control;
 mod expression;
 mod extern_call;
@@ -11,12 +12,11 @@ mod layout;
 mod parser;
 mod statement;
 mod table;
-mod target;
 mod writer;
 
 use writer::{Writer, line};
 
-/// Times that a generated program sends a packet back.
+/// Maximum number of recirculations and resubmissions of a packet.
 const MAX_ROUNDS: usize = 2;
 
 /// The program of a seed.

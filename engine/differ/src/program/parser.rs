@@ -1,33 +1,36 @@
-//! The parser.
+//! Generates the parser.
 
 use super::expression::{expression, literal};
-use super::layout::know_parameters;
+use super::layout::declare_parameters;
 use super::statement::{assignment, statements};
-use super::writer::{Place, Ty, Writer, line};
+use super::writer::{CodeKind, Ty, Writer, line};
 
-/// What a state reads.
-enum Reads {
+/// The header that a state extracts.
+enum ExtractedHeader {
     Header(String),
     Varbit(String, usize),
     Stack(String),
 }
 
-/// Writes the parser: states in a row that jump forward, and loops over stacks.
+/// Writes the parser: a sequence of states with forward transitions, and loops over stacks.
 pub(super) fn write(w: &mut Writer) {
-    w.place = Place::Parser;
-    know_parameters(w, true);
+    w.code_kind = CodeKind::Parser;
+    declare_parameters(w, true);
     let layout = w.layout.clone();
-    let mut reads: Vec<Reads> = Vec::new();
+    let mut reads: Vec<ExtractedHeader> = Vec::new();
     for (name, _) in &layout.headers {
-        reads.push(Reads::Header(name.clone()));
+        reads.push(ExtractedHeader::Header(name.clone()));
     }
     for stack in &layout.stacks {
         let at = 1 + w.rng.below(reads.len());
-        reads.insert(at, Reads::Stack(stack.name.clone()));
+        reads.insert(at, ExtractedHeader::Stack(stack.name.clone()));
     }
     if let Some((name, of)) = &layout.varbit {
         let at = 1 + w.rng.below(reads.len());
-        reads.insert(at, Reads::Varbit(name.clone(), layout.types[*of].varbit.unwrap_or(8)));
+        reads.insert(
+            at,
+            ExtractedHeader::Varbit(name.clone(), layout.types[*of].varbit.unwrap_or(8)),
+        );
     }
     line!(
         w,
@@ -43,17 +46,17 @@ pub(super) fn write(w: &mut Writer) {
         let name = if at == 0 { "start".to_owned() } else { format!("s{at}") };
         line!(w, "state {name} {{");
         let known = w.variables.len();
-        before(w);
+        lookahead_or_advance(w);
         let is_stack = match read {
-            Reads::Header(header) => {
+            ExtractedHeader::Header(header) => {
                 line!(w, "p.extract(h.{header});");
                 false
             }
-            Reads::Varbit(header, most) => {
+            ExtractedHeader::Varbit(header, most) => {
                 varbit(w, header, *most);
                 false
             }
-            Reads::Stack(stack) => {
+            ExtractedHeader::Stack(stack) => {
                 line!(w, "p.extract(h.{stack}.next);");
                 true
             }
@@ -62,7 +65,7 @@ pub(super) fn write(w: &mut Writer) {
             statements(w, 1, 0);
         }
         if w.rng.chance(15) {
-            // One that mostly holds, or nothing behind it is ever seen.
+            // The condition mostly holds; else the following code would never run.
             let cond = match w.variable(|v| v.text.starts_with("h.") && v.ty != Ty::Bool) {
                 Some(found) => format!("{} != {}", found.text, literal(w, found.ty)),
                 None => "s.packet_length > 32w3".to_owned(),
@@ -70,14 +73,16 @@ pub(super) fn write(w: &mut Writer) {
             let error = *w.rng.pick(&["Odd", "Even", "NoMatch"]);
             line!(w, "verify({cond}, error.{error});");
         }
-        let own = if let Reads::Stack(stack) = read {
+        let own = if let ExtractedHeader::Stack(stack) = read {
             Some((stack.as_str(), name.as_str()))
         } else {
             None
         };
         let prefix = match read {
-            Reads::Header(name) | Reads::Varbit(name, _) => format!("h.{name}."),
-            Reads::Stack(name) => format!("h.{name}[0]."),
+            ExtractedHeader::Header(name) | ExtractedHeader::Varbit(name, _) => {
+                format!("h.{name}.")
+            }
+            ExtractedHeader::Stack(name) => format!("h.{name}[0]."),
         };
         transition(w, at, count, own.filter(|_| is_stack), set, &prefix);
         w.variables.truncate(known);
@@ -86,21 +91,21 @@ pub(super) fn write(w: &mut Writer) {
     line!(w, "}}");
 }
 
-/// Looks ahead or skips, now and then.
-fn before(w: &mut Writer) {
+/// Sometimes writes a lookahead, an advance or an assignment.
+fn lookahead_or_advance(w: &mut Writer) {
     if w.rng.chance(15) {
         let width = w.width();
-        let name = w.fresh("look");
+        let name = w.unique_name("look");
         line!(w, "bit<{width}> {name} = p.lookahead<bit<{width}>>();");
         for _ in 0..3 {
-            w.know(name.clone(), Ty::Bit(width), false);
+            w.declare_variable(name.clone(), Ty::Bit(width), false);
         }
     }
     if w.rng.chance(7) {
         match w.variable(|v| matches!(v.ty, Ty::Bit(4..))) {
             Some(found) if w.rng.chance(50) => {
                 line!(w, "p.advance((bit<32>){}[3:0]);", found.text);
-                // Headers start at a byte again.
+                // Headers start at a byte boundary.
                 line!(w, "p.advance(32w8 - ((bit<32>){}[3:0] & 32w7));", found.text);
             }
             _ => {
@@ -126,7 +131,7 @@ fn varbit(w: &mut Writer, header: &str, most: usize) {
     }
 }
 
-/// Where a state goes: forward, or back to itself over a stack.
+/// Writes a state's transition: forward, or back to the state in a loop over a stack.
 fn transition(
     w: &mut Writer,
     at: usize,
@@ -181,7 +186,7 @@ fn transition(
         return;
     }
     for _ in 0..(1 + w.rng.below(3)).saturating_sub(keys.len()) {
-        // Fields that have just been read: other keys are often 0 for all packets.
+        // Fields that were just extracted: other keys are often 0 for all packets.
         let read = w.variable(|v| v.text.starts_with(prefix) && matches!(v.ty, Ty::Bit(_)));
         let any = w.variable(|v| matches!(v.ty, Ty::Bit(_)));
         let found = if w.rng.chance(75) { read.or(any) } else { any };

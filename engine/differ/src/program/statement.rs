@@ -1,14 +1,14 @@
-//! Statements.
+//! Generates statements.
 
+use super::assignment::assign;
 use super::expression::{arguments, element, expression, index, literal};
 use super::extern_call;
-use super::target::assign;
-use super::writer::{Place, Ty, Variable, Writer, line};
+use super::writer::{CodeKind, Ty, Variable, Writer, line};
 
-/// How deep expressions of a statement nest.
+/// Maximum nesting of expressions in a statement.
 const DEPTH: usize = 3;
 
-/// Some statements.
+/// Writes `count` statements. Their variables are in scope until the end.
 pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
     let known = w.variables.len();
     for _ in 0..count {
@@ -18,29 +18,29 @@ pub(super) fn statements(w: &mut Writer, count: usize, depth: usize) {
 }
 
 fn statement(w: &mut Writer, depth: usize) {
-    let in_pipeline = matches!(w.place, Place::Action | Place::Control);
+    let in_pipeline = matches!(w.code_kind, CodeKind::Action | CodeKind::Control);
     match w.rng.below(40) {
         0..12 => assignment(w),
         12..14 => slice_assignment(w),
         14..16 => {
             let ty = w.ty();
-            let name = w.fresh("l");
+            let name = w.unique_name("l");
             if w.rng.chance(80) {
                 let value = expression(w, ty, DEPTH);
                 line!(w, "{} {name} = {value};", ty.text());
             } else {
                 line!(w, "{} {name};", ty.text());
             }
-            w.know(name, ty, true);
+            w.declare_variable(name, ty, true);
         }
-        16..19 if depth > 0 && w.place != Place::Parser => branch(w, depth),
+        16..19 if depth > 0 && w.code_kind != CodeKind::Parser => branch(w, depth),
         19..22 if in_pipeline => headers(w),
         22..24 if in_pipeline => element_assignment(w),
         24..30 if in_pipeline => extern_call::write(w),
-        30..34 if w.place == Place::Control => apply(w, depth),
-        34 if w.place == Place::Control && depth > 0 => value_switch(w, depth),
+        30..34 if w.code_kind == CodeKind::Control => apply(w, depth),
+        34 if w.code_kind == CodeKind::Control && depth > 0 => value_switch(w, depth),
         35..37 if in_pipeline => direct_call(w),
-        37 if w.place == Place::Control => nested_call(w),
+        37 if w.code_kind == CodeKind::Control => nested_call(w),
         38 if in_pipeline && depth < 2 && w.rng.chance(25) => {
             let leave = *w.rng.pick(&["exit", "return"]);
             line!(w, "{leave};");
@@ -71,7 +71,7 @@ fn slice_assignment(w: &mut Writer) {
     assign(w, &slice, Ty::Bit(high - low + 1), DEPTH);
 }
 
-/// Into an element that only the packet knows.
+/// Writes an assignment to an element with a run-time index.
 fn element_assignment(w: &mut Writer) {
     let ty = match w.variable(|v| v.writable && v.text.starts_with("h.st")) {
         Some(found) => found.ty,
@@ -96,7 +96,7 @@ fn branch(w: &mut Writer, depth: usize) {
     line!(w, "}}");
 }
 
-/// Validity, copies, and the methods of stacks.
+/// Writes an operation on headers: validity, copies, and the methods of stacks.
 fn headers(w: &mut Writer) {
     let paths = w.layout.header_paths();
     let (path, of) = w.rng.pick(&paths).clone();
@@ -142,7 +142,7 @@ fn headers(w: &mut Writer) {
     }
 }
 
-/// Applies a table that has not been applied yet.
+/// Writes the application of a table that was not applied yet.
 fn apply(w: &mut Writer, depth: usize) {
     if w.tables.is_empty() {
         return assignment(w);
@@ -197,7 +197,7 @@ fn value_switch(w: &mut Writer, depth: usize) {
     line!(w, "}}");
 }
 
-/// Calls an action without a table.
+/// Writes a direct call of an action.
 fn direct_call(w: &mut Writer) {
     let callable: Vec<_> = w.actions.iter().filter(|a| a.of_table.is_none()).cloned().collect();
     let Some(action) = w.rng.pick_any(&callable).cloned() else { return assignment(w) };

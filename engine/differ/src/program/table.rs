@@ -1,14 +1,14 @@
-//! Actions and tables of a control.
+//! Generates actions and tables of a control.
 
+use super::assignment::assign;
 use super::expression::{expression, literal};
 use super::extern_call::{ALGORITHMS, egress_spec};
 use super::statement::statements;
-use super::target::assign;
-use super::writer::{Action, Place, Table, Ty, Writer, line};
+use super::writer::{Action, CodeKind, Table, Ty, Writer, line};
 
-/// Declares an action; `of_table` with the direct meter that it reads.
+/// Declares an action. If it reads the direct meter of a table, `of_table` is that table.
 fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usize>) {
-    let name = w.fresh("a");
+    let name = w.unique_name("a");
     let known = w.variables.len();
     let mut directed = Vec::new();
     let mut data = Vec::new();
@@ -24,9 +24,9 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
                     None => Ty::Bit(8),
                 }
             };
-            let param = w.fresh("p");
+            let param = w.unique_name("p");
             params.push(format!("{direction} {} {param}", ty.text()));
-            w.know(param, ty, direction != "in");
+            w.declare_variable(param, ty, direction != "in");
             directed.push((direction, ty));
         }
     }
@@ -36,16 +36,16 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
             1 => Ty::Bit(16),
             _ => w.ty(),
         };
-        let param = w.fresh("p");
+        let param = w.unique_name("p");
         params.push(format!("{} {param}", ty.text()));
-        // Again and again, so that they are used.
+        // Several times, so that they are used often.
         for _ in 0..4 {
-            w.know(param.clone(), ty, false);
+            w.declare_variable(param.clone(), ty, false);
         }
         data.push(ty);
     }
     line!(w, "action {name}({}) {{", params.join(", "));
-    w.place = Place::Action;
+    w.code_kind = CodeKind::Action;
     if let Some((meter, ty)) = direct_meter
         && let Some(to) = w.variable(|v| v.writable && v.ty == ty)
     {
@@ -64,22 +64,22 @@ fn action(w: &mut Writer, direct_meter: Option<(&str, Ty)>, of_table: Option<usi
     let count = 1 + w.rng.below(4);
     statements(w, count, 1);
     if !directed.is_empty() && w.rng.chance(50) {
-        leave(w, &params[..directed.len()]);
+        exit_conditionally(w, &params[..directed.len()]);
     }
-    w.place = Place::Control;
+    w.code_kind = CodeKind::Control;
     line!(w, "}}");
     w.variables.truncate(known);
     w.actions.push(Action { name, directed, data, of_table });
 }
 
-/// Leaves on some packets, with outputs that the others assign anew.
-fn leave(w: &mut Writer, params: &[String]) {
+/// Writes a conditional `exit`, with assignments of outputs before and after it.
+fn exit_conditionally(w: &mut Writer, params: &[String]) {
     let outputs: Vec<String> = params
         .iter()
         .filter(|param| !param.starts_with("in "))
         .filter_map(|param| param.rsplit(' ').next().map(str::to_owned))
         .collect();
-    let again = |w: &mut Writer| {
+    let assign_outputs = |w: &mut Writer| {
         for output in &outputs {
             if let Some(found) = w.variable(|v| v.text == *output)
                 && w.rng.chance(60)
@@ -88,13 +88,13 @@ fn leave(w: &mut Writer, params: &[String]) {
             }
         }
     };
-    again(w);
+    assign_outputs(w);
     let cond = expression(w, Ty::Bool, 1);
     line!(w, "if ({cond}) {{");
-    again(w);
+    assign_outputs(w);
     line!(w, "exit;");
     line!(w, "}}");
-    again(w);
+    assign_outputs(w);
 }
 
 /// Declares actions and tables.
@@ -111,13 +111,13 @@ fn table(w: &mut Writer, number: usize) {
     let mut properties = Vec::new();
     let mut meter = None;
     if w.rng.chance(30) {
-        let name = w.fresh("dc");
+        let name = w.unique_name("dc");
         let unit = *w.rng.pick(&["packets", "bytes", "packets_and_bytes"]);
         line!(w, "direct_counter(CounterType.{unit}) {name};");
         properties.push(format!("counters = {name};"));
     }
     if w.rng.chance(25) {
-        let name = w.fresh("dm");
+        let name = w.unique_name("dm");
         let unit = *w.rng.pick(&["packets", "bytes"]);
         let width = *w.rng.pick(&[2, 8, 32]);
         line!(w, "direct_meter<bit<{width}>>(MeterType.{unit}) {name};");
@@ -132,7 +132,7 @@ fn table(w: &mut Writer, number: usize) {
     let selector = w.rng.chance(12);
     let profile = selector || w.rng.chance(8);
     if profile {
-        let name = w.fresh("ap");
+        let name = w.unique_name("ap");
         if selector {
             let algorithm = *w.rng.pick(ALGORITHMS);
             line!(w, "action_selector(HashAlgorithm.{algorithm}, 32w16, 32w14) {name};");
@@ -152,7 +152,7 @@ fn table(w: &mut Writer, number: usize) {
         .cloned()
         .collect();
     let mut chosen: Vec<Action> = usable.into_iter().filter(|_| w.rng.chance(70)).collect();
-    // An action that no longer finds variables for its arguments is left out.
+    // An action without variables for its arguments in scope is left out.
     let mut listed = Vec::new();
     chosen.retain(|action| match super::expression::arguments(w, &action.directed, 1) {
         Some(_) if action.directed.is_empty() => {
@@ -165,7 +165,7 @@ fn table(w: &mut Writer, number: usize) {
         }
         None => false,
     });
-    let name = w.fresh("t");
+    let name = w.unique_name("t");
     line!(w, "table {name} {{");
     if !keys.is_empty() {
         let list: Vec<String> = keys
@@ -248,9 +248,9 @@ fn default_action(w: &mut Writer, actions: &[Action]) {
     }
 }
 
-/// What decides between entries that match.
+/// The kind of priority of entries.
 enum Order {
-    Place,
+    CodeKind,
     /// `@priority`.
     Marked,
     /// `priority =`, down from this number.
@@ -258,10 +258,10 @@ enum Order {
 }
 
 impl Order {
-    /// Also writes the properties of the table that it takes.
+    /// A random kind. Writes the table properties that it needs.
     fn choose(w: &mut Writer) -> Self {
         match w.rng.below(3) {
-            0 => Order::Place,
+            0 => Order::CodeKind,
             1 => Order::Marked,
             _ => {
                 if w.rng.chance(40) {
@@ -275,7 +275,7 @@ impl Order {
         }
     }
 
-    /// What stands before and behind an entry.
+    /// The texts before and after an entry.
     fn texts(&self, w: &mut Writer, number: usize) -> (String, String) {
         match self {
             Order::Marked if w.rng.chance(70) => {
@@ -291,17 +291,17 @@ impl Order {
 
 fn entries(w: &mut Writer, keys: &Keys, actions: &[Action]) {
     let plain: Vec<Action> = actions.iter().filter(|a| a.directed.is_empty()).cloned().collect();
-    let by_priority = keys.iter().any(|key| matches!(key.2, "ternary" | "range" | "optional"));
-    if keys.is_empty() || plain.is_empty() || !w.rng.chance(if by_priority { 60 } else { 25 }) {
+    let has_priority = keys.iter().any(|key| matches!(key.2, "ternary" | "range" | "optional"));
+    if keys.is_empty() || plain.is_empty() || !w.rng.chance(if has_priority { 60 } else { 25 }) {
         return;
     }
-    let order = if by_priority { Order::choose(w) } else { Order::Place };
+    let order = if has_priority { Order::choose(w) } else { Order::CodeKind };
     let constant = if matches!(order, Order::Given(_)) { "" } else { "const " };
     line!(w, "{constant}entries = {{");
     for number in 0..1 + w.rng.below(4) {
         let mut sets = Vec::new();
         for (_, width, kind, _) in keys {
-            // Different numbers, so that no two entries of an exact table are the same.
+            // Unique numbers, so that the entries of an exact table differ.
             let value = format!("{width}w{}", number % (1usize << (*width).min(4)));
             let mask = literal(w, Ty::Bit(*width));
             sets.push(match *kind {
@@ -324,7 +324,7 @@ fn entries(w: &mut Writer, keys: &Keys, actions: &[Action]) {
         let (before, behind) = order.texts(w, number);
         line!(w, "{before}{set}: {call}{behind};");
         let narrowest = keys.iter().map(|key| key.1).min().unwrap_or(1);
-        if !by_priority && number + 1 >= 1usize << narrowest.min(4) {
+        if !has_priority && number + 1 >= 1usize << narrowest.min(4) {
             break;
         }
     }

@@ -1,9 +1,9 @@
-//! The text under construction, and what its present place may name.
+//! The program text under construction, and the names in scope.
 
 use super::layout::Layout;
 use crate::rng::Rng;
 
-/// Writes a line with the present indentation.
+/// Writes a line with the current indentation.
 macro_rules! line {
     ($writer:expr, $($arg:tt)*) => {{
         let text = format!($($arg)*);
@@ -30,7 +30,7 @@ impl Ty {
     }
 }
 
-/// Something with a value.
+/// An expression with a type that may be read, and perhaps written.
 #[derive(Debug, Clone)]
 pub(super) struct Variable {
     pub(super) text: String,
@@ -38,9 +38,9 @@ pub(super) struct Variable {
     pub(super) writable: bool,
 }
 
-/// What kind of code is being written: they may say different things.
+/// The kind of code that is written; it determines which statements are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CodeKind {
     Function,
     Parser,
     Checksum,
@@ -63,7 +63,7 @@ pub(super) struct Action {
     /// `in`, `inout` or `out`, then the type.
     pub(super) directed: Vec<(&'static str, Ty)>,
     pub(super) data: Vec<Ty>,
-    /// Reads the direct meter of a table: only that table may have it.
+    /// The table whose direct meter it reads. Only that table may have the action.
     pub(super) of_table: Option<usize>,
 }
 
@@ -87,8 +87,8 @@ pub(super) struct Writer {
     pub(super) rng: Rng,
     pub(super) text: String,
     pub(super) layout: Layout,
-    pub(super) place: Place,
-    /// Ingress or egress: some externs belong to one of them.
+    pub(super) code_kind: CodeKind,
+    /// Whether the code is in ingress; some externs are allowed in ingress or egress only.
     pub(super) ingress: bool,
     pub(super) variables: Vec<Variable>,
     pub(super) registers: Vec<Array>,
@@ -97,25 +97,25 @@ pub(super) struct Writer {
     pub(super) actions: Vec<Action>,
     pub(super) tables: Vec<Table>,
     pub(super) functions: Vec<Function>,
-    /// Everything leaves with the packet. Without it, more assignments are dead.
-    pub(super) dumps: bool,
-    /// Instances of the nested control, if it is known here.
+    /// Whether the sent packet contains the complete state. Without it, more assignments are dead.
+    pub(super) has_dump: bool,
+    /// Instances of the nested control in scope.
     pub(super) nested: Vec<String>,
     indent: usize,
-    fresh: usize,
+    unique_name: usize,
 }
 
 impl Writer {
     pub(super) fn new(seed: u64) -> Self {
         let mut rng = Rng::new(seed, "program");
         let layout = Layout::new(&mut rng);
-        let dumps = rng.chance(85);
+        let has_dump = rng.chance(85);
         Self {
             rng,
-            dumps,
+            has_dump,
             text: String::new(),
             layout,
-            place: Place::Control,
+            code_kind: CodeKind::Control,
             ingress: true,
             variables: Vec::new(),
             registers: Vec::new(),
@@ -126,11 +126,12 @@ impl Writer {
             functions: Vec::new(),
             nested: Vec::new(),
             indent: 0,
-            fresh: 0,
+            unique_name: 0,
         }
     }
 
-    /// A line; one that ends in `{` indents what follows, one that starts with `}` ends that.
+    /// Writes a line. After a line that ends in `{` the indentation increases; at a line that starts
+    /// with `}` it decreases.
     pub(super) fn line(&mut self, text: &str) {
         if text.starts_with('}') {
             self.indent = self.indent.saturating_sub(1);
@@ -145,18 +146,18 @@ impl Writer {
         }
     }
 
-    /// A name that nothing else has.
-    pub(super) fn fresh(&mut self, prefix: &str) -> String {
-        self.fresh += 1;
-        format!("{prefix}{}", self.fresh)
+    /// A unique name.
+    pub(super) fn unique_name(&mut self, prefix: &str) -> String {
+        self.unique_name += 1;
+        format!("{prefix}{}", self.unique_name)
     }
 
-    /// Makes a variable known from here on.
-    pub(super) fn know(&mut self, text: impl Into<String>, ty: Ty, writable: bool) {
+    /// Adds a variable to the scope.
+    pub(super) fn declare_variable(&mut self, text: impl Into<String>, ty: Ty, writable: bool) {
         self.variables.push(Variable { text: text.into(), ty, writable });
     }
 
-    /// A width, small ones more often.
+    /// A random width, preferably a small one.
     pub(super) fn width(&mut self) -> u32 {
         if self.rng.chance(60) {
             *self.rng.pick(&[1, 2, 3, 4, 7, 8, 8, 8, 9, 12, 13, 16, 16, 24, 31, 32, 32])
@@ -168,7 +169,7 @@ impl Writer {
         }
     }
 
-    /// A scalar type.
+    /// A random scalar type.
     pub(super) fn ty(&mut self) -> Ty {
         match self.rng.below(20) {
             0 => Ty::Bool,
@@ -177,7 +178,7 @@ impl Writer {
         }
     }
 
-    /// A variable that fits, if there is one.
+    /// A random variable that satisfies a predicate, if there is one.
     pub(super) fn variable(&mut self, fits: impl Fn(&Variable) -> bool) -> Option<Variable> {
         let fitting: Vec<&Variable> = self.variables.iter().filter(|v| fits(v)).collect();
         self.rng.pick_any(&fitting).map(|variable| (*variable).clone())

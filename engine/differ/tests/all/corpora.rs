@@ -1,9 +1,9 @@
-//! The corpora of the fuzz targets, once through: what was found before stays found.
+//! Runs the fuzz targets on their corpora, which contain earlier findings.
 
 use std::fs;
 use std::path::PathBuf;
 
-use netkv_differ::{Rng, target};
+use netkv_differ::{Rng, fuzz_targets};
 
 use crate::programs;
 
@@ -19,28 +19,28 @@ fn corpus(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn the_front_end_survives_its_corpus_and_mutations_of_it() {
+fn the_front_end_survives_its_corpus_and_mutations() {
     for (path, bytes) in corpus("front_end") {
         let text =
             String::from_utf8(bytes).unwrap_or_else(|_| panic!("{} is no text", path.display()));
-        target::front_end(&text);
+        fuzz_targets::front_end(&text);
         for seed in 0..4 {
-            target::front_end(&target::mutate(&text, seed));
+            fuzz_targets::front_end(&fuzz_targets::mutate(&text, seed));
         }
     }
 }
 
 #[test]
-fn the_packet_path_survives_its_corpus_and_mutations_of_it() {
+fn the_packet_path_survives_its_corpus_and_mutations() {
     let mut rng = Rng::new(1, "corpora");
     for (_, mut bytes) in corpus("packet_path") {
-        target::packet_path(&bytes);
+        fuzz_targets::packet_path(&bytes);
         for _ in 0..4 {
             if !bytes.is_empty() {
                 let at = rng.below(bytes.len());
                 bytes[at] = rng.bits() as u8;
             }
-            target::packet_path(&bytes);
+            fuzz_targets::packet_path(&bytes);
         }
     }
 }

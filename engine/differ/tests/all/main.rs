@@ -1,8 +1,8 @@
-//! Tests of the differential fuzzer, in one binary: it links the compiler once.
+//! Tests of the differential fuzzer. They are one binary, so that the compiler is linked once.
 
 mod corpora;
 mod mutant;
 mod mutants;
 mod programs;
-mod record;
+mod replay;
 mod short;

@@ -1,21 +1,21 @@
-//! Programs with one mistake.
+//! Mutants: programs with one fault.
 
 use std::sync::Arc;
 
 use netkv_dataplane::Switch;
-use netkv_differ::{Rng, Sides};
+use netkv_differ::{Executors, Rng};
 use netkv_ir::{BinaryOp, Block, Expr, Op, Program, Terminator, Value};
 
-/// The program as it is on the left, `wrong` on the right.
-pub fn against(wrong: Program) -> Sides {
+/// The original program as reference, and the mutant `wrong` as the tested one.
+pub fn against(wrong: Program) -> Executors {
     let wrong = Arc::new(wrong);
-    Sides {
-        left: Box::new(|program, options| Switch::new(program.clone(), options)),
-        right: Box::new(move |_, options| Switch::new(wrong.clone(), options)),
+    Executors {
+        reference: Box::new(|program, options| Switch::new(program.clone(), options)),
+        tested: Box::new(move |_, options| Switch::new(wrong.clone(), options)),
     }
 }
 
-/// A program with one mistake, and what it is; none where there was nothing to break.
+/// A mutant and a description of its fault; none if there was no suitable place.
 pub fn mutant(program: &Program, seed: u64) -> Option<(Program, String)> {
     let mut rng = Rng::new(seed, "mutant");
     let mut wrong = program.clone();
@@ -111,7 +111,7 @@ fn operation(op: &mut Op, rng: &mut Rng) -> Option<()> {
     broken.then_some(())
 }
 
-/// Breaks an expression somewhere; its width stays.
+/// Inserts a fault into an expression, without a change of its width.
 fn expression(expr: &mut Expr, rng: &mut Rng) -> bool {
     match expr {
         Expr::Const(value) => {

@@ -1,72 +1,72 @@
-//! A fuzzer that cannot fail proves nothing: it has to see executors that are wrong.
+//! Mutation tests of the fuzzer: it must find executors with faults.
 
 use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
 use netkv_dataplane::Switch;
-use netkv_differ::{Case, Failure, Sides, generated, reduce, report, run};
+use netkv_differ::{Case, Executors, Failure, generated, reduce, report, run};
 use netkv_ir::Program;
 
 use crate::{mutant, programs};
 
-/// Of mutants of a program those that are found, and a text on those that are not.
-fn found(
+/// The number of mutants that are found, the number of all, and a description of the others.
+fn count_found(
     program: &Arc<Program>,
     recorded: &[netkv_differ::Recorded],
     numbers: Range<u64>,
     seeds: u64,
 ) -> (usize, usize, String) {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for number in numbers {
         let Some((wrong, what)) = mutant::mutant(program, number) else { continue };
-        let sides = mutant::against(wrong);
-        let differs =
-            (0..seeds).map(|seed| run(&Case::new(program.clone(), seed, 300, recorded), &sides));
+        let executors = mutant::against(wrong);
+        let differs = (0..seeds)
+            .map(|seed| run(&Case::new(program.clone(), seed, 300, recorded), &executors));
         match differs.filter_map(Result::err).next() {
-            // What the switch refuses to load is no mutant.
+            // A program that does not load is no mutant.
             Some(Failure::Load { .. }) => {}
-            Some(_) => (seen, all) = (seen + 1, all + 1),
+            Some(_) => (found, all) = (found + 1, all + 1),
             None => {
                 all += 1;
                 missed += &format!("  {number}: {what}\n");
             }
         }
     }
-    (seen, all, missed)
+    (found, all, missed)
 }
 
 #[test]
-fn wrong_operations_in_the_repositorys_programs_are_found() {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+fn faults_in_programs_of_the_repository_are_found() {
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for (name, program, recorded) in programs::programs() {
-        let (some, of, not) = found(&program, &recorded, 0..12, 3);
+        let (some, of, not) = count_found(&program, &recorded, 0..12, 3);
         println!("{name}: {some} of {of}");
-        // Most of farreach.p4 is not on the way of most packets, so it takes more mutants.
-        let reached = some > 0 || found(&program, &recorded, 12..48, 3).0 > 0;
+        // Most packets execute a small part of farreach.p4, so more mutants are needed.
+        let reached = some > 0 || count_found(&program, &recorded, 12..48, 3).0 > 0;
         assert!(reached, "{name}: none of {of} was found, nor of more, not\n{not}");
-        (seen, all) = (seen + some, all + of);
+        (found, all) = (found + some, all + of);
         missed += &format!("{name}\n{not}");
     }
-    // Some mutants are no mistakes, such as a missing assignment of 0 to what is 0; and what lies
-    // deepest in netcache.p4 takes more packets than a test has time for.
-    assert!(seen * 4 >= all * 3, "only {seen} of {all} were found, not\n{missed}");
+    // Some mutants are equivalent to the original, such as one without an assignment of an initial
+    // 0. Others are in code that few packets reach.
+    assert!(found * 4 >= all * 3, "only {found} of {all} were found, not\n{missed}");
 }
 
 #[test]
-fn wrong_operations_in_generated_programs_are_found() {
-    let (mut seen, mut all, mut missed) = (0, 0, String::new());
+fn faults_in_generated_programs_are_found() {
+    let (mut found, mut all, mut missed) = (0, 0, String::new());
     for seed in 0..25 {
         let subject = generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
-        let (some, of, not) = found(&subject.program, &[], 0..5, 2);
-        (seen, all) = (seen + some, all + of);
+        let (some, of, not) = count_found(&subject.program, &[], 0..5, 2);
+        (found, all) = (found + some, all + of);
         missed += &format!("seed {seed}\n{not}");
     }
-    println!("{seen} of {all}\n{missed}");
-    assert!(seen * 4 >= all, "only {seen} of {all} were found");
+    println!("{found} of {all}\n{missed}");
+    assert!(found * 4 >= all, "only {found} of {all} were found");
 }
 
-/// A switch whose compiled side has a table without its default action.
+/// A program with other default actions.
 fn without_default(program: &Program) -> Program {
     let mut wrong = program.clone();
     for table in &mut wrong.tables {
@@ -81,18 +81,18 @@ fn without_default(program: &Program) -> Program {
 }
 
 #[test]
-fn wrong_state_is_found_too() {
+fn wrong_initial_state_is_found() {
     let programs = programs::programs();
     let (_, program, recorded) =
         programs.iter().find(|(name, ..)| name == "tables").expect("tests/golden/tables.p4");
-    let sides = mutant::against(without_default(program));
-    let fails =
-        (0..4).any(|seed| run(&Case::new(program.clone(), seed, 300, recorded), &sides).is_err());
+    let executors = mutant::against(without_default(program));
+    let fails = (0..4)
+        .any(|seed| run(&Case::new(program.clone(), seed, 300, recorded), &executors).is_err());
     assert!(fails);
 }
 
 #[test]
-fn a_difference_is_reduced_to_one_packet_and_few_lines() {
+fn a_case_is_reduced_to_one_packet_and_a_short_program() {
     let source = "#include <core.p4>
 #include <v1model.p4>
 header h_t { bit<8> a; bit<8> b; bit<16> c; }
@@ -120,18 +120,19 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;";
         let compiled = netkv_p4::compile_source("x.p4", text, &netkv_p4::Options::default());
         compiled.unwrap_or_else(|errors| panic!("{errors}")).program
     };
-    // An executor that wraps where it should saturate.
-    let sides = Sides {
-        left: Box::new(|program, options| Switch::new(program.clone(), options)),
-        right: Box::new(|program, options| Switch::new(Arc::new(wrapping(program)), options)),
+    // The tested executor wraps instead of saturating.
+    let executors = Executors {
+        reference: Box::new(|program, options| Switch::new(program.clone(), options)),
+        tested: Box::new(|program, options| Switch::new(Arc::new(wrapping(program)), options)),
     };
     let case = Case::new(Arc::new(compile(source)), 3, 2_000, &[]);
-    let failure = run(&case, &sides).expect_err("a difference");
-    let reduced = reduce(case, failure, Some(source.to_owned()), &sides, Duration::from_secs(60));
+    let failure = run(&case, &executors).expect_err("a difference");
+    let reduced =
+        reduce(case, failure, Some(source.to_owned()), &executors, Duration::from_secs(60));
     let packets =
         reduced.case.steps.iter().filter(|s| matches!(s, netkv_differ::Step::Frames { .. }));
     assert_eq!(packets.count(), 1);
-    let text = report(&reduced, "the test, seed 3", &sides);
+    let text = report(&reduced, "the test, seed 3", &executors);
     let smaller = reduced.source.expect("a program");
     assert!(!smaller.contains("table") && !smaller.contains("if ("), "{smaller}");
     assert!(smaller.contains("|+|"), "{smaller}");
@@ -140,7 +141,7 @@ V1Switch(P(), V(), I(), E(), C(), D()) main;";
     }
 }
 
-/// The program with every saturating addition replaced.
+/// The program with every saturating addition replaced by a wrapping one.
 fn wrapping(program: &Program) -> Program {
     use netkv_ir::{BinaryOp, Expr, Op};
     fn swap(expr: &mut Expr) {

@@ -1,17 +1,25 @@
-//! A short run of the fuzzer over everything; `netkv p4 fuzz` runs long ones.
+//! A short campaign with all programs; `netkv p4 fuzz` runs long ones.
 
-use netkv_differ::{Plan, Progress, Sides, Subject, generated, program};
+use netkv_differ::{Campaign, Executors, Progress, SubjectProgram, generated, program};
 
 use crate::programs;
 
-fn plan(subjects: Vec<Subject>, generated: bool, seeds: u64, packets: usize) -> Plan {
+fn plan(subjects: Vec<SubjectProgram>, generated: bool, seeds: u64, packets: usize) -> Campaign {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    Plan { subjects, generated, first_seed: 1, seeds: Some(seeds), time: None, packets, threads }
+    Campaign {
+        subjects,
+        generated,
+        first_seed: 1,
+        seeds: Some(seeds),
+        time: None,
+        packets,
+        threads,
+    }
 }
 
-fn agrees(plan: &Plan) -> Progress {
+fn agrees(plan: &Campaign) -> Progress {
     let progress = Progress::default();
-    plan.run(&Sides::executors(), &progress);
+    plan.run(&Executors::interpreter_and_compiled(), &progress);
     let reports: Vec<String> = progress.findings().into_iter().map(|found| found.report).collect();
     assert!(reports.is_empty(), "{}", reports.join("\n"));
     progress
@@ -19,8 +27,9 @@ fn agrees(plan: &Plan) -> Progress {
 
 #[test]
 fn executors_agree_on_the_repositorys_programs() {
-    let subject = |(name, program, recorded)| Subject { name, program, source: None, recorded };
-    let subjects: Vec<Subject> = programs::programs().into_iter().map(subject).collect();
+    let subject =
+        |(name, program, recorded)| SubjectProgram { name, program, source: None, recorded };
+    let subjects: Vec<SubjectProgram> = programs::programs().into_iter().map(subject).collect();
     let count = subjects.len() as u64;
     let progress = agrees(&plan(subjects, false, 2, 2_000));
     let packets = progress.packets.into_inner();
@@ -35,7 +44,7 @@ fn executors_agree_on_generated_programs() {
     assert!(progress.frames_out.into_inner() * 2 > progress.packets.into_inner());
 }
 
-/// What the order of evaluation, write-back and priorities depend on stands in the programs.
+/// Generated programs have the features on which evaluation order, copy-out and priorities depend.
 #[test]
 fn generated_programs_have_calls_exits_and_priorities() {
     let texts: Vec<String> = (0..200).map(program::generate).collect();
@@ -73,7 +82,7 @@ fn calls_an_action_in_an_action(text: &str) -> bool {
 }
 
 #[test]
-fn a_seed_always_makes_the_same_program_and_it_compiles() {
+fn a_seed_determines_a_program_that_compiles() {
     for seed in 1_000..1_200 {
         let subject = generated(seed).unwrap_or_else(|finding| panic!("{}", finding.report));
         assert_eq!(subject.source, Some(program::generate(seed)));

@@ -1,0 +1,240 @@
+//! Prefetches table slots and register cells of packets that are next in a batch.
+//!
+//! A lookup in a large table has two dependent misses in the processor's caches: the slot of the
+//! key, and the register cells whose index is in the entry. The packets of a batch are known in
+//! advance, so both misses can overlap with the work on earlier packets. A compiled function (parser
+//! and key only) computes the slot of a frame, and the slot is prefetched. Some packets later the
+//! slot is read, and the cells are prefetched. A prefetch is only a hint: it changes no result.
+#![allow(unsafe_code)]
+
+use std::collections::HashMap;
+
+use netkv_dataplane::RegisterLayout;
+use netkv_ir::{
+    Apply, ApplyTarget, Block, Expr, MatchKind, Op, Program, Terminator, UnaryOp, Word,
+};
+
+use crate::code::{Shapes, cyclic};
+
+/// Minimum size of a table whose slots are prefetched.
+const LARGE_TABLE: u64 = 1024;
+/// Bytes of a cache line.
+const LINE: usize = 64;
+
+/// The table whose slots are prefetched, and the register cells that its entries refer to.
+#[derive(Debug)]
+pub(crate) struct Prefetch {
+    pub(crate) table: usize,
+    /// Words of the table's key.
+    key_words: usize,
+    cells: Vec<Cells>,
+}
+
+/// Register cells whose index is a parameter of an action.
+#[derive(Debug)]
+struct Cells {
+    action: u64,
+    /// Word of the action's data that is the index.
+    word: usize,
+    /// Number of cells.
+    size: u64,
+    block: usize,
+    stride: usize,
+    /// Offsets in bytes of the prefetched cache lines from the start of a cell.
+    offsets: Vec<usize>,
+}
+
+impl Prefetch {
+    /// For the first large exact-match table of ingress; none if there is none.
+    pub(crate) fn new<'a>(program: &'a Program, shapes: &Shapes) -> Option<(Self, &'a Apply)> {
+        // The parser runs twice for a packet, so it must terminate and have no side effects.
+        let graph = &program.parser;
+        if !graph.blocks.iter().flat_map(|block| &block.ops).all(is_repeatable) || cyclic(graph) {
+            return None;
+        }
+        let blocks = &program.ingress.blocks;
+        let apply = blocks.iter().find_map(|block| match &block.terminator {
+            Terminator::Apply(apply)
+                if program.tables[apply.table as usize].size >= LARGE_TABLE
+                    && shapes.slot_words[apply.table as usize].is_some()
+                    && !apply.keys.is_empty() =>
+            {
+                Some(&**apply)
+            }
+            _ => None,
+        })?;
+        let table = apply.table as usize;
+        let keys = apply.keys.iter().zip(&program.tables[table].keys);
+        let key_words = keys
+            .filter(|(_, key)| key.kind != MatchKind::Selector)
+            .map(|(expr, _)| expr.width().div_ceil(64) as usize)
+            .sum();
+        let cells = (0..)
+            .zip(&apply.targets)
+            .flat_map(|(action, target)| cells_of_action(program, shapes, action, target))
+            .collect();
+        Some((Self { table, key_words, cells }, apply))
+    }
+
+    /// Prefetches a slot.
+    #[inline]
+    pub(crate) fn prefetch_slot(slot: *const u64) {
+        prefetch_line(slot.cast());
+    }
+
+    /// Prefetches the cells that the entry in a slot refers to.
+    ///
+    /// # Safety
+    ///
+    /// `slot` is a slot of the table, and `blocks` are the starts of the register memory blocks, of
+    /// the program given to [`Prefetch::new`].
+    #[inline]
+    pub(crate) unsafe fn prefetch_cells(&self, slot: *const u64, blocks: &[*mut u8]) {
+        // SAFETY: a slot has a head, the key and the longest action data.
+        let head = unsafe { *slot };
+        if head == 0 {
+            return;
+        }
+        for cells in &self.cells {
+            if head & 0xffff_ffff != cells.action {
+                continue;
+            }
+            // SAFETY: as above.
+            let index = unsafe { *slot.add(1 + self.key_words + cells.word) };
+            if index < cells.size {
+                let cell = blocks[cells.block].wrapping_add(index as usize * cells.stride);
+                cells.offsets.iter().for_each(|offset| prefetch_line(cell.wrapping_add(*offset)));
+            }
+        }
+    }
+}
+
+/// Whether an operation has no side effect except on the packet. An operation that is not listed
+/// counts as one with side effects.
+fn is_repeatable(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Assign { .. }
+            | Op::AssignSlice { .. }
+            | Op::StoreElement { .. }
+            | Op::CopyHeader { .. }
+            | Op::CopyWords { .. }
+            | Op::ZeroWords { .. }
+            | Op::SetValid(_)
+            | Op::SetInvalid(_)
+            | Op::SetValidElement { .. }
+            | Op::PushFront { .. }
+            | Op::PopFront { .. }
+            | Op::Extract(_)
+            | Op::ExtractNext(_)
+            | Op::ExtractVarbit { .. }
+            | Op::Lookahead { .. }
+            | Op::Advance(_)
+            | Op::Verify { .. }
+            | Op::CheckStackLast(_)
+            | Op::Reject
+            | Op::RegisterRead { .. }
+            | Op::Log { .. }
+    )
+}
+
+/// The cells that ingress accesses at an index that is a parameter of the action.
+fn cells_of_action(
+    program: &Program,
+    shapes: &Shapes,
+    action: u64,
+    target: &ApplyTarget,
+) -> Vec<Cells> {
+    let mut parameters: HashMap<Word, usize> = HashMap::new();
+    let mut word = 0;
+    for place in &target.params {
+        if place.width <= 64 {
+            parameters.insert(place.word, word);
+        }
+        word += place.words() as usize;
+    }
+    add_copies(&program.ingress.blocks, target.block, &mut parameters);
+    let mut cells: Vec<Cells> = Vec::new();
+    for block in &program.ingress.blocks {
+        for op in &block.ops {
+            let (Op::RegisterRead { register, index, .. }
+            | Op::RegisterWrite { register, index, .. }) = op
+            else {
+                continue;
+            };
+            let layout = &shapes.registers[*register as usize];
+            if let Some(word) = loaded_word(index).and_then(|word| parameters.get(&word)) {
+                add_cells(&mut cells, action, *word, layout);
+            }
+        }
+    }
+    cells
+}
+
+fn add_cells(cells: &mut Vec<Cells>, action: u64, word: usize, layout: &RegisterLayout) {
+    let same = |cells: &&mut Cells| cells.word == word && cells.block == layout.block;
+    let index = match cells.iter_mut().find(same) {
+        Some(cells) => cells,
+        None => {
+            cells.push(Cells {
+                action,
+                word,
+                size: u64::from(layout.size),
+                block: layout.block,
+                stride: layout.stride,
+                offsets: Vec::new(),
+            });
+            let last = cells.len() - 1;
+            &mut cells[last]
+        }
+    };
+    for offset in [layout.offset, layout.offset + layout.cell - 1] {
+        if !index.offsets.iter().any(|known| known / LINE == offset / LINE) {
+            index.offsets.push(offset);
+        }
+    }
+}
+
+/// Adds the words to which an action's body copies its parameters.
+fn add_copies(blocks: &[Block], start: u32, parameters: &mut HashMap<Word, usize>) {
+    let mut at = start;
+    // A body has few blocks. It ends at the block that follows all actions.
+    for _ in 0..8 {
+        let block = &blocks[at as usize];
+        for op in &block.ops {
+            if let Op::Assign { to, value } = op
+                && let Some(parameter) = loaded_word(value).and_then(|word| parameters.get(&word))
+            {
+                let parameter = *parameter;
+                parameters.insert(to.word, parameter);
+            }
+        }
+        match block.terminator {
+            Terminator::Jump(next) => at = next,
+            _ => return,
+        }
+    }
+}
+
+/// The word whose unchanged value an expression is; none if it is another expression.
+fn loaded_word(expr: &Expr) -> Option<Word> {
+    match expr {
+        Expr::Load(place) if place.width <= 64 => Some(place.word),
+        Expr::Unary { op: UnaryOp::ZeroExtend, arg, width } if *width >= arg.width() => {
+            loaded_word(arg)
+        }
+        _ => None,
+    }
+}
+
+#[inline]
+fn prefetch_line(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: a prefetch of any address is allowed; it never faults.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(address.cast());
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}

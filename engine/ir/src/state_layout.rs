@@ -1,4 +1,4 @@
-//! Places in the state area: variables, headers, stacks, intrinsic metadata.
+//! Layout of the state area: places of variables, headers, stacks and intrinsic metadata.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,11 +9,11 @@ use crate::{HeaderId, Word};
 pub struct Var {
     /// Dotted source name, e.g. `hdr.ipv4.ttl`, `meta.cached`, `Ingress.lookup.tmp`.
     pub name: String,
-    /// Where it is.
+    /// Its place.
     pub place: Place,
 }
 
-/// A scalar's fixed place.
+/// Position and width of a scalar in the state area.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Place {
     /// First word.
@@ -31,11 +31,11 @@ pub struct Header {
     pub type_name: String,
     /// Word that holds the validity (0 or 1).
     pub valid: Word,
-    /// Fields in wire order.
+    /// Fields in the order of the packet.
     pub fields: Vec<HeaderField>,
-    /// First word of the fields' area (they are contiguous from here).
+    /// First word of the fields, which are contiguous.
     pub base: Word,
-    /// Words from `base` that belong to the fields (and the varbit's length word).
+    /// Number of words of the fields, including the length word of a varbit.
     pub words: u32,
 }
 
@@ -44,17 +44,16 @@ pub struct Header {
 pub struct HeaderField {
     /// Field name without the header.
     pub name: String,
-    /// Where it is. For a varbit: room for the maximum width, value right-aligned
-    /// (the current bits are the low `current width` bits).
+    /// Its place. A varbit has space for its maximum width, and the current bits are the lowest.
     pub place: Place,
     /// For `varbit<N>`: the word that holds the current width in bits.
     pub varbit_length: Option<Word>,
-    /// Two's complement (`int<W>`), only for display.
+    /// Two's complement (`int<W>`). Only traces use it.
     pub signed: bool,
 }
 
-/// A header stack. Elements are headers `first .. first + size` with equal layout:
-/// place of a field in element i = place in element 0 + i * stride (validity too).
+/// A header stack. Its elements are the headers `first .. first + size`, all with the same layout.
+/// A field (or the validity) of element `i` is at its word in element 0 plus `i * stride`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Stack {
     /// Dotted source name.
@@ -63,7 +62,7 @@ pub struct Stack {
     pub first: HeaderId,
     /// Number of elements.
     pub size: u32,
-    /// Distance between the places of two neighbours, in words.
+    /// Distance between two consecutive elements, in words.
     pub stride: u32,
     /// Word that holds `nextIndex`.
     pub next_index: Word,
@@ -94,16 +93,16 @@ pub struct StandardMetadata {
 /// The metadata that one `@field_list` index preserves.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FieldList {
-    /// The index in the annotation.
+    /// Index in the annotation.
     pub id: u32,
-    /// Preserved places (of user and standard metadata).
+    /// Preserved fields of user and standard metadata.
     pub places: Vec<Place>,
-    /// Preserved headers inside metadata, whole (validity too): `(word, words)`.
+    /// Preserved headers and stacks inside metadata, with validity: first word, number of words.
     pub regions: Vec<(Word, u32)>,
 }
 
 impl Place {
-    /// Number of words it takes.
+    /// Number of words that the scalar occupies.
     pub const fn words(self) -> u32 {
         self.width.div_ceil(64)
     }

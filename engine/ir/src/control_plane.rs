@@ -1,4 +1,4 @@
-//! What the control plane sees: tables, actions, registers, counters, digests and their names.
+//! Objects that the control plane can access: tables, actions, externs, digests, with their names.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ pub struct Identity {
     pub alias: String,
     /// P4Info id, prefix included.
     pub id: u32,
-    /// Structured and plain annotations other than those the compiler consumes, as source text.
+    /// Source text of the annotations that the compiler itself does not use.
     pub annotations: Vec<String>,
 }
 
@@ -26,7 +26,7 @@ pub enum MatchKind {
     Ternary,
     Range,
     Optional,
-    /// Input of an action selector's hash; not part of an entry.
+    /// Input of an action selector's hash. Entries have no value for it.
     Selector,
 }
 
@@ -37,7 +37,7 @@ pub struct TableKey {
     pub name: String,
     /// Width in bits.
     pub width: u32,
-    /// Kind.
+    /// Match kind.
     pub kind: MatchKind,
 }
 
@@ -48,15 +48,15 @@ pub struct Table {
     pub identity: Identity,
     /// Keys, selector keys included.
     pub keys: Vec<TableKey>,
-    /// Actions it may run; index is what [`crate::Apply::action_run`] tells.
+    /// Actions that the table may run. [`crate::Apply::action_run`] receives an index into it.
     pub actions: Vec<TableAction>,
-    /// Default: index into `actions` and data.
+    /// Default action.
     pub default_action: ActionCall,
-    /// The default cannot be changed.
+    /// `const default_action`: the control plane cannot change it.
     pub const_default: bool,
-    /// Entries from the source, in order; `const_entries` tells whether they are fixed.
+    /// Entries from the source, in order. If `const_entries` is set, they are immutable.
     pub entries: Vec<InitialEntry>,
-    /// `const entries` (no insertion at all).
+    /// `const entries`: the control plane cannot insert entries.
     pub const_entries: bool,
     /// Maximum number of entries.
     pub size: u64,
@@ -70,18 +70,18 @@ pub struct Table {
     pub idle_timeout: bool,
 }
 
-/// An action in a table's list.
+/// An action in the `actions` list of a table.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TableAction {
-    /// Which.
+    /// The action.
     pub action: ActionId,
-    /// `@tableonly`: not as default.
+    /// `@tableonly`: it cannot be the default action.
     pub table_only: bool,
-    /// `@defaultonly`: not in entries.
+    /// `@defaultonly`: entries cannot use it.
     pub default_only: bool,
 }
 
-/// An action as the control plane sees it.
+/// Control-plane interface of an action.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Action {
     /// Names and id.
@@ -99,27 +99,27 @@ pub struct ActionParam {
     pub width: u32,
 }
 
-/// An action with its data.
+/// An action with its action data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ActionCall {
     /// Index into [`Table::actions`].
     pub action: u32,
-    /// One per control-plane parameter.
+    /// Action data: one value per control-plane parameter.
     pub data: Vec<Value>,
 }
 
 /// An entry given in the source.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InitialEntry {
-    /// One per key.
+    /// One match per key.
     pub matches: Vec<Match>,
-    /// What it runs.
+    /// Action that runs on a hit of this entry.
     pub action: ActionCall,
-    /// Larger wins; 0 where no two entries can match.
+    /// The entry with the larger priority wins; 0 if at most one entry of the table can match.
     pub priority: u32,
 }
 
-/// What an entry says of one key.
+/// The match of one key in an entry.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Match {
     /// Equal.
@@ -128,9 +128,9 @@ pub enum Match {
     Lpm(Value, u32),
     /// Equal where the mask is 1.
     Ternary(Value, Value),
-    /// Inclusive.
+    /// Lower and upper bound, both inclusive.
     Range(Value, Value),
-    /// Equal, or anything.
+    /// Equal, or any value if `None`.
     Optional(Option<Value>),
 }
 
@@ -145,7 +145,7 @@ pub struct Register {
     pub size: u32,
 }
 
-/// What a counter or meter counts.
+/// The unit that a counter or meter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[allow(missing_docs)]
 pub enum CounterUnit {
@@ -198,7 +198,7 @@ pub struct ActionProfile {
     pub identity: Identity,
     /// Maximum number of members.
     pub size: u64,
-    /// With groups, chosen by this hash over the selector keys.
+    /// Hash over the selector keys that chooses a member of a group. `None`: no groups.
     pub selector: Option<HashAlgorithm>,
     /// Tables that use it.
     pub tables: Vec<TableId>,

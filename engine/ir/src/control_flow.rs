@@ -1,4 +1,4 @@
-//! Control-flow graphs: blocks, how they end, and where they come from.
+//! Control-flow graphs: basic blocks, their terminators, and their source positions.
 
 use serde::{Deserialize, Serialize};
 
@@ -40,36 +40,38 @@ pub struct Block {
 /// How a block ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Terminator {
-    /// Go on there.
+    /// Unconditional jump.
     Jump(BlockId),
-    /// Two ways by a width-1 expression.
+    /// Conditional branch.
     Branch {
-        /// Condition.
+        /// Condition, width 1.
         cond: Expr,
-        /// When 1.
+        /// Successor if the condition is 1.
         then: BlockId,
-        /// When 0.
+        /// Successor if the condition is 0.
         otherwise: BlockId,
     },
-    /// First matching case wins; used for parser selects and `switch` on values.
+    /// The first matching case wins. Parser selects and `switch` on values become this.
     Select {
         /// Keys.
         keys: Vec<Expr>,
         /// Cases in program order.
         cases: Vec<SelectCase>,
-        /// When none matches. (v1model: a parser select without match ends as accept;
-        /// the front end puts that block here.)
+        /// Successor if no case matches. In v1model, a parser select without a match accepts.
+        /// The front end puts the accepting block here.
         default: BlockId,
     },
-    /// Apply a table: evaluate its keys, look up, write the action's data into the parameter
-    /// places of the chosen action *for this apply site*, set `hit`, then go to the action's block.
-    /// A table without entry match runs its default action.
+    /// Apply a table, in this order:
+    ///
+    /// 1. Evaluate the keys and look them up. On a miss, the default action is chosen.
+    /// 2. Write the action data to the parameter places of that action *for this apply site*.
+    /// 3. Set `hit` and `action_run`, then jump to the block of the action.
     Apply(Box<Apply>),
-    /// The graph is done (also parser accept/reject).
+    /// End of the graph. Parser accept and reject end here, too.
     Exit,
 }
 
-/// One place where a table is applied. All blocks of inlined actions end at a common successor.
+/// One apply site of a table. The blocks of all inlined actions lead to a common successor.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Apply {
     /// The table.
@@ -84,7 +86,7 @@ pub struct Apply {
     pub targets: Vec<ApplyTarget>,
 }
 
-/// Where an action of an [`Apply`] goes.
+/// The inlined body of one action at an apply site.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ApplyTarget {
     /// Places of the action's control-plane parameters at this site, in order.
@@ -98,11 +100,11 @@ pub struct ApplyTarget {
 pub struct SelectCase {
     /// One pattern per key.
     pub patterns: Vec<Pattern>,
-    /// Where to go.
+    /// Successor if all patterns match.
     pub target: BlockId,
 }
 
-/// A match on a value.
+/// A pattern that a select key is compared with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Pattern {
     /// `_` or `default`.
@@ -111,9 +113,9 @@ pub enum Pattern {
     Value(Value),
     /// `value &&& mask`.
     Mask(Value, Value),
-    /// `low .. high`, both inclusive, unsigned (signed ranges are rejected by the front end or lowered).
+    /// `low .. high`, both inclusive, unsigned. The front end rejects signed ranges.
     Range(Value, Value),
-    /// Member of the value set with this index in [`crate::Program::value_sets`]. Only as the single
-    /// pattern of its case: it stands for all keys of the select.
+    /// Member of the value set with this index in [`crate::Program::value_sets`]. It is the only
+    /// pattern of its case and covers all keys of the select.
     ValueSet(u32),
 }

@@ -1,8 +1,8 @@
-//! One line of a file.
+//! Parses the lines of an STF file.
 
 use std::fmt;
 
-/// A command, names and values still as text.
+/// A command. Names and values are still text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     Packet { port: u16, bytes: Vec<u8> },
@@ -16,7 +16,7 @@ pub(super) enum Command {
     RegisterWrite { register: String, index: u32, value: String },
 }
 
-/// An action with its arguments; a name is empty where the position counts.
+/// An action with its arguments. An argument without name is assigned by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) action: String,
@@ -26,9 +26,9 @@ pub(super) struct Call {
 /// An expected frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// Hexadecimal digits; none for `*`.
+    /// Hexadecimal digits; `None` for `*`.
     digits: Vec<Option<u8>>,
-    /// Nothing may follow.
+    /// The frame must end after the digits.
     complete: bool,
 }
 
@@ -59,8 +59,8 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Parses a line; none if it asks for nothing.
-pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
+/// Parses a line. `None`: the line has no effect.
+pub(super) fn parse_line(line: &str) -> Result<Option<Command>, String> {
     let line = line.split('#').next().unwrap_or("").trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -84,14 +84,14 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
             Command::SetDefault { table: (*table).to_owned(), action }
         }
         "mirroring_add" => {
-            let [session, port] = exactly(&words, "mirroring_add SESSION PORT")?;
+            let [session, port] = exact_words(&words, "mirroring_add SESSION PORT")?;
             Command::MirroringAdd {
                 session: number(session, "a session")?,
                 port: number(port, "a port")?,
             }
         }
         "mc_mgrp_create" => {
-            let [group] = exactly(&words, "mc_mgrp_create GROUP")?;
+            let [group] = exact_words(&words, "mc_mgrp_create GROUP")?;
             Command::GroupCreate(number(group, "a group")?)
         }
         "mc_node_create" => {
@@ -102,14 +102,15 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
             Command::NodeCreate { instance: number(instance, "a replication id")?, ports }
         }
         "mc_node_associate" => {
-            let [group, handle] = exactly(&words, "mc_node_associate GROUP HANDLE")?;
+            let [group, handle] = exact_words(&words, "mc_node_associate GROUP HANDLE")?;
             Command::NodeAssociate {
                 group: number(group, "a group")?,
                 handle: number(handle, "a handle")?,
             }
         }
         "register_write" => {
-            let [register, index, value] = exactly(&words, "register_write REGISTER INDEX VALUE")?;
+            let [register, index, value] =
+                exact_words(&words, "register_write REGISTER INDEX VALUE")?;
             Command::RegisterWrite {
                 register: (*register).to_owned(),
                 index: number(index, "an index")?,
@@ -127,7 +128,7 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
     Ok(Some(command))
 }
 
-fn exactly<'a, const N: usize>(words: &[&'a str], usage: &str) -> Result<[&'a str; N], String> {
+fn exact_words<'a, const N: usize>(words: &[&'a str], usage: &str) -> Result<[&'a str; N], String> {
     words
         .try_into()
         .map_err(|_| format!("The command is {usage}, but {} words follow it.", words.len()))
@@ -165,7 +166,7 @@ fn expected(text: String) -> Result<Expected, String> {
     Ok(Expected { digits: text.chars().map(one).collect::<Result<_, _>>()?, complete })
 }
 
-/// Words before an action, and the action with its arguments.
+/// Splits a text into the words before an action, and the action with its arguments.
 fn call(text: &str) -> Result<(Vec<&str>, Call), String> {
     let (head, arguments) = match text.split_once('(') {
         Some((head, rest)) => {

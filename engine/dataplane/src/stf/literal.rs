@@ -1,8 +1,8 @@
-//! Values and matches as text.
+//! Parses values and matches.
 
 use netkv_ir::{Match, MatchKind, Value};
 
-/// A number of any width.
+/// Parses a number of any width.
 pub(super) fn value(text: &str, width: u32) -> Result<Value, String> {
     let (radix, digits) = radix(text);
     let mut words = vec![0u64; width.div_ceil(64) as usize + 1];
@@ -33,8 +33,12 @@ fn radix(text: &str) -> (u32, &str) {
     }
 }
 
-/// A match on a key; none when it says nothing about it.
-pub(super) fn parse(text: &str, kind: MatchKind, width: u32) -> Result<Option<Match>, String> {
+/// Parses a match. `None`: it accepts every value.
+pub(super) fn parse_match(
+    text: &str,
+    kind: MatchKind,
+    width: u32,
+) -> Result<Option<Match>, String> {
     let wanted = |form: &str| format!("'{text}' is no match on {form} key.");
     match kind {
         MatchKind::Exact => Ok(Some(Match::Exact(value(text, width)?))),
@@ -58,7 +62,7 @@ pub(super) fn parse(text: &str, kind: MatchKind, width: u32) -> Result<Option<Ma
     }
 }
 
-/// `value`, `value/mask`, `value&&&mask` or `0x1*`, the value cut to the mask.
+/// Parses `value`, `value/mask`, `value&&&mask` or `0x1*` to a value under its mask, and the mask.
 fn masked(text: &str, width: u32) -> Result<(Value, Value), String> {
     let split = text.split_once("&&&").or_else(|| text.split_once('/'));
     let (found, mask) = if let Some((found, mask)) = split {
@@ -81,7 +85,7 @@ fn masked(text: &str, width: u32) -> Result<(Value, Value), String> {
     Ok((Value { width, words }, mask))
 }
 
-/// `value/length`, `value`, or a number whose last digits are wildcards.
+/// Parses `value/length`, `value`, or a number whose last digits are wildcards.
 fn prefix(text: &str, width: u32) -> Result<(Value, u32), String> {
     let (found, length) = match text.split_once('/') {
         Some((found, length)) => {
@@ -108,9 +112,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_match_is_understood() {
+    fn every_notation_of_a_match_is_parsed() {
         let v = |value| Value::new(16, value);
-        let of = |text, kind| parse(text, kind, 16);
+        let of = |text, kind| parse_match(text, kind, 16);
         assert_eq!(of("0x0102", MatchKind::Exact), Ok(Some(Match::Exact(v(0x102)))));
         assert_eq!(of("0b101", MatchKind::Optional), Ok(Some(Match::Optional(Some(v(5))))));
         assert_eq!(of("513/8", MatchKind::Lpm), Ok(Some(Match::Lpm(v(0x200), 8))));

@@ -22,17 +22,17 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn list(&mut self, parts: &[Expr], hint: Option<&Ty>, span: Span) -> HExpr {
+    pub(super) fn check_list(&mut self, parts: &[Expr], hint: Option<&Ty>, span: Span) -> HExpr {
         let hints = self.member_types(hint);
         let mut checked = Vec::new();
         for (i, part) in parts.iter().enumerate() {
-            checked.push(self.expr(part, hints.get(i)));
+            checked.push(self.check_expr(part, hints.get(i)));
         }
         let types: Vec<Ty> = checked.iter().map(|e| e.ty.clone()).collect();
         HExpr { kind: HExprKind::Aggregate(checked), ty: Ty::Tuple(types.into()), span }
     }
 
-    pub(super) fn record(
+    pub(super) fn check_record(
         &mut self,
         fields: &[(Name, Expr)],
         hint: Option<&Ty>,
@@ -53,7 +53,7 @@ impl Checker<'_> {
                 self.error(name.span, format!("Field '{}' is given twice.", name.text));
                 continue;
             }
-            let value = self.expr(value, field_hint.as_ref());
+            let value = self.check_expr(value, field_hint.as_ref());
             types.push((name.text.clone(), value.ty.clone()));
             checked.push(value);
         }

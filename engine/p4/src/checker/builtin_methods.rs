@@ -10,7 +10,7 @@ use crate::types::Ty;
 
 impl Checker<'_> {
     /// Checks a method call on a value: `isValid`, `push_front`, `minSizeInBits` and so on.
-    pub(super) fn builtin_method(
+    pub(super) fn check_builtin_method(
         &mut self,
         object: HExpr,
         method: &Name,

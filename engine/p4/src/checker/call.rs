@@ -19,7 +19,7 @@ const RENAMED: &[(&str, &str)] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn call(
+    pub(super) fn check_call(
         &mut self,
         callee: &Expr,
         types: &[ast::Type],
@@ -28,14 +28,22 @@ impl Checker<'_> {
     ) -> HExpr {
         match &callee.kind {
             ExprKind::Ident(name) | ExprKind::Global(name) => {
-                self.call_named(name, types, args, span)
+                self.check_named_call(name, types, args, span)
             }
-            ExprKind::Member(base, method) => self.call_member(base, method, types, args, span),
+            ExprKind::Member(base, method) => {
+                self.check_member_call(base, method, types, args, span)
+            }
             _ => self.error_expr(span, "Only functions, actions and methods can be called."),
         }
     }
 
-    fn call_named(&mut self, name: &Name, types: &[ast::Type], args: &[Arg], span: Span) -> HExpr {
+    fn check_named_call(
+        &mut self,
+        name: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
         match self.lookup(&name.text).cloned() {
             Some(Symbol::Functions(overloads)) => {
                 let fits = |c: &Self, id: usize| {
@@ -47,7 +55,14 @@ impl Checker<'_> {
                     overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
                 let result = self.hir.functions[id].result.clone();
                 let params = self.hir.functions[id].params.clone();
-                self.call_with_body(Callee::Function(id), &params, result, args, span, &name.text)
+                self.check_call_with_body(
+                    Callee::Function(id),
+                    &params,
+                    result,
+                    args,
+                    span,
+                    &name.text,
+                )
             }
             Some(Symbol::Action(id)) => {
                 if self.context == Context::Function || self.context == Context::Parser {
@@ -57,17 +72,24 @@ impl Checker<'_> {
                     );
                 }
                 let params = self.hir.actions[id].params.clone();
-                self.call_with_body(Callee::Action(id), &params, Ty::Void, args, span, &name.text)
+                self.check_call_with_body(
+                    Callee::Action(id),
+                    &params,
+                    Ty::Void,
+                    args,
+                    span,
+                    &name.text,
+                )
             }
             Some(Symbol::Externs(overloads)) => {
                 if &*name.text == "static_assert" {
-                    return self.static_assert(args, span);
+                    return self.check_static_assert(args, span);
                 }
                 if &*name.text == "verify" && self.context != Context::Parser {
                     return self.error_expr(span, "'verify' can only be called in a parser.");
                 }
                 let callee = Callee::Extern(name.text.clone());
-                self.call_extern(callee, &overloads, Bindings::new(), types, args, span)
+                self.check_extern_call(callee, &overloads, Bindings::new(), types, args, span)
             }
             Some(Symbol::Type(Ty::Unknown)) => HExpr::error(span),
             None => {
@@ -84,9 +106,9 @@ impl Checker<'_> {
         }
     }
 
-    fn static_assert(&mut self, args: &[Arg], span: Span) -> HExpr {
+    fn check_static_assert(&mut self, args: &[Arg], span: Span) -> HExpr {
         let cond = match args.first() {
-            Some(arg) => self.expr_to(&arg.expr, &Ty::Bool),
+            Some(arg) => self.check_expr_of_type(&arg.expr, &Ty::Bool),
             None => return self.error_expr(span, "'static_assert' takes a condition."),
         };
         match cond.as_const() {
@@ -103,7 +125,7 @@ impl Checker<'_> {
         HExpr::constant(1, Ty::Bool, span)
     }
 
-    fn call_member(
+    fn check_member_call(
         &mut self,
         base: &Expr,
         method: &Name,
@@ -113,19 +135,19 @@ impl Checker<'_> {
     ) -> HExpr {
         if let ExprKind::Ident(name) | ExprKind::Global(name) = &base.kind {
             match self.lookup(&name.text).cloned() {
-                Some(Symbol::Table(id)) => return self.apply_table(id, method, args, span),
+                Some(Symbol::Table(id)) => return self.check_table_apply(id, method, args, span),
                 Some(Symbol::Type(Ty::Block(block))) => {
-                    return self.apply_type(block, name, method, args, span);
+                    return self.check_direct_invocation(block, name, method, args, span);
                 }
                 Some(Symbol::Var(id, Ty::Block(block))) => {
-                    return self.apply_block(id, block, method, args, span);
+                    return self.check_block_apply(id, block, method, args, span);
                 }
                 Some(Symbol::Var(id, Ty::Extern(of, type_args))) => {
-                    return self.call_method(id, of, &type_args, method, types, args, span);
+                    return self.check_method_call(id, of, &type_args, method, types, args, span);
                 }
                 Some(Symbol::Var(_, Ty::Unknown)) => {
                     for arg in args {
-                        self.arg_expr(&arg.expr, None);
+                        self.check_arg_expr(&arg.expr, None);
                     }
                     return HExpr::error(span);
                 }
@@ -135,11 +157,11 @@ impl Checker<'_> {
                 _ => {}
             }
         }
-        let object = self.expr(base, None);
-        self.builtin_method(object, method, args, span)
+        let object = self.check_expr(base, None);
+        self.check_builtin_method(object, method, args, span)
     }
 
-    fn apply_table(&mut self, id: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
+    fn check_table_apply(&mut self, id: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
         if &*method.text != "apply" {
             return self.error_expr(
                 method.span,
@@ -161,7 +183,7 @@ impl Checker<'_> {
     }
 
     /// Direct type invocation, `Type.apply(...)`: creates an instance that is named like its type.
-    fn apply_type(
+    fn check_direct_invocation(
         &mut self,
         block: usize,
         name: &Name,
@@ -177,10 +199,10 @@ impl Checker<'_> {
             self.direct_invocations.insert(block, checked);
         }
         let id = self.direct_invocations[&block].id;
-        self.apply_block(id, block, method, args, span)
+        self.check_block_apply(id, block, method, args, span)
     }
 
-    fn apply_block(
+    fn check_block_apply(
         &mut self,
         id: u32,
         block: usize,
@@ -204,11 +226,11 @@ impl Checker<'_> {
             };
             return self.error_expr(span, format!("A {what} can only be applied in {where_}."));
         }
-        self.call_with_body(Callee::Instance(id), &params, Ty::Void, args, span, &name)
+        self.check_call_with_body(Callee::Instance(id), &params, Ty::Void, args, span, &name)
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn call_method(
+    fn check_method_call(
         &mut self,
         id: u32,
         of: usize,
@@ -232,18 +254,18 @@ impl Checker<'_> {
         let bindings: Bindings =
             def.type_params.iter().cloned().zip(type_args.iter().cloned()).collect();
         let callee = Callee::Method(id, def.name.clone(), method.text.clone());
-        self.call_extern(callee, &overloads, bindings, types, args, span)
+        self.check_extern_call(callee, &overloads, bindings, types, args, span)
     }
 
-    fn arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {
+    fn check_arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {
         match expr.kind {
             ExprKind::DontCare => None,
-            _ => Some(self.expr(expr, hint)),
+            _ => Some(self.check_expr(expr, hint)),
         }
     }
 
     /// Call of an extern function or method. The number of arguments selects the overload.
-    fn call_extern(
+    fn check_extern_call(
         &mut self,
         callee: Callee,
         overloads: &[Rc<FunctionType>],
@@ -273,7 +295,7 @@ impl Checker<'_> {
             return self.error_expr(span, message);
         }
         for (name, ty) in sig.type_params.iter().zip(types) {
-            let ty = self.ty(ty);
+            let ty = self.check_type(ty);
             if ty != Ty::Infer {
                 bindings.insert(name.clone(), ty);
             }
@@ -287,7 +309,7 @@ impl Checker<'_> {
         for (param, index) in sig.params.iter().zip(&order) {
             let arg = index.map(|i| &args[i].expr);
             let hint = substitute(&param.ty, &bindings);
-            let value = arg.and_then(|expr| self.arg_expr(expr, Some(&hint)));
+            let value = arg.and_then(|expr| self.check_arg_expr(expr, Some(&hint)));
             if let Some(value) = &value {
                 self.infer(&param.ty, &value.ty, &mut bindings);
             }
@@ -313,7 +335,7 @@ impl Checker<'_> {
     }
 
     /// Call of a function, action, parser or control.
-    fn call_with_body(
+    fn check_call_with_body(
         &mut self,
         callee: Callee,
         params: &[HParam],
@@ -330,7 +352,7 @@ impl Checker<'_> {
         let mut finished = Vec::new();
         for (param, index) in params.iter().zip(order) {
             let value = match index {
-                Some(i) => self.arg_expr(&args[i].expr, Some(&param.ty)),
+                Some(i) => self.check_arg_expr(&args[i].expr, Some(&param.ty)),
                 None => param.default.clone(),
             };
             let plain =

@@ -11,8 +11,8 @@ use crate::types::Ty;
 
 impl Checker<'_> {
     /// Checks an expression and converts it to the type `to`.
-    pub(super) fn expr_to(&mut self, expr: &Expr, to: &Ty) -> HExpr {
-        let checked = self.expr(expr, Some(to));
+    pub(super) fn check_expr_of_type(&mut self, expr: &Expr, to: &Ty) -> HExpr {
+        let checked = self.check_expr(expr, Some(to));
         self.convert(checked, to)
     }
 
@@ -27,7 +27,7 @@ impl Checker<'_> {
         }
         match (&expr.kind, &expr.ty, to) {
             (HExprKind::Const(value), Ty::InfInt, Ty::Bit(_) | Ty::Int(_)) => {
-                let format = self.format(to);
+                let format = self.int_format(to);
                 let wrapped = constant_folding::wrap(value, format);
                 // No warning for -1 as an unsigned value: it is a common notation for all ones.
                 if wrapped != *value && *value >= BigInt::ZERO {
@@ -74,7 +74,7 @@ impl Checker<'_> {
         let span = expr.span;
         match expr.kind {
             HExprKind::Const(value) => {
-                HExpr::constant(constant_folding::wrap(&value, self.format(&to)), to, span)
+                HExpr::constant(constant_folding::wrap(&value, self.int_format(&to)), to, span)
             }
             _ => HExpr { kind: HExprKind::Cast(Box::new(expr)), ty: to, span },
         }
@@ -170,7 +170,7 @@ impl Checker<'_> {
     }
 
     /// The cast `(to) expr`.
-    pub(super) fn cast(&mut self, expr: HExpr, to: &Ty, span: Span) -> HExpr {
+    pub(super) fn check_cast(&mut self, expr: HExpr, to: &Ty, span: Span) -> HExpr {
         if expr.ty == Ty::Unknown || *to == Ty::Unknown {
             return HExpr::error(span);
         }
@@ -202,7 +202,7 @@ impl Checker<'_> {
             {
                 return self.error_expr(span, "Only 0 and 1 can be cast to bool.");
             }
-            value = constant_folding::wrap(&value, self.format(to));
+            value = constant_folding::wrap(&value, self.int_format(to));
             return HExpr::constant(value, to.clone(), span);
         }
         if expr.ty == Ty::InfInt {

@@ -9,9 +9,9 @@ use crate::hir::{HAction, HBlock, HExpr, HExprKind, HFunction, HLocal, HValueSet
 use crate::types::{PackageType, Ty};
 
 impl Checker<'_> {
-    pub(super) fn top_level(&mut self, decl: &Decl) {
+    pub(super) fn check_top_level(&mut self, decl: &Decl) {
         match &decl.kind {
-            DeclKind::Const { ty, name, value } => self.const_decl(ty, name, value),
+            DeclKind::Const { ty, name, value } => self.check_const_decl(ty, name, value),
             DeclKind::Var { name, .. } => {
                 let message = format!(
                     "Variable '{}' must stand inside a parser, control, action or function.",
@@ -20,7 +20,7 @@ impl Checker<'_> {
                 self.error(name.span, message);
             }
             DeclKind::Typedef { ty, name, new_type } => {
-                let of = self.ty(ty);
+                let of = self.check_type(ty);
                 if !new_type {
                     return self.declare(name, Symbol::Type(of));
                 }
@@ -40,9 +40,11 @@ impl Checker<'_> {
                     self.reporter.unsupported(param.span, "A generic struct or header");
                     return self.declare(name, Symbol::Type(Ty::Unknown));
                 }
-                self.struct_decl(decl, *kind, name, fields);
+                self.check_struct_decl(decl, *kind, name, fields);
             }
-            DeclKind::Enum { name, repr, members } => self.enum_decl(name, repr.as_ref(), members),
+            DeclKind::Enum { name, repr, members } => {
+                self.check_enum_decl(name, repr.as_ref(), members)
+            }
             DeclKind::Errors(names) => {
                 for name in names {
                     if self.hir.types.errors.contains(&name.text) {
@@ -59,20 +61,22 @@ impl Checker<'_> {
                 self.match_kinds.extend(names.iter().map(|n| n.text.clone()));
             }
             DeclKind::Extern { name, type_params, methods } => {
-                self.extern_decl(name, type_params, methods);
+                self.check_extern_decl(name, type_params, methods);
             }
             DeclKind::ExternFunction(signature) => {
-                let sig = Rc::new(self.signature(signature));
+                let sig = Rc::new(self.check_signature(signature));
                 let name = &signature.name;
                 match self.scopes[0].get_mut(&name.text) {
                     Some(Symbol::Externs(overloads)) => overloads.push(sig),
                     _ => self.declare(name, Symbol::Externs(vec![sig])),
                 }
             }
-            DeclKind::Function(signature, body) => self.function(signature, body),
-            DeclKind::Action { name, params, body } => self.action(decl, name, params, body, true),
+            DeclKind::Function(signature, body) => self.check_function(signature, body),
+            DeclKind::Action { name, params, body } => {
+                self.check_action(decl, name, params, body, true)
+            }
             DeclKind::Block(block) => match &block.body {
-                Some(body) => self.block(decl, block, body),
+                Some(body) => self.check_block(decl, block, body),
                 // The package instance is checked against V1Switch, not against these types.
                 None => self.declare(&block.name, Symbol::BlockType),
             },
@@ -83,7 +87,7 @@ impl Checker<'_> {
                 self.declare(name, Symbol::Type(Ty::Package(id)));
             }
             DeclKind::Instance { ty, args, name } => {
-                if let Some(instance) = self.instance(decl, ty, args, name) {
+                if let Some(instance) = self.check_instance(decl, ty, args, name) {
                     self.hir.instances.push(instance);
                 }
             }
@@ -96,9 +100,9 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
-        let ty = self.ty(ty);
-        let mut checked = self.expr_to(value, &ty);
+    pub(super) fn check_const_decl(&mut self, ty: &ast::Type, name: &Name, value: &ast::Expr) {
+        let ty = self.check_type(ty);
+        let mut checked = self.check_expr_of_type(value, &ty);
         if !self.is_const(&checked) {
             self.error(value.span, format!("The value of '{}' is not a constant.", name.text));
             checked = HExpr::error(value.span);
@@ -117,18 +121,18 @@ impl Checker<'_> {
         }
     }
 
-    fn function(&mut self, signature: &Signature, body: &[Stmt]) {
+    fn check_function(&mut self, signature: &Signature, body: &[Stmt]) {
         if let Some(param) = signature.type_params.first() {
             self.reporter.unsupported(param.span, "A generic function");
             return;
         }
-        let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.result_type(ty));
+        let result = signature.result.as_ref().map_or(Ty::Void, |ty| self.check_result_type(ty));
         let (context, outer) =
             (self.context, std::mem::replace(&mut self.return_type, result.clone()));
         self.context = Context::Function;
         self.push_scope();
-        let params = self.params(&signature.params);
-        let checked = self.stmts(body);
+        let params = self.check_params(&signature.params);
+        let checked = self.check_stmts(body);
         self.pop_scope();
         self.context = context;
         self.return_type = outer;
@@ -153,7 +157,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn action(
+    pub(super) fn check_action(
         &mut self,
         decl: &Decl,
         name: &Name,
@@ -164,7 +168,7 @@ impl Checker<'_> {
         let (context, outer) = (self.context, std::mem::replace(&mut self.return_type, Ty::Void));
         self.context = Context::Action;
         self.push_scope();
-        let checked_params = self.params(params);
+        let checked_params = self.check_params(params);
         let mut data_seen = false;
         for (param, checked) in params.iter().zip(&checked_params) {
             if checked.dir == Dir::None {
@@ -182,11 +186,11 @@ impl Checker<'_> {
                 );
             }
         }
-        let body = Rc::new(self.stmts(body));
+        let body = Rc::new(self.check_stmts(body));
         self.pop_scope();
         self.context = context;
         self.return_type = outer;
-        let annotations = self.annotations(&decl.annotations);
+        let annotations = self.check_annotations(&decl.annotations);
         let id = self.hir.actions.len();
         self.hir.actions.push(HAction {
             name: name.text.clone(),
@@ -198,7 +202,7 @@ impl Checker<'_> {
         self.declare(name, Symbol::Action(id));
     }
 
-    fn block(&mut self, decl: &Decl, block: &BlockDecl, body: &ast::BlockBody) {
+    fn check_block(&mut self, decl: &Decl, block: &BlockDecl, body: &ast::BlockBody) {
         if let Some(param) = block.type_params.first() {
             self.reporter.unsupported(param.span, "A generic parser or control");
             return;
@@ -206,16 +210,16 @@ impl Checker<'_> {
         self.context = if block.is_parser { Context::Parser } else { Context::Control };
         self.direct_invocations.clear();
         self.push_scope();
-        let params = self.params(&block.params);
-        let ctor_params = self.params(&block.ctor_params);
+        let params = self.check_params(&block.params);
+        let ctor_params = self.check_params(&block.ctor_params);
         self.push_scope();
         let mut locals = Vec::new();
         for local in &body.locals {
-            self.local(local, &mut locals);
+            self.check_local(local, &mut locals);
         }
         let states =
-            if block.is_parser { self.states(&body.states, &block.name) } else { Vec::new() };
-        let checked = self.stmts(&body.apply);
+            if block.is_parser { self.check_states(&body.states, &block.name) } else { Vec::new() };
+        let checked = self.check_stmts(&body.apply);
         self.pop_scope();
         self.pop_scope();
         let mut direct_invocations: Vec<_> =
@@ -223,7 +227,7 @@ impl Checker<'_> {
         direct_invocations.sort_by_key(|instance| instance.id);
         locals.extend(direct_invocations.into_iter().map(HLocal::Instance));
         self.context = Context::Global;
-        let annotations = self.annotations(&decl.annotations);
+        let annotations = self.check_annotations(&decl.annotations);
         let id = self.hir.blocks.len();
         self.hir.blocks.push(HBlock {
             name: block.name.text.clone(),
@@ -239,33 +243,33 @@ impl Checker<'_> {
         self.declare(&block.name, Symbol::Type(Ty::Block(id)));
     }
 
-    fn local(&mut self, decl: &Decl, locals: &mut Vec<HLocal>) {
+    fn check_local(&mut self, decl: &Decl, locals: &mut Vec<HLocal>) {
         match &decl.kind {
-            DeclKind::Const { ty, name, value } => self.const_decl(ty, name, value),
+            DeclKind::Const { ty, name, value } => self.check_const_decl(ty, name, value),
             DeclKind::Var { ty, name, init } => {
-                let var = self.var_decl(ty, name, init.as_ref());
+                let var = self.check_var_decl(ty, name, init.as_ref());
                 locals.push(HLocal::Var(var));
             }
             DeclKind::Action { name, params, body } => {
                 let before = self.hir.actions.len();
-                self.action(decl, name, params, body, false);
+                self.check_action(decl, name, params, body, false);
                 locals.extend((before..self.hir.actions.len()).map(HLocal::Action));
             }
             DeclKind::Instance { ty, args, name } => {
-                if let Some(instance) = self.instance(decl, ty, args, name) {
+                if let Some(instance) = self.check_instance(decl, ty, args, name) {
                     locals.push(HLocal::Instance(instance));
                 }
             }
             DeclKind::Table { name, properties } => {
-                if let Some(table) = self.table(decl, name, properties, locals) {
+                if let Some(table) = self.check_table(decl, name, properties, locals) {
                     locals.push(HLocal::Table(table));
                 }
             }
             DeclKind::ValueSet { ty, size, name } => {
-                let element = self.ty(ty);
-                let size = self.expr_to(size, &Ty::Bit(32));
+                let element = self.check_type(ty);
+                let size = self.check_expr_of_type(size, &Ty::Bit(32));
                 let id = self.new_id();
-                let annotations = self.annotations(&decl.annotations);
+                let annotations = self.check_annotations(&decl.annotations);
                 let keys = self.value_set_keys(&element, ty.span);
                 let index = self.hir.value_sets.len();
                 let set = HValueSet { id, name: name.text.clone(), annotations, keys, size };
@@ -290,13 +294,13 @@ impl Checker<'_> {
         self.error(decl.span, format!("{message}{hint}"));
     }
 
-    pub(super) fn var_decl(
+    pub(super) fn check_var_decl(
         &mut self,
         ty: &ast::Type,
         name: &Name,
         init: Option<&ast::Expr>,
     ) -> HVar {
-        let mut checked = self.ty(ty);
+        let mut checked = self.check_type(ty);
         if matches!(checked, Ty::InfInt | Ty::Str | Ty::Void | Ty::MatchKind | Ty::Infer) {
             let shown = self.show(&checked);
             self.error(ty.span, format!("A variable cannot have the type {shown}; use bit<W>, int<W>, bool, a struct or a header."));
@@ -313,7 +317,7 @@ impl Checker<'_> {
             );
             checked = Ty::Unknown;
         }
-        let init = init.map(|e| self.expr_to(e, &checked));
+        let init = init.map(|e| self.check_expr_of_type(e, &checked));
         let id = self.declare_var(name, checked.clone(), true);
         HVar { id, name: name.text.clone(), ty: checked, init, span: name.span }
     }

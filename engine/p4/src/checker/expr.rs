@@ -12,7 +12,7 @@ use crate::types::Ty;
 
 impl Checker<'_> {
     /// Checks an expression. `hint` is the expected type; only `{ ... }` uses it.
-    pub(super) fn expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> HExpr {
+    pub(super) fn check_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> HExpr {
         let span = expr.span;
         match &expr.kind {
             ExprKind::Int(value, None) => HExpr::constant(value.clone(), Ty::InfInt, span),
@@ -33,26 +33,28 @@ impl Checker<'_> {
             ExprKind::Str(text) => HExpr { kind: HExprKind::Str(text.clone()), ty: Ty::Str, span },
             ExprKind::Ident(name) => {
                 let symbol = self.lookup(&name.text).cloned();
-                self.named(name, symbol)
+                self.check_name(name, symbol)
             }
             ExprKind::Global(name) => {
                 let symbol = self.scopes[0].get(&name.text).cloned();
-                self.named(name, symbol)
+                self.check_name(name, symbol)
             }
-            ExprKind::Member(base, name) => self.member(base, name, span),
-            ExprKind::Index(base, index) => self.index(base, index, span),
-            ExprKind::Slice(base, high, low) => self.slice(base, high, low, span),
-            ExprKind::Unary(op, arg) => self.unary(op, arg, span),
-            ExprKind::Binary(op, left, right) => self.binary(op, left, right, span),
-            ExprKind::Mux(cond, then, otherwise) => self.mux(cond, then, otherwise, hint, span),
+            ExprKind::Member(base, name) => self.check_member(base, name, span),
+            ExprKind::Index(base, index) => self.check_index(base, index, span),
+            ExprKind::Slice(base, high, low) => self.check_slice(base, high, low, span),
+            ExprKind::Unary(op, arg) => self.check_unary(op, arg, span),
+            ExprKind::Binary(op, left, right) => self.check_binary(op, left, right, span),
+            ExprKind::Mux(cond, then, otherwise) => {
+                self.check_mux(cond, then, otherwise, hint, span)
+            }
             ExprKind::Cast(ty, arg) => {
-                let ty = self.ty(ty);
-                let arg = self.expr(arg, Some(&ty));
-                self.cast(arg, &ty, span)
+                let ty = self.check_type(ty);
+                let arg = self.check_expr(arg, Some(&ty));
+                self.check_cast(arg, &ty, span)
             }
-            ExprKind::Call(callee, types, args) => self.call(callee, types, args, span),
-            ExprKind::List(parts) => self.list(parts, hint, span),
-            ExprKind::Record(fields) => self.record(fields, hint, span),
+            ExprKind::Call(callee, types, args) => self.check_call(callee, types, args, span),
+            ExprKind::List(parts) => self.check_list(parts, hint, span),
+            ExprKind::Record(fields) => self.check_record(fields, hint, span),
             ExprKind::InvalidHeader => {
                 HExpr { kind: HExprKind::InvalidHeader, ty: Ty::InvalidHeader, span }
             }
@@ -68,7 +70,7 @@ impl Checker<'_> {
         }
     }
 
-    fn named(&mut self, name: &Name, symbol: Option<Symbol>) -> HExpr {
+    fn check_name(&mut self, name: &Name, symbol: Option<Symbol>) -> HExpr {
         let span = name.span;
         let what = match symbol {
             Some(Symbol::Const(value)) => return HExpr { span, ..value },
@@ -87,17 +89,17 @@ impl Checker<'_> {
         self.error_expr(span, format!("'{}' is {what}, not a value.", name.text))
     }
 
-    fn member(&mut self, base: &Expr, name: &Name, span: Span) -> HExpr {
+    fn check_member(&mut self, base: &Expr, name: &Name, span: Span) -> HExpr {
         if let ExprKind::Ident(of) | ExprKind::Global(of) = &base.kind {
             if &*of.text == "error" {
-                return self.error_member(name);
+                return self.check_error_member(name);
             }
             if let Some(Symbol::Type(Ty::Enum(id))) = self.lookup(&of.text) {
                 let id = *id;
-                return self.enum_member(id, name);
+                return self.check_enum_member(id, name);
             }
         }
-        let base = self.expr(base, None);
+        let base = self.check_expr(base, None);
         match self.hir.types.base(&base.ty) {
             Ty::Unknown => HExpr::error(span),
             Ty::Struct(id) => {
@@ -119,7 +121,7 @@ impl Checker<'_> {
                     format!("{kind} '{}' has no field '{}'.{hint}{method}", def.name, name.text);
                 self.error_expr(name.span, message)
             }
-            Ty::Stack(element, size) => self.stack_member(base, &element, size, name, span),
+            Ty::Stack(element, size) => self.check_stack_member(base, &element, size, name, span),
             Ty::ApplyResult => match (base.kind, &*name.text) {
                 (HExprKind::Call(call), "hit" | "miss") => {
                     let hit = &*name.text == "hit";
@@ -146,7 +148,7 @@ impl Checker<'_> {
         }
     }
 
-    fn stack_member(
+    fn check_stack_member(
         &mut self,
         base: HExpr,
         element: &Ty,
@@ -177,7 +179,7 @@ impl Checker<'_> {
         HExpr { kind, ty, span }
     }
 
-    fn error_member(&mut self, name: &Name) -> HExpr {
+    fn check_error_member(&mut self, name: &Name) -> HExpr {
         let errors = &self.hir.types.errors;
         if let Some(index) = errors.iter().position(|e| *e == name.text) {
             return HExpr::constant(index, Ty::Error, name.span);
@@ -186,7 +188,7 @@ impl Checker<'_> {
         self.error_expr(name.span, format!("Error '{}' is not declared.{hint}", name.text))
     }
 
-    fn enum_member(&mut self, id: usize, name: &Name) -> HExpr {
+    fn check_enum_member(&mut self, id: usize, name: &Name) -> HExpr {
         let def = &self.hir.types.enums[id];
         if let Some((_, value)) = def.members.iter().find(|(n, _)| *n == name.text) {
             return HExpr::constant(value.clone(), Ty::Enum(id), name.span);
@@ -196,9 +198,9 @@ impl Checker<'_> {
         self.error_expr(name.span, message)
     }
 
-    fn index(&mut self, base: &Expr, index: &Expr, span: Span) -> HExpr {
-        let base = self.expr(base, None);
-        let index = self.expr(index, None);
+    fn check_index(&mut self, base: &Expr, index: &Expr, span: Span) -> HExpr {
+        let base = self.check_expr(base, None);
+        let index = self.check_expr(index, None);
         if base.ty == Ty::Unknown || index.ty == Ty::Unknown {
             return HExpr::error(span);
         }
@@ -254,8 +256,8 @@ impl Checker<'_> {
         }
     }
 
-    fn slice(&mut self, base: &Expr, high: &Expr, low: &Expr, span: Span) -> HExpr {
-        let base = self.expr(base, None);
+    fn check_slice(&mut self, base: &Expr, high: &Expr, low: &Expr, span: Span) -> HExpr {
+        let base = self.check_expr(base, None);
         let high = self.const_u32(high, "The upper end of a slice");
         let low = self.const_u32(low, "The lower end of a slice");
         let (Some(high), Some(low)) = (high, low) else { return HExpr::error(span) };

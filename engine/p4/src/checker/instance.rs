@@ -37,17 +37,17 @@ const PIPELINE: &[PipelineBlock] = &[
 
 impl Checker<'_> {
     /// `Type(args) name;`
-    pub(super) fn instance(
+    pub(super) fn check_instance(
         &mut self,
         decl: &Decl,
         ty: &ast::Type,
         args: &[Arg],
         name: &Name,
     ) -> Option<HInstance> {
-        let annotations = self.annotations(&decl.annotations);
-        let checked = self.ty(ty);
+        let annotations = self.check_annotations(&decl.annotations);
+        let checked = self.check_type(ty);
         if let Ty::Package(id) = checked {
-            self.package(id, args, name);
+            self.check_package(id, args, name);
             return None;
         }
         let instance = self.make_instance(&checked, args, name.text.clone(), annotations, ty.span);
@@ -73,7 +73,7 @@ impl Checker<'_> {
                     .iter()
                     .map(|p| (p.name.clone(), p.ty.clone(), p.default.clone()))
                     .collect();
-                (InstanceKind::Block(*id), self.ctor_args(&params, args, span))
+                (InstanceKind::Block(*id), self.check_ctor_args(&params, args, span))
             }
             Ty::Extern(id, type_args) => {
                 let def = &self.hir.types.externs[*id];
@@ -98,7 +98,7 @@ impl Checker<'_> {
                     .iter()
                     .map(|p| (p.name.clone(), p.ty.clone(), None))
                     .collect();
-                let checked = self.ctor_args(&params, args, span);
+                let checked = self.check_ctor_args(&params, args, span);
                 (InstanceKind::Extern(extern_name, type_args.to_vec()), checked)
             }
             _ => {
@@ -113,7 +113,7 @@ impl Checker<'_> {
         Some(HInstance { id: self.new_id(), name, annotations, kind, args: args?, span })
     }
 
-    fn ctor_args(
+    fn check_ctor_args(
         &mut self,
         params: &[(Rc<str>, Ty, Option<HExpr>)],
         args: &[Arg],
@@ -125,7 +125,7 @@ impl Checker<'_> {
         let mut checked = Vec::new();
         for ((_, ty, default), arg) in params.iter().zip(order) {
             checked.push(match (arg, default) {
-                (Some(i), _) => self.expr_to(&args[i].expr, ty),
+                (Some(i), _) => self.check_expr_of_type(&args[i].expr, ty),
                 (None, Some(default)) => default.clone(),
                 (None, None) => HExpr::error(span),
             });
@@ -133,7 +133,7 @@ impl Checker<'_> {
         Some(checked)
     }
 
-    fn package(&mut self, package: usize, args: &[Arg], name: &Name) {
+    fn check_package(&mut self, package: usize, args: &[Arg], name: &Name) {
         let package_name = self.packages[package].name.clone();
         if &*package_name != "V1Switch" {
             self.reporter
@@ -158,7 +158,7 @@ impl Checker<'_> {
         for (part, index) in PIPELINE.iter().zip(order) {
             let Some(index) = index else { continue };
             let arg = &args[index].expr;
-            let Some(instance) = self.pipeline_block(arg) else { continue };
+            let Some(instance) = self.find_pipeline_block(arg) else { continue };
             if let InstanceKind::Block(block) = instance.kind {
                 self.check_pipeline_block(part, block, arg.span, &mut shared);
             }
@@ -167,7 +167,7 @@ impl Checker<'_> {
     }
 
     /// Instance that an argument of V1Switch denotes: `Type()`, or the name of an instance.
-    fn pipeline_block(&mut self, arg: &ast::Expr) -> Option<HInstance> {
+    fn find_pipeline_block(&mut self, arg: &ast::Expr) -> Option<HInstance> {
         match &arg.kind {
             ExprKind::Call(callee, _, args) => {
                 if let ExprKind::Ident(name) = &callee.kind {

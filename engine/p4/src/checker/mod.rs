@@ -148,7 +148,7 @@ pub(crate) fn check(decls: &[ast::Decl], reporter: &mut Reporter) -> Option<Hir>
         main_seen: false,
     };
     for decl in decls {
-        checker.top_level(decl);
+        checker.check_top_level(decl);
     }
     if !checker.main_seen && checker.reporter.errors() == 0 {
         checker.reporter.error(
@@ -228,12 +228,12 @@ impl Checker<'_> {
     }
 
     /// Checks the parameters of a function, action or block, and declares them in this scope.
-    fn params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
+    fn check_params(&mut self, params: &[ast::Param]) -> Vec<HParam> {
         let mut checked = Vec::new();
         for param in params {
-            let ty = self.ty(&param.ty);
+            let ty = self.check_type(&param.ty);
             let default = param.default.as_ref().map(|e| {
-                let value = self.expr_to(e, &ty);
+                let value = self.check_expr_of_type(e, &ty);
                 if !self.is_const(&value) {
                     self.error(e.span, "The default of a parameter must be a constant.");
                 }

@@ -36,12 +36,12 @@ fn operator(op: &str) -> BinOp {
 
 impl Checker<'_> {
     /// Representation of a scalar type. `int` has none.
-    pub(super) fn format(&self, ty: &Ty) -> Format {
+    pub(super) fn int_format(&self, ty: &Ty) -> Format {
         self.hir.types.width(ty).map(|width| (width, self.hir.types.is_signed(ty)))
     }
 
-    pub(super) fn unary(&mut self, op: &str, arg: &Expr, span: Span) -> HExpr {
-        let arg = self.expr(arg, None);
+    pub(super) fn check_unary(&mut self, op: &str, arg: &Expr, span: Span) -> HExpr {
+        let arg = self.check_expr(arg, None);
         if op == "!" {
             let arg = self.convert(arg, &Ty::Bool);
             return self.make_unary(UnOp::Not, arg, span);
@@ -67,16 +67,22 @@ impl Checker<'_> {
     fn make_unary(&mut self, op: UnOp, arg: HExpr, span: Span) -> HExpr {
         let ty = arg.ty.clone();
         if let Some(value) = arg.as_const() {
-            let format = if op == UnOp::Not { Some((1, false)) } else { self.format(&ty) };
+            let format = if op == UnOp::Not { Some((1, false)) } else { self.int_format(&ty) };
             return HExpr::constant(constant_folding::unary(op, value, format), ty, span);
         }
         HExpr { kind: HExprKind::Unary(op, Box::new(arg)), ty, span }
     }
 
-    pub(super) fn binary(&mut self, text: &str, left: &Expr, right: &Expr, span: Span) -> HExpr {
-        let mut a = self.expr(left, None);
+    pub(super) fn check_binary(
+        &mut self,
+        text: &str,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> HExpr {
+        let mut a = self.check_expr(left, None);
         let hint = a.ty.clone();
-        let b = self.expr(right, Some(&hint));
+        let b = self.check_expr(right, Some(&hint));
         if matches!(a.ty, Ty::Tuple(_) | Ty::Record(_) | Ty::InvalidHeader)
             && matches!(a.kind, HExprKind::Aggregate(_) | HExprKind::InvalidHeader)
         {
@@ -99,16 +105,16 @@ impl Checker<'_> {
                     let truth = *value != num_bigint::BigInt::ZERO;
                     return if truth == (op == BinOp::LogicalAnd) { b } else { a };
                 }
-                self.build(op, a, b, Ty::Bool, span)
+                self.build_binary(op, a, b, Ty::Bool, span)
             }
-            BinOp::Eq | BinOp::Ne => self.equality(op, text, a, b, span),
-            BinOp::Shl | BinOp::Shr => self.shift(op, text, a, b, span),
-            BinOp::Concat => self.concat(a, b, span),
-            _ => self.arithmetic(op, text, a, b, span),
+            BinOp::Eq | BinOp::Ne => self.check_equality(op, text, a, b, span),
+            BinOp::Shl | BinOp::Shr => self.check_shift(op, text, a, b, span),
+            BinOp::Concat => self.check_concat(a, b, span),
+            _ => self.check_arithmetic(op, text, a, b, span),
         }
     }
 
-    fn equality(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
+    fn check_equality(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = self.unify_types(a, b);
         let comparable = match self.hir.types.base(&a.ty) {
             Ty::Varbit(_) => {
@@ -120,12 +126,12 @@ impl Checker<'_> {
             _ => false,
         };
         if a.ty != b.ty || !comparable {
-            return self.mismatch(text, &a, &b, span);
+            return self.report_mismatch(text, &a, &b, span);
         }
-        self.build(op, a, b, Ty::Bool, span)
+        self.build_binary(op, a, b, Ty::Bool, span)
     }
 
-    fn shift(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
+    fn check_shift(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
         let negative = b.as_const().is_some_and(|v| *v < num_bigint::BigInt::ZERO);
         if negative {
@@ -138,31 +144,31 @@ impl Checker<'_> {
         };
         let right_fits = matches!(self.hir.types.base(&b.ty), Ty::Bit(_) | Ty::InfInt);
         if !left_fits || !right_fits {
-            return self.mismatch(text, &a, &b, span);
+            return self.report_mismatch(text, &a, &b, span);
         }
         let ty = a.ty.clone();
-        self.build(op, a, b, ty, span)
+        self.build_binary(op, a, b, ty, span)
     }
 
-    fn concat(&mut self, a: HExpr, b: HExpr, span: Span) -> HExpr {
+    fn check_concat(&mut self, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
         let (left, right) = (self.hir.types.base(&a.ty), self.hir.types.base(&b.ty));
         let ty = match (&left, &right) {
             (Ty::Bit(l), Ty::Bit(r) | Ty::Int(r)) => Ty::Bit(l + r),
             (Ty::Int(l), Ty::Bit(r) | Ty::Int(r)) => Ty::Int(l + r),
-            _ => return self.mismatch("++", &a, &b, span),
+            _ => return self.report_mismatch("++", &a, &b, span),
         };
         if self.hir.types.width(&ty).is_some_and(|w| w > crate::token::MAX_WIDTH) {
             return self.error_expr(span, "The result of this '++' is too wide.");
         }
-        self.build(BinOp::Concat, a, b, ty, span)
+        self.build_binary(BinOp::Concat, a, b, ty, span)
     }
 
-    fn arithmetic(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
+    fn check_arithmetic(&mut self, op: BinOp, text: &str, a: HExpr, b: HExpr, span: Span) -> HExpr {
         let (a, b) = (self.convert_to_underlying_type(a), self.convert_to_underlying_type(b));
         let (a, b) = self.unify_types(a, b);
         if a.ty != b.ty {
-            return self.mismatch(text, &a, &b, span);
+            return self.report_mismatch(text, &a, &b, span);
         }
         let is_saturating = matches!(op, BinOp::SatAdd | BinOp::SatSub);
         let is_division = matches!(op, BinOp::Div | BinOp::Mod);
@@ -173,14 +179,14 @@ impl Checker<'_> {
             _ => false,
         };
         if !fits {
-            return self.mismatch(text, &a, &b, span);
+            return self.report_mismatch(text, &a, &b, span);
         }
         let truth = matches!(op, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge);
         let ty = if truth { Ty::Bool } else { a.ty.clone() };
-        self.build(op, a, b, ty, span)
+        self.build_binary(op, a, b, ty, span)
     }
 
-    fn mismatch(&mut self, text: &str, a: &HExpr, b: &HExpr, span: Span) -> HExpr {
+    fn report_mismatch(&mut self, text: &str, a: &HExpr, b: &HExpr, span: Span) -> HExpr {
         let (left, right) = (self.show(&a.ty), self.show(&b.ty));
         let advice = match (&a.ty, &b.ty) {
             (Ty::Bit(x), Ty::Bit(y)) if x != y => format!(" A cast makes them equal: ({left})..."),
@@ -193,14 +199,14 @@ impl Checker<'_> {
     }
 
     /// Folds the operation if both operands are constants, and creates it otherwise.
-    fn build(&mut self, op: BinOp, a: HExpr, b: HExpr, ty: Ty, span: Span) -> HExpr {
+    fn build_binary(&mut self, op: BinOp, a: HExpr, b: HExpr, ty: Ty, span: Span) -> HExpr {
         if let (Some(left), Some(right)) = (a.as_const(), b.as_const()) {
-            let format = self.format(&a.ty);
+            let format = self.int_format(&a.ty);
             let right_width = self.hir.types.width(&b.ty).unwrap_or(0);
             return match constant_folding::binary(op, left, right, format, right_width) {
                 Ok(value) => {
                     let value = if op == BinOp::Concat {
-                        constant_folding::wrap(&value, self.format(&ty))
+                        constant_folding::wrap(&value, self.int_format(&ty))
                     } else {
                         value
                     };
@@ -217,7 +223,7 @@ impl Checker<'_> {
         HExpr { kind: HExprKind::Binary(op, Box::new(a), Box::new(b)), ty, span }
     }
 
-    pub(super) fn mux(
+    pub(super) fn check_mux(
         &mut self,
         cond: &Expr,
         then: &Expr,
@@ -225,9 +231,9 @@ impl Checker<'_> {
         hint: Option<&Ty>,
         span: Span,
     ) -> HExpr {
-        let cond = self.expr_to(cond, &Ty::Bool);
-        let mut a = self.expr(then, hint);
-        let mut b = self.expr(otherwise, hint);
+        let cond = self.check_expr_of_type(cond, &Ty::Bool);
+        let mut a = self.check_expr(then, hint);
+        let mut b = self.check_expr(otherwise, hint);
         if let Some(hint) = hint
             && matches!(hint, Ty::Struct(_) | Ty::Bit(_) | Ty::Int(_))
         {

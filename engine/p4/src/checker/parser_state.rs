@@ -12,7 +12,7 @@ use crate::hir::{HExpr, HState, HTransition, KeySet, Target};
 use crate::types::Ty;
 
 impl Checker<'_> {
-    pub(super) fn states(&mut self, states: &[State], parser: &Name) -> Vec<HState> {
+    pub(super) fn check_states(&mut self, states: &[State], parser: &Name) -> Vec<HState> {
         let mut index: HashMap<Rc<str>, usize> = HashMap::new();
         for (i, state) in states.iter().enumerate() {
             let name = &state.name.text;
@@ -36,9 +36,11 @@ impl Checker<'_> {
             }
             let transition = match &state.transition {
                 None => HTransition::Direct(Target::Reject),
-                Some(Transition::Direct(name)) => HTransition::Direct(self.target(name, &index)),
+                Some(Transition::Direct(name)) => {
+                    HTransition::Direct(self.resolve_state(name, &index))
+                }
                 Some(Transition::Select { keys, cases, span }) => {
-                    self.select(keys, cases, *span, &index)
+                    self.check_select(keys, cases, *span, &index)
                 }
             };
             self.pop_scope();
@@ -48,7 +50,7 @@ impl Checker<'_> {
         checked
     }
 
-    fn target(&mut self, name: &Name, index: &HashMap<Rc<str>, usize>) -> Target {
+    fn resolve_state(&mut self, name: &Name, index: &HashMap<Rc<str>, usize>) -> Target {
         match &*name.text {
             "accept" => Target::Accept,
             "reject" => Target::Reject,
@@ -64,7 +66,7 @@ impl Checker<'_> {
         }
     }
 
-    fn select(
+    fn check_select(
         &mut self,
         keys: &[Expr],
         cases: &[(Expr, Name)],
@@ -73,7 +75,7 @@ impl Checker<'_> {
     ) -> HTransition {
         let mut checked_keys = Vec::new();
         for key in keys {
-            let value = self.expr(key, None);
+            let value = self.check_expr(key, None);
             let value = self.convert_to_underlying_type(value);
             if value.ty == Ty::InfInt {
                 self.error(
@@ -89,15 +91,15 @@ impl Checker<'_> {
         let types: Vec<Ty> = checked_keys.iter().map(|k| k.ty.clone()).collect();
         let mut checked = Vec::new();
         for (set, name) in cases {
-            let sets = self.key_sets(set, &types);
-            let target = self.target(name, index);
+            let sets = self.check_key_sets(set, &types);
+            let target = self.resolve_state(name, index);
             checked.extend(sets.map(|sets| (sets, target)));
         }
         HTransition::Select { keys: checked_keys, cases: checked, span }
     }
 
     /// The sets of a select case or table entry, one per key. `None`: an error was reported.
-    pub(super) fn key_sets(&mut self, set: &Expr, types: &[Ty]) -> Option<Vec<KeySet>> {
+    pub(super) fn check_key_sets(&mut self, set: &Expr, types: &[Ty]) -> Option<Vec<KeySet>> {
         let parts: Vec<&Expr> = match &set.kind {
             ExprKind::KeyTuple(parts) => parts.iter().collect(),
             ExprKind::DontCare => return Some(vec![KeySet::Any; types.len()]),
@@ -130,23 +132,24 @@ impl Checker<'_> {
         }
         let mut checked = Vec::new();
         for (part, ty) in parts.into_iter().zip(types) {
-            checked.push(self.key_set(part, ty)?);
+            checked.push(self.check_key_set(part, ty)?);
         }
         Some(checked)
     }
 
-    fn key_set(&mut self, set: &Expr, ty: &Ty) -> Option<KeySet> {
+    fn check_key_set(&mut self, set: &Expr, ty: &Ty) -> Option<KeySet> {
         match &set.kind {
             ExprKind::DontCare => Some(KeySet::Any),
-            ExprKind::Mask(value, mask) => {
-                Some(KeySet::Mask(self.set_value(value, ty)?, self.set_value(mask, ty)?))
-            }
+            ExprKind::Mask(value, mask) => Some(KeySet::Mask(
+                self.check_set_value(value, ty)?,
+                self.check_set_value(mask, ty)?,
+            )),
             ExprKind::Range(low, high) => {
                 if self.hir.types.is_signed(ty) {
                     self.reporter.unsupported(set.span, "A range of a signed key");
                     return None;
                 }
-                let (low, high) = (self.set_value(low, ty)?, self.set_value(high, ty)?);
+                let (low, high) = (self.check_set_value(low, ty)?, self.check_set_value(high, ty)?);
                 if low.as_const() > high.as_const() {
                     self.reporter.warning(
                         set.span,
@@ -155,14 +158,14 @@ impl Checker<'_> {
                 }
                 Some(KeySet::Range(low, high))
             }
-            ExprKind::KeyTuple(parts) if parts.len() == 1 => self.key_set(&parts[0], ty),
-            _ => Some(KeySet::Value(self.set_value(set, ty)?)),
+            ExprKind::KeyTuple(parts) if parts.len() == 1 => self.check_key_set(&parts[0], ty),
+            _ => Some(KeySet::Value(self.check_set_value(set, ty)?)),
         }
     }
 
-    fn set_value(&mut self, expr: &Expr, ty: &Ty) -> Option<HExpr> {
+    fn check_set_value(&mut self, expr: &Expr, ty: &Ty) -> Option<HExpr> {
         let base = self.hir.types.base(ty);
-        let value = self.expr(expr, Some(&base));
+        let value = self.check_expr(expr, Some(&base));
         // A number without width is also allowed for a key of a new type.
         let checked = match value.ty {
             Ty::InfInt => self.convert(value, &base),

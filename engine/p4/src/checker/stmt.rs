@@ -22,7 +22,7 @@ pub(super) fn always_returns(body: &[HStmt]) -> bool {
 }
 
 impl Checker<'_> {
-    pub(super) fn stmts(&mut self, body: &[Stmt]) -> Vec<HStmt> {
+    pub(super) fn check_stmts(&mut self, body: &[Stmt]) -> Vec<HStmt> {
         self.push_scope();
         let mut checked = Vec::new();
         for stmt in body {
@@ -32,8 +32,8 @@ impl Checker<'_> {
         checked
     }
 
-    fn scoped_stmt(&mut self, stmt: &Stmt) -> Vec<HStmt> {
-        self.stmts(std::slice::from_ref(stmt))
+    fn check_scoped_stmt(&mut self, stmt: &Stmt) -> Vec<HStmt> {
+        self.check_stmts(std::slice::from_ref(stmt))
     }
 
     pub(super) fn check_stmt(&mut self, stmt: &Stmt) -> Option<HStmt> {
@@ -42,27 +42,27 @@ impl Checker<'_> {
             StmtKind::Empty => return None,
             StmtKind::Decl(decl) => match &decl.kind {
                 DeclKind::Const { ty, name, value } => {
-                    self.const_decl(ty, name, value);
+                    self.check_const_decl(ty, name, value);
                     return None;
                 }
                 DeclKind::Var { ty, name, init } => {
-                    HStmtKind::Decl(self.var_decl(ty, name, init.as_ref()))
+                    HStmtKind::Decl(self.check_var_decl(ty, name, init.as_ref()))
                 }
                 _ => return None,
             },
             StmtKind::Assign(left, op, right) => {
-                let to = self.expr(left, None);
+                let to = self.check_expr(left, None);
                 self.check_lvalue(&to, "The left side");
                 match op {
                     None => {
-                        let value = self.expr_to(right, &to.ty);
+                        let value = self.check_expr_of_type(right, &to.ty);
                         HStmtKind::Assign(to, value)
                     }
-                    Some(op) => self.compound_assignment(to, op, right, span)?,
+                    Some(op) => self.check_compound_assignment(to, op, right, span)?,
                 }
             }
             StmtKind::Call(call) => {
-                let call = self.expr(call, None);
+                let call = self.check_expr(call, None);
                 match call.kind {
                     HExprKind::Call(_) => HStmtKind::Call(call),
                     HExprKind::Error | HExprKind::Const(_) => return None,
@@ -73,15 +73,15 @@ impl Checker<'_> {
                 }
             }
             StmtKind::If(cond, then, otherwise) => {
-                let cond = self.expr_to(cond, &Ty::Bool);
-                let then = self.scoped_stmt(then);
+                let cond = self.check_expr_of_type(cond, &Ty::Bool);
+                let then = self.check_scoped_stmt(then);
                 let otherwise =
-                    otherwise.as_ref().map_or_else(Vec::new, |stmt| self.scoped_stmt(stmt));
+                    otherwise.as_ref().map_or_else(Vec::new, |stmt| self.check_scoped_stmt(stmt));
                 HStmtKind::If(cond, then, otherwise)
             }
-            StmtKind::Switch(value, cases) => self.switch(value, cases, span)?,
-            StmtKind::Block(body) => HStmtKind::Block(self.stmts(body)),
-            StmtKind::Return(value) => self.return_stmt(value.as_ref(), span)?,
+            StmtKind::Switch(value, cases) => self.check_switch(value, cases, span)?,
+            StmtKind::Block(body) => HStmtKind::Block(self.check_stmts(body)),
+            StmtKind::Return(value) => self.check_return_stmt(value.as_ref(), span)?,
             StmtKind::Exit => {
                 if matches!(self.context, Context::Parser | Context::Function) {
                     self.error(span, "'exit' can only stand in a control or an action.");
@@ -94,7 +94,7 @@ impl Checker<'_> {
     }
 
     /// The compound assignment `to op= right`.
-    fn compound_assignment(
+    fn check_compound_assignment(
         &mut self,
         to: HExpr,
         op: &str,
@@ -102,7 +102,7 @@ impl Checker<'_> {
         span: Span,
     ) -> Option<HStmtKind> {
         let hint = to.ty.clone();
-        let right = self.expr(right, Some(&hint));
+        let right = self.check_expr(right, Some(&hint));
         let checked = self.make_binary(op, to.clone(), right, span);
         // Without an error, the result is the operation, with the target as its left operand.
         match self.convert(checked, &to.ty).kind {
@@ -111,7 +111,7 @@ impl Checker<'_> {
         }
     }
 
-    fn return_stmt(&mut self, value: Option<&Expr>, span: Span) -> Option<HStmtKind> {
+    fn check_return_stmt(&mut self, value: Option<&Expr>, span: Span) -> Option<HStmtKind> {
         match (self.context, value) {
             (Context::Parser, _) => {
                 self.error(span, "'return' cannot stand in a parser state.");
@@ -119,7 +119,7 @@ impl Checker<'_> {
             }
             (Context::Function, Some(value)) if self.return_type != Ty::Void => {
                 let ty = self.return_type.clone();
-                Some(HStmtKind::Return(Some(self.expr_to(value, &ty))))
+                Some(HStmtKind::Return(Some(self.check_expr_of_type(value, &ty))))
             }
             (Context::Function, None) if self.return_type != Ty::Void => {
                 let shown = self.show(&self.return_type.clone());
@@ -134,16 +134,21 @@ impl Checker<'_> {
         }
     }
 
-    fn switch(&mut self, value: &Expr, cases: &[SwitchCase], span: Span) -> Option<HStmtKind> {
+    fn check_switch(
+        &mut self,
+        value: &Expr,
+        cases: &[SwitchCase],
+        span: Span,
+    ) -> Option<HStmtKind> {
         if let ExprKind::Member(base, name) = &value.kind
             && &*name.text == "action_run"
         {
-            let applied = self.expr(base, None);
+            let applied = self.check_expr(base, None);
             if Self::is_apply(&applied)
                 && let HExprKind::Call(call) = applied.kind
                 && let Callee::Table(table) = call.callee
             {
-                let cases = self.table_cases(table, cases);
+                let cases = self.check_table_cases(table, cases);
                 return Some(HStmtKind::SwitchTable(call, cases));
             }
             if applied.ty != Ty::Unknown {
@@ -151,7 +156,7 @@ impl Checker<'_> {
             }
             return None;
         }
-        let value = self.expr(value, None);
+        let value = self.check_expr(value, None);
         let value = self.convert_to_underlying_type(value);
         let ty = value.ty.clone();
         let is_scalar = self.hir.types.width(&ty).is_some();
@@ -165,7 +170,7 @@ impl Checker<'_> {
             let label = match &case.label {
                 None => None,
                 Some(label) => {
-                    let label = self.expr_to(label, &ty);
+                    let label = self.check_expr_of_type(label, &ty);
                     if label.as_const().is_none() && label.ty != Ty::Unknown {
                         self.error(case.span, "The label of a case must be a constant.");
                     }
@@ -174,7 +179,7 @@ impl Checker<'_> {
             };
             labels.push(label);
             if let Some(body) = &case.body {
-                let body = self.stmts(body);
+                let body = self.check_stmts(body);
                 checked.push((std::mem::take(&mut labels), body));
             }
         }
@@ -184,7 +189,7 @@ impl Checker<'_> {
         Some(HStmtKind::SwitchValue(value, checked))
     }
 
-    fn table_cases(
+    fn check_table_cases(
         &mut self,
         table: usize,
         cases: &[SwitchCase],
@@ -210,7 +215,7 @@ impl Checker<'_> {
                 }
             }
             if let Some(body) = &case.body {
-                let body = self.stmts(body);
+                let body = self.check_stmts(body);
                 checked.push((std::mem::take(&mut labels), body));
             }
         }

@@ -23,7 +23,7 @@ const PROPERTIES: &[&str] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn table(
+    pub(super) fn check_table(
         &mut self,
         decl: &Decl,
         name: &Name,
@@ -33,7 +33,7 @@ impl Checker<'_> {
         let mut table = HTable {
             id: self.new_id(),
             name: name.text.clone(),
-            annotations: self.annotations(&decl.annotations),
+            annotations: self.check_annotations(&decl.annotations),
             keys: Vec::new(),
             actions: Vec::new(),
             default: (0, Vec::new()),
@@ -53,8 +53,10 @@ impl Checker<'_> {
         let mut entries = None;
         for property in properties {
             match &property.value {
-                PropertyValue::Keys(keys) => table.keys = self.keys(keys),
-                PropertyValue::Actions(actions) => table.actions = self.table_actions(actions),
+                PropertyValue::Keys(keys) => table.keys = self.check_keys(keys),
+                PropertyValue::Actions(actions) => {
+                    table.actions = self.check_table_actions(actions)
+                }
                 PropertyValue::Entries(found) => {
                     entries = Some(found);
                     table.const_entries = property.constant;
@@ -63,7 +65,9 @@ impl Checker<'_> {
                     default = Some(expr);
                     table.const_default = property.constant;
                 }
-                PropertyValue::Expr(expr) => self.property(&mut table, property, expr, locals),
+                PropertyValue::Expr(expr) => {
+                    self.check_property(&mut table, property, expr, locals)
+                }
             }
         }
         if table.actions.is_empty() && !properties.iter().any(|p| &*p.name.text == "actions") {
@@ -71,14 +75,14 @@ impl Checker<'_> {
         }
         match default {
             Some(expr) => {
-                if let Some((action, data)) = self.action_call(&table, expr, true) {
+                if let Some((action, data)) = self.check_action_call(&table, expr, true) {
                     table.default = (action, data);
                 }
             }
             None => self.set_default_to_no_action(&mut table),
         }
         if let Some(entries) = entries {
-            self.entries(&mut table, entries);
+            self.check_entries(&mut table, entries);
         }
         let id = self.hir.tables.len();
         self.hir.tables.push(table);
@@ -86,10 +90,10 @@ impl Checker<'_> {
         Some(id)
     }
 
-    fn keys(&mut self, keys: &[Key]) -> Vec<HKey> {
+    fn check_keys(&mut self, keys: &[Key]) -> Vec<HKey> {
         let mut checked = Vec::new();
         for key in keys {
-            let expr = self.expr(&key.expr, None);
+            let expr = self.check_expr(&key.expr, None);
             let expr = self.convert_to_underlying_type(expr);
             if expr.ty == Ty::InfInt {
                 self.error(
@@ -117,7 +121,7 @@ impl Checker<'_> {
                     MatchKind::Exact
                 }
             };
-            let annotations = self.annotations(&key.annotations);
+            let annotations = self.check_annotations(&key.annotations);
             let name = match annotations.name {
                 Some(name) => name.to_string(),
                 None => key_name(&key.expr),
@@ -147,10 +151,10 @@ impl Checker<'_> {
         }
     }
 
-    fn table_actions(&mut self, actions: &[ActionRef]) -> Vec<HTableAction> {
+    fn check_table_actions(&mut self, actions: &[ActionRef]) -> Vec<HTableAction> {
         let mut checked: Vec<HTableAction> = Vec::new();
         for reference in actions {
-            let annotations = self.annotations(&reference.annotations);
+            let annotations = self.check_annotations(&reference.annotations);
             let Some(action) = self.find_action(&reference.name) else { continue };
             if checked.iter().any(|a| a.action == action) {
                 self.error(
@@ -177,7 +181,7 @@ impl Checker<'_> {
             }
             let mut args = Vec::new();
             for (param, arg) in directed.iter().zip(&reference.args) {
-                let value = self.expr_to(&arg.expr, &param.ty);
+                let value = self.check_expr_of_type(&arg.expr, &param.ty);
                 if param.dir != Dir::In {
                     self.check_lvalue(&value, &format!("The argument for '{}'", param.name));
                 }
@@ -208,7 +212,7 @@ impl Checker<'_> {
 
     /// Checks `action(data)` of an entry or default action. Returns the index in the table's list
     /// of actions, and the action data.
-    pub(super) fn action_call(
+    pub(super) fn check_action_call(
         &mut self,
         table: &HTable,
         expr: &Expr,
@@ -260,7 +264,7 @@ impl Checker<'_> {
         }
         let mut checked = Vec::new();
         for (param, arg) in data.iter().zip(args) {
-            let value = self.expr_to(&arg.expr, &param.ty);
+            let value = self.check_expr_of_type(&arg.expr, &param.ty);
             if value.as_const().is_none() && value.ty != Ty::Unknown {
                 self.error(arg.expr.span, "The data of an action must be constants here.");
             }
@@ -269,7 +273,7 @@ impl Checker<'_> {
         Some((index, checked))
     }
 
-    fn property(
+    fn check_property(
         &mut self,
         table: &mut HTable,
         property: &Property,
@@ -279,7 +283,7 @@ impl Checker<'_> {
         let name = &property.name;
         match &*name.text {
             "size" => {
-                let size = self.expr(expr, None);
+                let size = self.check_expr(expr, None);
                 let fits =
                     matches!(self.hir.types.base(&size.ty), Ty::Bit(_) | Ty::InfInt | Ty::Unknown);
                 if !fits {
@@ -291,19 +295,21 @@ impl Checker<'_> {
                 }
                 table.size = Some(size);
             }
-            "counters" => table.counter = self.table_extern(expr, &["direct_counter"], locals),
-            "meters" => table.meter = self.table_extern(expr, &["direct_meter"], locals),
+            "counters" => {
+                table.counter = self.check_table_extern(expr, &["direct_counter"], locals)
+            }
+            "meters" => table.meter = self.check_table_extern(expr, &["direct_meter"], locals),
             "implementation" | "action_profile" => {
                 table.profile =
-                    self.table_extern(expr, &["action_profile", "action_selector"], locals);
+                    self.check_table_extern(expr, &["action_profile", "action_selector"], locals);
             }
             "support_timeout" => {
-                let value = self.expr_to(expr, &Ty::Bool);
+                let value = self.check_expr_of_type(expr, &Ty::Bool);
                 table.idle_timeout =
                     value.as_const().is_some_and(|v| *v != num_bigint::BigInt::ZERO);
             }
             "largest_priority_wins" => {
-                let value = self.expr_to(expr, &Ty::Bool);
+                let value = self.check_expr_of_type(expr, &Ty::Bool);
                 table.largest_priority_wins =
                     value.as_const().is_none_or(|v| *v != num_bigint::BigInt::ZERO);
             }
@@ -326,7 +332,7 @@ impl Checker<'_> {
     }
 
     /// Extern object of a table property: a named instance, or one that is created here.
-    fn table_extern(
+    fn check_table_extern(
         &mut self,
         expr: &Expr,
         allowed: &[&str],
@@ -348,7 +354,7 @@ impl Checker<'_> {
             locals.push(HLocal::Instance(checked));
             return Some(id);
         }
-        let value = self.expr(expr, None);
+        let value = self.check_expr(expr, None);
         match (&value.kind, &value.ty) {
             (crate::hir::HExprKind::Var(id), Ty::Extern(of, _))
                 if allowed.contains(&&*self.hir.types.externs[*of].name) =>

@@ -17,12 +17,12 @@ struct DeclaredPriority {
 }
 
 impl Checker<'_> {
-    pub(super) fn entries(&mut self, table: &mut HTable, entries: &[Entry]) {
+    pub(super) fn check_entries(&mut self, table: &mut HTable, entries: &[Entry]) {
         let types: Vec<Ty> = table.keys.iter().map(|k| k.expr.ty.clone()).collect();
         let before = self.reporter.errors();
         let mut declared = Vec::new();
         for entry in entries {
-            if let Some(checked) = self.entry(table, entry, &types) {
+            if let Some(checked) = self.check_entry(table, entry, &types) {
                 declared.push(DeclaredPriority {
                     priority: self.given_priority(entry),
                     annotation: self.marked_priority(entry),
@@ -48,9 +48,9 @@ impl Checker<'_> {
         }
     }
 
-    fn entry(&mut self, table: &HTable, entry: &Entry, types: &[Ty]) -> Option<HEntry> {
-        let keys = self.key_sets(&entry.keys, types)?;
-        let (action, data) = self.action_call(table, &entry.action, false)?;
+    fn check_entry(&mut self, table: &HTable, entry: &Entry, types: &[Ty]) -> Option<HEntry> {
+        let keys = self.check_key_sets(&entry.keys, types)?;
+        let (action, data) = self.check_action_call(table, &entry.action, false)?;
         Some(HEntry { priority: 0, keys, action, data, span: entry.keys.span })
     }
 

@@ -33,7 +33,7 @@ const CONSUMED: &[&str] = &[
 ];
 
 impl Checker<'_> {
-    pub(super) fn ty(&mut self, ty: &ast::Type) -> Ty {
+    pub(super) fn check_type(&mut self, ty: &ast::Type) -> Ty {
         match &ty.kind {
             TypeKind::Void => Ty::Void,
             TypeKind::Bool => Ty::Bool,
@@ -43,18 +43,18 @@ impl Checker<'_> {
             TypeKind::DontCare => Ty::Infer,
             TypeKind::Bit(None) => Ty::Bit(1),
             TypeKind::Int(None) => Ty::InfInt,
-            TypeKind::Bit(Some(width)) => self.width(width).map_or(Ty::Unknown, Ty::Bit),
-            TypeKind::Int(Some(width)) => self.width(width).map_or(Ty::Unknown, Ty::Int),
-            TypeKind::Varbit(width) => self.width(width).map_or(Ty::Unknown, Ty::Varbit),
+            TypeKind::Bit(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Bit),
+            TypeKind::Int(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Int),
+            TypeKind::Varbit(width) => self.check_width(width).map_or(Ty::Unknown, Ty::Varbit),
             TypeKind::Tuple(parts) => {
-                Ty::Tuple(parts.iter().map(|part| self.ty(part)).collect::<Vec<_>>().into())
+                Ty::Tuple(parts.iter().map(|part| self.check_type(part)).collect::<Vec<_>>().into())
             }
             TypeKind::List => {
                 self.reporter.unsupported(ty.span, "The type 'list'");
                 Ty::Unknown
             }
             TypeKind::Stack(element, size) => {
-                let element_ty = self.ty(element);
+                let element_ty = self.check_type(element);
                 let size_span = size.span;
                 let Some(size) = self.const_u32(size, "The size of a stack") else {
                     return Ty::Unknown;
@@ -71,22 +71,22 @@ impl Checker<'_> {
                 Ty::Stack(Rc::new(element_ty), size)
             }
             TypeKind::Named(name, global, args) => {
-                self.named_type(name, *global, args, ExpectedSymbol::Type)
+                self.check_named_type(name, *global, args, ExpectedSymbol::Type)
             }
         }
     }
 
     /// Result type of a function.
-    pub(super) fn result_type(&mut self, ty: &ast::Type) -> Ty {
+    pub(super) fn check_result_type(&mut self, ty: &ast::Type) -> Ty {
         match &ty.kind {
             TypeKind::Named(name, global, args) => {
-                self.named_type(name, *global, args, ExpectedSymbol::Result)
+                self.check_named_type(name, *global, args, ExpectedSymbol::Result)
             }
-            _ => self.ty(ty),
+            _ => self.check_type(ty),
         }
     }
 
-    fn named_type(
+    fn check_named_type(
         &mut self,
         name: &Name,
         global: bool,
@@ -112,7 +112,7 @@ impl Checker<'_> {
                 return Ty::Unknown;
             }
         };
-        let args: Vec<Ty> = args.iter().map(|a| self.ty(a)).collect();
+        let args: Vec<Ty> = args.iter().map(|a| self.check_type(a)).collect();
         let expected = match &ty {
             Ty::Extern(id, _) => self.hir.types.externs[*id].type_params.len(),
             Ty::Package(id) if !args.is_empty() => self.packages[*id].type_params,
@@ -133,7 +133,7 @@ impl Checker<'_> {
         }
     }
 
-    fn width(&mut self, expr: &Expr) -> Option<u32> {
+    fn check_width(&mut self, expr: &Expr) -> Option<u32> {
         let width = self.const_u32(expr, "A width")?;
         if width == 0 || width > MAX_WIDTH {
             self.error(expr.span, format!("A width is 1 to {MAX_WIDTH} bits, not {width}."));
@@ -144,7 +144,7 @@ impl Checker<'_> {
 
     /// Value of an expression that must be a constant. Otherwise, reports an error about `what`.
     pub(super) fn const_u32(&mut self, expr: &Expr, what: &str) -> Option<u32> {
-        let value = self.expr(expr, None);
+        let value = self.check_expr(expr, None);
         if value.ty == Ty::Unknown {
             return None;
         }
@@ -161,7 +161,7 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn annotations(&mut self, annotations: &[ast::Annotation]) -> Annotations {
+    pub(super) fn check_annotations(&mut self, annotations: &[ast::Annotation]) -> Annotations {
         let mut found = Annotations::default();
         for annotation in annotations {
             match &*annotation.name {
@@ -189,7 +189,7 @@ impl Checker<'_> {
         found
     }
 
-    pub(super) fn struct_decl(
+    pub(super) fn check_struct_decl(
         &mut self,
         decl: &ast::Decl,
         kind: StructKind,
@@ -203,8 +203,8 @@ impl Checker<'_> {
         let mut scalars = 1u64;
         let mut varbits = 0;
         for field in fields {
-            let ty = self.ty(&field.ty);
-            let annotations = self.annotations(&field.annotations);
+            let ty = self.check_type(&field.ty);
+            let annotations = self.check_annotations(&field.annotations);
             if checked.iter().any(|f| f.name == field.name.text) {
                 let message = format!("Field '{}' is declared twice.", field.name.text);
                 self.error(field.name.span, message);
@@ -247,7 +247,7 @@ impl Checker<'_> {
         if kind == StructKind::Header {
             self.check_whole_bytes(name, &checked);
         }
-        let annotations = self.annotations(&decl.annotations);
+        let annotations = self.check_annotations(&decl.annotations);
         let id = self.hir.types.structs.len();
         let def =
             StructDef { name: name.text.clone(), kind, fields: checked, annotations, scalars };
@@ -271,13 +271,13 @@ impl Checker<'_> {
         }
     }
 
-    pub(super) fn enum_decl(
+    pub(super) fn check_enum_decl(
         &mut self,
         name: &Name,
         repr: Option<&ast::Type>,
         members: &[(Name, Option<Expr>)],
     ) {
-        let repr = repr.map(|ty| (self.ty(ty), ty.span));
+        let repr = repr.map(|ty| (self.check_type(ty), ty.span));
         if let Some((ty, span)) = &repr
             && !matches!(ty, Ty::Bit(_) | Ty::Int(_) | Ty::Unknown)
         {
@@ -293,7 +293,7 @@ impl Checker<'_> {
             }
             let number = match (&repr, value) {
                 (Some(ty), Some(expr)) => {
-                    let value = self.expr_to(expr, ty);
+                    let value = self.check_expr_of_type(expr, ty);
                     match value.as_const() {
                         Some(value) => value.clone(),
                         None => {
@@ -342,25 +342,30 @@ impl Checker<'_> {
         checked
     }
 
-    pub(super) fn signature(&mut self, signature: &Signature) -> FunctionType {
+    pub(super) fn check_signature(&mut self, signature: &Signature) -> FunctionType {
         self.with_type_params(&signature.type_params, |c| FunctionType {
             name: signature.name.text.clone(),
             type_params: signature.type_params.iter().map(|n| n.text.clone()).collect(),
-            params: c.param_types(&signature.params),
-            result: signature.result.as_ref().map_or(Ty::Void, |ty| c.result_type(ty)),
+            params: c.check_param_types(&signature.params),
+            result: signature.result.as_ref().map_or(Ty::Void, |ty| c.check_result_type(ty)),
         })
     }
 
-    pub(super) fn param_types(&mut self, params: &[ast::Param]) -> Vec<ParamType> {
+    pub(super) fn check_param_types(&mut self, params: &[ast::Param]) -> Vec<ParamType> {
         let mut checked = Vec::new();
         for param in params {
-            let ty = self.ty(&param.ty);
+            let ty = self.check_type(&param.ty);
             checked.push(ParamType { name: param.name.text.clone(), dir: param.dir, ty });
         }
         checked
     }
 
-    pub(super) fn extern_decl(&mut self, name: &Name, type_params: &[Name], methods: &[Signature]) {
+    pub(super) fn check_extern_decl(
+        &mut self,
+        name: &Name,
+        type_params: &[Name],
+        methods: &[Signature],
+    ) {
         let id = self.hir.types.externs.len();
         let params: Vec<Rc<str>> = type_params.iter().map(|n| n.text.clone()).collect();
         let empty = ExternDef {
@@ -374,7 +379,7 @@ impl Checker<'_> {
         let (mut constructors, mut checked) = (Vec::new(), Vec::new());
         self.with_type_params(type_params, |c| {
             for method in methods {
-                let sig = c.signature(method);
+                let sig = c.check_signature(method);
                 match method.result {
                     None => constructors.push(sig),
                     Some(_) => checked.push(sig),

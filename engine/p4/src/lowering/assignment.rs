@@ -27,22 +27,22 @@ impl Lowerer<'_> {
                 LValue::Storage(Storage::Header(to)),
                 RValue::Stored(LValue::Storage(Storage::Header(from))),
             ) => {
-                self.op(Op::CopyHeader { to: *to, from: *from });
+                self.push_op(Op::CopyHeader { to: *to, from: *from });
             }
             (
                 LValue::Storage(Storage::Varbit(to, length)),
                 RValue::Stored(LValue::Storage(Storage::Varbit(from, from_length))),
             ) => {
-                self.op(Op::Assign { to: *to, value: Expr::Load(*from) });
+                self.push_op(Op::Assign { to: *to, value: Expr::Load(*from) });
                 let width = 32;
                 let value = Expr::Load(Place { word: *from_length, width });
-                self.op(Op::Assign { to: Place { word: *length, width }, value });
+                self.push_op(Op::Assign { to: Place { word: *length, width }, value });
             }
             (LValue::Storage(to), RValue::Stored(LValue::Storage(from))) => {
                 let (to, words) = self.range(to);
                 let (from, _) = self.range(from);
                 if to != from && words > 0 {
-                    self.op(Op::CopyWords { to, from, words });
+                    self.push_op(Op::CopyWords { to, from, words });
                 }
             }
             (_, RValue::Stored(_)) => self.assign_fields(to, value, ty),
@@ -54,19 +54,19 @@ impl Lowerer<'_> {
         match to {
             LValue::Storage(Storage::Scalar(place) | Storage::Varbit(place, _)) => {
                 if value != Expr::Load(*place) {
-                    self.op(Op::Assign { to: *place, value });
+                    self.push_op(Op::Assign { to: *place, value });
                 }
             }
             LValue::ElementField(stack, index, place) => {
                 let (stack, index, place) = (*stack, index.clone(), *place);
-                self.op(Op::StoreElement { stack, index, place, value });
+                self.push_op(Op::StoreElement { stack, index, place, value });
             }
             LValue::Slice(of, high, low) => match &**of {
                 LValue::Storage(Storage::Scalar(to)) => {
                     if *low == 0 && *high + 1 == to.width {
-                        return self.op(Op::Assign { to: *to, value });
+                        return self.push_op(Op::Assign { to: *to, value });
                     }
-                    self.op(Op::AssignSlice { to: *to, high: *high, low: *low, value });
+                    self.push_op(Op::AssignSlice { to: *to, high: *high, low: *low, value });
                 }
                 LValue::Slice(inner, _, inner_low) => {
                     let (high, low) = (high + inner_low, low + inner_low);
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
                 }
                 other => {
                     // Read the old value, replace the bits, write the new value.
-                    let old = self.load_place(other);
+                    let old = self.load_lvalue(other);
                     let width = old.width();
                     let mut new = value;
                     if *high + 1 < width {
@@ -149,11 +149,11 @@ impl Lowerer<'_> {
                 let word = self.program.headers[first as usize].valid;
                 let (stack, index) = (*stack, index.clone());
                 let place = Place { word, width: 1 };
-                self.op(Op::StoreElement { stack, index, place, value: valid });
+                self.push_op(Op::StoreElement { stack, index, place, value: valid });
             }
             LValue::Storage(Storage::Header(id)) => {
                 let word = self.program.headers[*id as usize].valid;
-                self.op(Op::Assign { to: Place { word, width: 1 }, value: valid });
+                self.push_op(Op::Assign { to: Place { word, width: 1 }, value: valid });
             }
             _ => {}
         }
@@ -168,11 +168,11 @@ impl Lowerer<'_> {
 
     pub(super) fn set_valid(&mut self, to: &LValue, valid: bool) {
         match to {
-            LValue::Storage(Storage::Header(id)) if valid => self.op(Op::SetValid(*id)),
-            LValue::Storage(Storage::Header(id)) => self.op(Op::SetInvalid(*id)),
+            LValue::Storage(Storage::Header(id)) if valid => self.push_op(Op::SetValid(*id)),
+            LValue::Storage(Storage::Header(id)) => self.push_op(Op::SetInvalid(*id)),
             LValue::Element(stack, index) => {
                 let (stack, index) = (*stack, index.clone());
-                self.op(Op::SetValidElement { stack, index, valid });
+                self.push_op(Op::SetValidElement { stack, index, valid });
             }
             _ => {}
         }
@@ -222,14 +222,14 @@ pub(super) struct Out {
 
 impl Lowerer<'_> {
     /// Prepares a scalar output. `keep`: the extern may leave the old value unchanged.
-    pub(super) fn out(&mut self, to: Option<LValue>, width: u32, keep: bool) -> Out {
+    pub(super) fn prepare_output(&mut self, to: Option<LValue>, width: u32, keep: bool) -> Out {
         match to {
             Some(LValue::Storage(Storage::Scalar(place))) => Out { place, copy_to: None },
             Some(to) => {
                 let place = self.allocate_scalar(width);
                 if keep {
-                    let value = self.load_place(&to);
-                    self.op(Op::Assign { to: place, value });
+                    let value = self.load_lvalue(&to);
+                    self.push_op(Op::Assign { to: place, value });
                 }
                 Out { place, copy_to: Some(to) }
             }
@@ -237,7 +237,7 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn finish_out(&mut self, out: Out) {
+    pub(super) fn finish_output(&mut self, out: Out) {
         if let Some(to) = out.copy_to {
             self.store_scalar(&to, Expr::Load(out.place));
         }
@@ -245,6 +245,6 @@ impl Lowerer<'_> {
 
     /// Writes 0 or 1 to a word.
     pub(super) fn set_word(&mut self, word: Word, value: u128) {
-        self.op(Op::Assign { to: Place { word, width: 1 }, value: constant(1, value) });
+        self.push_op(Op::Assign { to: Place { word, width: 1 }, value: constant(1, value) });
     }
 }

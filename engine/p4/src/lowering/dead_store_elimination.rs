@@ -14,11 +14,11 @@ use netkv_ir::{Cfg, Expr, HashInput, Op, Place, Program, Terminator, Word};
 
 /// Set of live words, one bit per word.
 #[derive(Clone, PartialEq)]
-struct Live(Vec<u64>);
+struct LiveWords(Vec<u64>);
 
-impl Live {
+impl LiveWords {
     fn new(words: u32) -> Self {
-        Live(vec![0; words.div_ceil(64) as usize])
+        LiveWords(vec![0; words.div_ceil(64) as usize])
     }
 
     fn set(&mut self, word: Word, words: u32, live: bool) {
@@ -31,7 +31,7 @@ impl Live {
         }
     }
 
-    fn any(&self, place: Place) -> bool {
+    fn contains_any(&self, place: Place) -> bool {
         (place.word..place.word + place.words())
             .any(|at| self.0[at as usize / 64] >> (at % 64) & 1 == 1)
     }
@@ -40,45 +40,45 @@ impl Live {
         self.set(place.word, place.words(), false);
     }
 
-    fn place(&mut self, place: Place) {
+    fn mark_place(&mut self, place: Place) {
         self.set(place.word, place.words(), true);
     }
 
-    fn all(&mut self) {
+    fn mark_all(&mut self) {
         self.0.fill(u64::MAX);
     }
 
-    fn join(&mut self, other: &Live) {
+    fn join(&mut self, other: &LiveWords) {
         for (mine, theirs) in self.0.iter_mut().zip(&other.0) {
             *mine |= theirs;
         }
     }
 
-    fn expr(&mut self, program: &Program, expr: &Expr) {
+    fn mark_expr(&mut self, program: &Program, expr: &Expr) {
         match expr {
             Expr::Const(_) | Expr::PacketLength => {}
-            Expr::Load(place) => self.place(*place),
+            Expr::Load(place) => self.mark_place(*place),
             Expr::LoadElement { stack, index, .. } => {
                 let stack = &program.stacks[*stack as usize];
                 self.set(stack.next_index, 1 + stack.size * stack.stride, true);
-                self.expr(program, index);
+                self.mark_expr(program, index);
             }
-            Expr::Unary { arg, .. } | Expr::Slice { arg, .. } => self.expr(program, arg),
+            Expr::Unary { arg, .. } | Expr::Slice { arg, .. } => self.mark_expr(program, arg),
             Expr::Binary { left, right, .. } | Expr::Concat(left, right) => {
-                self.expr(program, left);
-                self.expr(program, right);
+                self.mark_expr(program, left);
+                self.mark_expr(program, right);
             }
             Expr::Mux { cond, then, otherwise } => {
-                self.expr(program, cond);
-                self.expr(program, then);
-                self.expr(program, otherwise);
+                self.mark_expr(program, cond);
+                self.mark_expr(program, then);
+                self.mark_expr(program, otherwise);
             }
         }
     }
 
-    fn inputs(&mut self, program: &Program, data: &[HashInput]) {
+    fn mark_inputs(&mut self, program: &Program, data: &[HashInput]) {
         for input in data {
-            self.expr(program, &input.value);
+            self.mark_expr(program, &input.value);
             if let Some(word) = input.varbit_length {
                 self.set(word, 1, true);
             }
@@ -88,42 +88,42 @@ impl Live {
         }
     }
 
-    /// Updates the set from after an operation to before it.
-    fn before(&mut self, program: &Program, op: &Op) {
+    /// Transfer function: updates the set from after an operation to before it.
+    fn transfer(&mut self, program: &Program, op: &Op) {
         match op {
             Op::Assign { to, value } => {
                 self.kill(*to);
-                self.expr(program, value);
+                self.mark_expr(program, value);
             }
-            Op::AssignSlice { value, .. } => self.expr(program, value),
+            Op::AssignSlice { value, .. } => self.mark_expr(program, value),
             Op::ZeroWords { to, words } => self.set(*to, *words, false),
             Op::Lookahead { to, .. } => self.kill(*to),
             Op::RegisterRead { index, to, .. } => {
                 self.kill(*to);
-                self.expr(program, index);
+                self.mark_expr(program, index);
             }
             Op::RegisterWrite { index, value, .. } => {
-                self.expr(program, index);
-                self.expr(program, value);
+                self.mark_expr(program, index);
+                self.mark_expr(program, value);
             }
             Op::Hash { to, base, data, max, .. } => {
                 self.kill(*to);
-                self.expr(program, base);
-                self.expr(program, max);
-                self.inputs(program, data);
+                self.mark_expr(program, base);
+                self.mark_expr(program, max);
+                self.mark_inputs(program, data);
             }
             Op::Random { to, low, high } => {
                 self.kill(*to);
-                self.expr(program, low);
-                self.expr(program, high);
+                self.mark_expr(program, low);
+                self.mark_expr(program, high);
             }
             Op::Count { index: expr, .. }
             | Op::Advance(expr)
             | Op::ExtractVarbit { bits: expr, .. }
-            | Op::Assert(expr) => self.expr(program, expr),
+            | Op::Assert(expr) => self.mark_expr(program, expr),
             Op::Verify { cond, error } => {
-                self.expr(program, cond);
-                self.expr(program, error);
+                self.mark_expr(program, cond);
+                self.mark_expr(program, error);
             }
             Op::CopyWords { to, from, words } => {
                 self.set(*to, *words, false);
@@ -142,7 +142,7 @@ impl Live {
                 self.set(header.base, header.words, false);
             }
             // Conservative: the other operations read many words, or are rare.
-            _ => self.all(),
+            _ => self.mark_all(),
         }
     }
 }
@@ -152,14 +152,14 @@ impl Live {
 pub(super) fn eliminate_dead_stores(program: &Program, graph: &mut Cfg, live_out_words: Word) {
     let words = program.state_words;
     let count = graph.blocks.len();
-    let mut entry: Vec<Live> = vec![Live::new(words); count];
+    let mut entry: Vec<LiveWords> = vec![LiveWords::new(words); count];
     let mut changed = true;
     while changed {
         changed = false;
         for i in (0..count).rev() {
             let mut live = live_at_end(program, graph, i, &entry, live_out_words);
             for op in graph.blocks[i].ops.iter().rev() {
-                live.before(program, op);
+                live.transfer(program, op);
             }
             if live != entry[i] {
                 entry[i] = live;
@@ -173,12 +173,12 @@ pub(super) fn eliminate_dead_stores(program: &Program, graph: &mut Cfg, live_out
         let mut keep = vec![true; block.ops.len()];
         for (op, keep) in block.ops.iter().zip(&mut keep).rev() {
             if let Op::Assign { to, .. } = op
-                && !live.any(*to)
+                && !live.contains_any(*to)
             {
                 *keep = false;
                 continue;
             }
-            live.before(program, op);
+            live.transfer(program, op);
         }
         let mut kept_ops = keep.iter();
         block.ops.retain(|_| kept_ops.next() == Some(&true));
@@ -187,28 +187,28 @@ pub(super) fn eliminate_dead_stores(program: &Program, graph: &mut Cfg, live_out
     }
 }
 
-/// Live words at the end of a block.
+/// LiveWords words at the end of a block.
 fn live_at_end(
     program: &Program,
     graph: &Cfg,
     block: usize,
-    entry: &[Live],
+    entry: &[LiveWords],
     live_out_words: Word,
-) -> Live {
-    let mut live = Live::new(program.state_words);
+) -> LiveWords {
+    let mut live = LiveWords::new(program.state_words);
     match &graph.blocks[block].terminator {
         Terminator::Jump(to) => live.join(&entry[*to as usize]),
         Terminator::Branch { cond, then, otherwise } => {
             live.join(&entry[*then as usize]);
             live.join(&entry[*otherwise as usize]);
-            live.expr(program, cond);
+            live.mark_expr(program, cond);
         }
         Terminator::Select { keys, cases, default } => {
             live.join(&entry[*default as usize]);
             for case in cases {
                 live.join(&entry[case.target as usize]);
             }
-            keys.iter().for_each(|key| live.expr(program, key));
+            keys.iter().for_each(|key| live.mark_expr(program, key));
         }
         Terminator::Apply(apply) => {
             for target in &apply.targets {
@@ -216,7 +216,7 @@ fn live_at_end(
             }
             live.set(apply.hit, 1, false);
             live.set(apply.action_run, 1, false);
-            apply.keys.iter().for_each(|key| live.expr(program, key));
+            apply.keys.iter().for_each(|key| live.mark_expr(program, key));
         }
         Terminator::Exit => live.set(0, live_out_words, true),
     }

@@ -11,7 +11,7 @@ use crate::types::Ty;
 
 impl Lowerer<'_> {
     /// Width-1 expression that is 1 if two values of a type are equal.
-    pub(super) fn equal(&mut self, a: &RValue, b: &RValue, ty: &Ty) -> Expr {
+    pub(super) fn lower_equality(&mut self, a: &RValue, b: &RValue, ty: &Ty) -> Expr {
         let hir = self.hir;
         let base = hir.types.base(ty);
         if hir.types.width(&base).is_some() {
@@ -23,7 +23,7 @@ impl Lowerer<'_> {
             for (i, ty) in types.iter().enumerate() {
                 let width = hir.types.width(ty).unwrap_or(1);
                 let (x, y) = (this.member(a.clone(), i, width), this.member(b.clone(), i, width));
-                let equal = this.equal(&x, &y, ty);
+                let equal = this.lower_equality(&x, &y, ty);
                 result = operators::binary(BinOp::LogicalAnd, false, result, equal);
             }
             result
@@ -48,7 +48,7 @@ impl Lowerer<'_> {
                 let mut result = constant(1, 1);
                 for i in 0..*size {
                     let (x, y) = (self.stack_element(a, i), self.stack_element(b, i));
-                    let equal = self.equal(&x, &y, element);
+                    let equal = self.lower_equality(&x, &y, element);
                     result = operators::binary(BinOp::LogicalAnd, false, result, equal);
                 }
                 result

@@ -23,13 +23,13 @@ use crate::hir::{Call, CallArg, Callee, DeclId, HExpr, HExprKind, HLocal, HStmt,
 pub(super) type CopyOutAtExit = Option<Vec<bool>>;
 
 impl Lowerer<'_> {
-    pub(super) fn exit(&mut self) {
+    pub(super) fn lower_exit(&mut self) {
         for frame in self.inlined_calls.clone().iter().rev() {
             for copy in frame.copy_outs.iter().filter(|copy| copy.at_exit) {
                 self.copy_out(copy);
             }
         }
-        self.end(Terminator::Exit);
+        self.end_block(Terminator::Exit);
     }
 
     /// Copy-out at exit for an action that a statement calls.

@@ -40,7 +40,7 @@ pub(super) fn constant(width: u32, value: u128) -> Expr {
 
 impl Lowerer<'_> {
     /// Lowers an expression. An l-value is not read yet.
-    pub(super) fn value(&mut self, expr: &HExpr) -> RValue {
+    pub(super) fn lower_expr(&mut self, expr: &HExpr) -> RValue {
         let hir = self.hir;
         let width = hir.types.width(&expr.ty).unwrap_or(1);
         match &expr.kind {
@@ -57,13 +57,13 @@ impl Lowerer<'_> {
                 self.env.get(id).cloned().unwrap_or(RValue::Scalar(constant(width, 0)))
             }
             HExprKind::Field(base, index) => {
-                let base = self.value(base);
+                let base = self.lower_expr(base);
                 self.member(base, *index, width)
             }
-            HExprKind::Element(base, index) => self.element(base, index),
-            HExprKind::Next(base) => self.next_or_last(base, false),
-            HExprKind::Last(base) => self.next_or_last(base, true),
-            HExprKind::LastIndex(base) => match self.value(base) {
+            HExprKind::Element(base, index) => self.lower_element(base, index),
+            HExprKind::Next(base) => self.lower_next_or_last(base, false),
+            HExprKind::Last(base) => self.lower_next_or_last(base, true),
+            HExprKind::LastIndex(base) => match self.lower_expr(base) {
                 RValue::Stored(LValue::Storage(Storage::Stack(stack))) => {
                     self.check_stack_not_empty(stack);
                     let next = self.next_index(stack);
@@ -72,7 +72,7 @@ impl Lowerer<'_> {
                 }
                 _ => RValue::Scalar(constant(32, 0)),
             },
-            HExprKind::Slice(base, high, low) => match self.value(base) {
+            HExprKind::Slice(base, high, low) => match self.lower_expr(base) {
                 RValue::Stored(place) => {
                     RValue::Stored(LValue::Slice(Box::new(place), *high, *low))
                 }
@@ -81,20 +81,24 @@ impl Lowerer<'_> {
             },
             HExprKind::Unary(op, arg) => {
                 let signed = hir.types.is_signed(&arg.ty);
-                let arg = self.scalar(arg);
+                let arg = self.lower_scalar(arg);
                 RValue::Scalar(unary(*op, arg, signed))
             }
-            HExprKind::Binary(op, left, right) => RValue::Scalar(self.binary(*op, left, right)),
-            HExprKind::Mux(cond, then, otherwise) => self.mux(cond, then, otherwise, &expr.ty),
+            HExprKind::Binary(op, left, right) => {
+                RValue::Scalar(self.lower_binary(*op, left, right))
+            }
+            HExprKind::Mux(cond, then, otherwise) => {
+                self.lower_mux(cond, then, otherwise, &expr.ty)
+            }
             HExprKind::Cast(arg) => {
                 let signed = hir.types.is_signed(&arg.ty);
-                let arg = self.scalar(arg);
+                let arg = self.lower_scalar(arg);
                 RValue::Scalar(operators::extend(arg, signed, width))
             }
             HExprKind::Aggregate(parts) => {
                 let mut values = Vec::new();
                 for (i, part) in parts.iter().enumerate() {
-                    let mut value = self.value(part);
+                    let mut value = self.lower_expr(part);
                     let later = parts[i + 1..].iter().any(|p| has_side_effects(hir, p));
                     if later {
                         value = self.snapshot(value, &part.ty);
@@ -105,13 +109,13 @@ impl Lowerer<'_> {
             }
             HExprKind::InvalidHeader => RValue::InvalidHeader,
             HExprKind::IsValid(base) => {
-                let base = self.value(base);
+                let base = self.lower_expr(base);
                 RValue::Scalar(self.validity(&base))
             }
-            HExprKind::Call(call) => self.call(call, &expr.ty),
+            HExprKind::Call(call) => self.lower_call(call, &expr.ty),
             HExprKind::Hit(call, hit) => {
                 if let Callee::Table(table) = call.callee {
-                    self.apply_table(table, None);
+                    self.lower_table_apply(table, None);
                 }
                 let word = Expr::Load(Place { word: self.hit_word(), width: 1 });
                 RValue::Scalar(if *hit { word } else { unary(UnOp::Not, word, false) })
@@ -120,8 +124,8 @@ impl Lowerer<'_> {
     }
 
     /// Lowers a scalar expression, and reads it.
-    pub(super) fn scalar(&mut self, expr: &HExpr) -> Expr {
-        let value = self.value(expr);
+    pub(super) fn lower_scalar(&mut self, expr: &HExpr) -> Expr {
+        let value = self.lower_expr(expr);
         self.load(&value)
     }
 
@@ -129,12 +133,12 @@ impl Lowerer<'_> {
     pub(super) fn load(&mut self, value: &RValue) -> Expr {
         match value {
             RValue::Scalar(expr) => expr.clone(),
-            RValue::Stored(place) => self.load_place(place),
+            RValue::Stored(place) => self.load_lvalue(place),
             _ => constant(1, 0),
         }
     }
 
-    pub(super) fn load_place(&mut self, place: &LValue) -> Expr {
+    pub(super) fn load_lvalue(&mut self, place: &LValue) -> Expr {
         match place {
             LValue::Storage(Storage::Scalar(place) | Storage::Varbit(place, _)) => {
                 Expr::Load(*place)
@@ -142,7 +146,7 @@ impl Lowerer<'_> {
             LValue::ElementField(stack, index, place) => {
                 Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
             }
-            LValue::Slice(of, high, low) => operators::slice(self.load_place(of), *high, *low),
+            LValue::Slice(of, high, low) => operators::slice(self.load_lvalue(of), *high, *low),
             LValue::Storage(_) | LValue::Element(..) => constant(1, 0),
         }
     }
@@ -166,8 +170,8 @@ impl Lowerer<'_> {
         }
     }
 
-    fn element(&mut self, base: &HExpr, index: &HExpr) -> RValue {
-        let base = self.value(base);
+    fn lower_element(&mut self, base: &HExpr, index: &HExpr) -> RValue {
+        let base = self.lower_expr(base);
         let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = base else {
             return RValue::InvalidHeader;
         };
@@ -175,7 +179,7 @@ impl Lowerer<'_> {
             let stack = &self.program.stacks[stack as usize];
             (stack.first, stack.size)
         };
-        match self.scalar(index) {
+        match self.lower_scalar(index) {
             Expr::Const(value) => {
                 let at = constant_folding::from_value(&value, false);
                 match u32::try_from(&at) {
@@ -200,12 +204,12 @@ impl Lowerer<'_> {
     }
 
     fn check_stack_not_empty(&mut self, stack: StackId) {
-        self.op(Op::CheckStackLast(stack));
+        self.push_op(Op::CheckStackLast(stack));
     }
 
     /// `stack.next` or `stack.last`.
-    fn next_or_last(&mut self, base: &HExpr, last: bool) -> RValue {
-        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.value(base) else {
+    fn lower_next_or_last(&mut self, base: &HExpr, last: bool) -> RValue {
+        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.lower_expr(base) else {
             return RValue::InvalidHeader;
         };
         let mut index = self.next_index(stack);
@@ -241,7 +245,7 @@ impl Lowerer<'_> {
             Expr::Load(place) if self.temps.contains(&place.word) => expr,
             _ => {
                 let to = self.new_temp(expr.width());
-                self.op(Op::Assign { to, value: expr });
+                self.push_op(Op::Assign { to, value: expr });
                 Expr::Load(to)
             }
         }
@@ -252,7 +256,7 @@ impl Lowerer<'_> {
         match value {
             RValue::Scalar(expr) => RValue::Scalar(self.snapshot_scalar(expr)),
             RValue::Stored(place) if self.hir.types.width(ty).is_some() => {
-                let expr = self.load_place(&place);
+                let expr = self.load_lvalue(&place);
                 RValue::Scalar(self.snapshot_scalar(expr))
             }
             RValue::Stored(_) | RValue::List(_) => {
@@ -264,53 +268,53 @@ impl Lowerer<'_> {
         }
     }
 
-    fn binary(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
+    fn lower_binary(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
         let hir = self.hir;
         let right_has_effects = has_side_effects(hir, right);
         if matches!(op, BinOp::LogicalAnd | BinOp::LogicalOr) && right_has_effects {
-            return self.short_circuit(op, left, right);
+            return self.lower_short_circuit(op, left, right);
         }
         if hir.types.width(&left.ty).is_none() && matches!(op, BinOp::Eq | BinOp::Ne) {
-            let mut a = self.value(left);
+            let mut a = self.lower_expr(left);
             if right_has_effects {
                 a = self.snapshot(a, &left.ty);
             }
-            let b = self.value(right);
-            let equal = self.equal(&a, &b, &left.ty);
+            let b = self.lower_expr(right);
+            let equal = self.lower_equality(&a, &b, &left.ty);
             return if op == BinOp::Eq { equal } else { unary(UnOp::Not, equal, false) };
         }
-        let mut a = self.scalar(left);
+        let mut a = self.lower_scalar(left);
         if right_has_effects {
             a = self.snapshot_scalar(a);
         }
-        let b = self.scalar(right);
+        let b = self.lower_scalar(right);
         operators::binary(op, hir.types.is_signed(&left.ty), a, b)
     }
 
     /// `&&` or `||` whose right operand has side effects. It is only evaluated if the left operand
     /// does not determine the result.
-    fn short_circuit(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
+    fn lower_short_circuit(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
         let to = self.allocate_scalar(1);
-        let value = self.scalar(left);
-        self.op(Op::Assign { to, value });
+        let value = self.lower_scalar(left);
+        self.push_op(Op::Assign { to, value });
         let (more, done) = (self.graph.new_block(""), self.graph.new_block(""));
         let (then, otherwise) = if op == BinOp::LogicalAnd { (more, done) } else { (done, more) };
-        self.end(Terminator::Branch { cond: Expr::Load(to), then, otherwise });
+        self.end_block(Terminator::Branch { cond: Expr::Load(to), then, otherwise });
         self.graph.enter(more);
-        let value = self.scalar(right);
-        self.op(Op::Assign { to, value });
+        let value = self.lower_scalar(right);
+        self.push_op(Op::Assign { to, value });
         self.jump(done);
         self.graph.enter(done);
         self.temps.insert(to.word);
         Expr::Load(to)
     }
 
-    fn mux(&mut self, cond: &HExpr, then: &HExpr, otherwise: &HExpr, ty: &Ty) -> RValue {
+    fn lower_mux(&mut self, cond: &HExpr, then: &HExpr, otherwise: &HExpr, ty: &Ty) -> RValue {
         let hir = self.hir;
         let has_effects = has_side_effects(hir, then) || has_side_effects(hir, otherwise);
-        let cond = self.scalar(cond);
+        let cond = self.lower_scalar(cond);
         if hir.types.width(ty).is_some() && !has_effects {
-            let (a, b) = (self.scalar(then), self.scalar(otherwise));
+            let (a, b) = (self.lower_scalar(then), self.lower_scalar(otherwise));
             return RValue::Scalar(match &cond {
                 Expr::Const(value) => {
                     if value.words[0] == 1 {
@@ -326,10 +330,10 @@ impl Lowerer<'_> {
         let to = LValue::Storage(storage);
         let (yes, no, done) =
             (self.graph.new_block(""), self.graph.new_block(""), self.graph.new_block(""));
-        self.end(Terminator::Branch { cond, then: yes, otherwise: no });
+        self.end_block(Terminator::Branch { cond, then: yes, otherwise: no });
         for (block, value) in [(yes, then), (no, otherwise)] {
             self.graph.enter(block);
-            let value = self.value(value);
+            let value = self.lower_expr(value);
             self.assign(&to, &value, ty);
             self.jump(done);
         }
@@ -339,7 +343,7 @@ impl Lowerer<'_> {
 
     /// Value of an expression that must be constant at compile time.
     pub(super) fn const_value(&mut self, expr: &HExpr) -> Option<BigInt> {
-        match self.scalar(expr) {
+        match self.lower_scalar(expr) {
             Expr::Const(value) => {
                 Some(constant_folding::from_value(&value, self.hir.types.is_signed(&expr.ty)))
             }

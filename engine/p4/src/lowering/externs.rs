@@ -11,7 +11,7 @@ use crate::types::Ty;
 
 impl Lowerer<'_> {
     /// The expression of an argument. Reports `_`, which is not allowed for it.
-    fn arg<'e>(&mut self, call: &'e Call, index: usize) -> Option<&'e HExpr> {
+    fn required_arg<'e>(&mut self, call: &'e Call, index: usize) -> Option<&'e HExpr> {
         let found = call.args.get(index).and_then(|a| a.expr.as_ref());
         if found.is_none() {
             self.reporter.error(call.span, "'_' cannot stand for this argument.");
@@ -20,8 +20,8 @@ impl Lowerer<'_> {
     }
 
     fn scalar_arg(&mut self, call: &Call, index: usize) -> Expr {
-        match self.arg(call, index) {
-            Some(expr) => self.scalar(expr),
+        match self.required_arg(call, index) {
+            Some(expr) => self.lower_scalar(expr),
             None => constant(1, 0),
         }
     }
@@ -36,70 +36,70 @@ impl Lowerer<'_> {
             self.reporter.error(expr.span, format!("The result is a scalar, not a {shown}."));
             return (None, 32);
         };
-        match self.value(expr) {
+        match self.lower_expr(expr) {
             RValue::Stored(place) => (Some(self.snapshot_lvalue_index(place)), width),
             _ => (None, width),
         }
     }
 
-    pub(super) fn call_extern(&mut self, name: &str, call: &Call) -> RValue {
+    pub(super) fn lower_extern_call(&mut self, name: &str, call: &Call) -> RValue {
         match name {
             "verify" => {
                 let (cond, error) = (self.scalar_arg(call, 0), self.scalar_arg(call, 1));
-                self.op(Op::Verify { cond, error });
+                self.push_op(Op::Verify { cond, error });
             }
-            "mark_to_drop" => self.op(Op::MarkToDrop),
+            "mark_to_drop" => self.push_op(Op::MarkToDrop),
             "random" => {
                 let (to, width) = self.out_arg(call, 0);
                 let (low, high) = (self.scalar_arg(call, 1), self.scalar_arg(call, 2));
-                let out = self.out(to, width, false);
-                self.op(Op::Random { to: out.place, low, high });
-                self.finish_out(out);
+                let out = self.prepare_output(to, width, false);
+                self.push_op(Op::Random { to: out.place, low, high });
+                self.finish_output(out);
             }
-            "hash" => self.hash(call),
-            "verify_checksum" => self.verify_checksum(call, false),
-            "verify_checksum_with_payload" => self.verify_checksum(call, true),
-            "update_checksum" => self.update_checksum(call, false),
-            "update_checksum_with_payload" => self.update_checksum(call, true),
+            "hash" => self.lower_hash(call),
+            "verify_checksum" => self.lower_verify_checksum(call, false),
+            "verify_checksum_with_payload" => self.lower_verify_checksum(call, true),
+            "update_checksum" => self.lower_update_checksum(call, false),
+            "update_checksum_with_payload" => self.lower_update_checksum(call, true),
             "clone" | "clone_preserving_field_list" => {
-                let Some(kind) = self.arg(call, 0) else { return RValue::Void };
+                let Some(kind) = self.required_arg(call, 0) else { return RValue::Void };
                 let ingress = self.enum_member(kind) == "I2E";
                 let session = self.scalar_arg(call, 1);
                 let field_list = self.list_arg(call, 2);
-                self.op(Op::Clone { ingress, session, field_list });
+                self.push_op(Op::Clone { ingress, session, field_list });
             }
             "resubmit_preserving_field_list" => {
                 let field_list = self.list_arg(call, 0);
-                self.op(Op::Resubmit { field_list });
+                self.push_op(Op::Resubmit { field_list });
             }
             "recirculate_preserving_field_list" => {
                 let field_list = self.list_arg(call, 0);
-                self.op(Op::Recirculate { field_list });
+                self.push_op(Op::Recirculate { field_list });
             }
             "truncate" => {
                 let bytes = self.scalar_arg(call, 0);
-                self.op(Op::Truncate(bytes));
+                self.push_op(Op::Truncate(bytes));
             }
             "assert" | "assume" => {
                 let cond = self.scalar_arg(call, 0);
-                self.op(Op::Assert(cond));
+                self.push_op(Op::Assert(cond));
             }
             "log_msg" => {
-                let Some(format) = self.arg(call, 0) else { return RValue::Void };
+                let Some(format) = self.required_arg(call, 0) else { return RValue::Void };
                 let format = match &format.kind {
                     HExprKind::Str(text) => text.to_string(),
                     _ => String::new(),
                 };
                 let mut inputs = Vec::new();
                 if call.args.len() > 1
-                    && let Some(data) = self.arg(call, 1)
+                    && let Some(data) = self.required_arg(call, 1)
                 {
                     self.flatten(data, &mut inputs);
                 }
                 let args = inputs.into_iter().map(|i| i.value).collect();
-                self.op(Op::Log { format, args });
+                self.push_op(Op::Log { format, args });
             }
-            "digest" => self.digest(call),
+            "digest" => self.lower_digest(call),
             _ => self.reporter.unsupported(call.span, &format!("Extern function '{name}'")),
         }
         RValue::Void
@@ -111,47 +111,54 @@ impl Lowerer<'_> {
         Some(self.const_u32(expr))
     }
 
-    fn hash(&mut self, call: &Call) {
+    fn lower_hash(&mut self, call: &Call) {
         let (to, width) = self.out_arg(call, 0);
-        let Some(algorithm) = self.arg(call, 1) else { return };
+        let Some(algorithm) = self.required_arg(call, 1) else { return };
         let algorithm = self.algorithm(algorithm);
         let base = self.scalar_arg(call, 2);
         let mut data = self.data_arg(call, 3);
         // bmv2 measurement: 'hash' includes fields of invalid headers as 0; a checksum omits them.
         data.iter_mut().for_each(|input| input.header = None);
         let max = self.scalar_arg(call, 4);
-        let out = self.out(to, width, false);
-        self.op(Op::Hash { to: out.place, algorithm, base, data, max });
-        self.finish_out(out);
+        let out = self.prepare_output(to, width, false);
+        self.push_op(Op::Hash { to: out.place, algorithm, base, data, max });
+        self.finish_output(out);
     }
 
     fn data_arg(&mut self, call: &Call, index: usize) -> Vec<HashInput> {
         let mut data = Vec::new();
-        if let Some(expr) = self.arg(call, index) {
+        if let Some(expr) = self.required_arg(call, index) {
             self.flatten(expr, &mut data);
         }
         data
     }
 
-    fn verify_checksum(&mut self, call: &Call, with_payload: bool) {
+    fn lower_verify_checksum(&mut self, call: &Call, with_payload: bool) {
         let cond = self.scalar_arg(call, 0);
         let data = self.data_arg(call, 1);
         let checksum = self.scalar_arg(call, 2);
-        let Some(algorithm) = self.arg(call, 3) else { return };
+        let Some(algorithm) = self.required_arg(call, 3) else { return };
         let algorithm = self.algorithm(algorithm);
-        self.op(Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload });
+        self.push_op(Op::VerifyChecksum { cond, data, checksum, algorithm, with_payload });
     }
 
-    fn update_checksum(&mut self, call: &Call, with_payload: bool) {
+    fn lower_update_checksum(&mut self, call: &Call, with_payload: bool) {
         let cond = self.scalar_arg(call, 0);
         let data = self.data_arg(call, 1);
         let (to, width) = self.out_arg(call, 2);
-        let Some(algorithm) = self.arg(call, 3) else { return };
+        let Some(algorithm) = self.required_arg(call, 3) else { return };
         let algorithm = self.algorithm(algorithm);
-        let out = self.out(to, width, true);
+        let out = self.prepare_output(to, width, true);
         let header = self.header_of.get(&out.place.word).copied();
-        self.op(Op::UpdateChecksum { cond, data, to: out.place, header, algorithm, with_payload });
-        self.finish_out(out);
+        self.push_op(Op::UpdateChecksum {
+            cond,
+            data,
+            to: out.place,
+            header,
+            algorithm,
+            with_payload,
+        });
+        self.finish_output(out);
     }
 
     /// Appends the scalars of a data list in order. A field carries the id of its header.
@@ -164,7 +171,7 @@ impl Lowerer<'_> {
         }
         let is_field =
             matches!(&expr.kind, HExprKind::Field(base, _) if self.hir.types.is_header(&base.ty));
-        match self.value(expr) {
+        match self.lower_expr(expr) {
             RValue::Stored(LValue::Storage(storage)) => {
                 self.flatten_storage(&storage, is_field, out)
             }
@@ -212,8 +219,8 @@ impl Lowerer<'_> {
         }
     }
 
-    fn digest(&mut self, call: &Call) {
-        let Some(data) = self.arg(call, 1) else { return };
+    fn lower_digest(&mut self, call: &Call) {
+        let Some(data) = self.required_arg(call, 1) else { return };
         let mut members = Vec::new();
         self.digest_members(&data.ty, "", &mut members);
         let type_name = match &data.ty {
@@ -244,7 +251,7 @@ impl Lowerer<'_> {
                 id
             }
         };
-        self.op(Op::Digest { digest, values });
+        self.push_op(Op::Digest { digest, values });
     }
 
     fn digest_members(&self, ty: &Ty, name: &str, out: &mut Vec<netkv_ir::ActionParam>) {
@@ -263,7 +270,7 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn call_method(
+    pub(super) fn lower_method_call(
         &mut self,
         id: DeclId,
         of: &str,
@@ -273,37 +280,37 @@ impl Lowerer<'_> {
     ) -> RValue {
         let object = self.objects.get(&id).cloned();
         match (of, method, object) {
-            ("packet_in" | "packet_out", ..) => return self.packet_method(method, call, ty),
+            ("packet_in" | "packet_out", ..) => return self.lower_packet_method(method, call, ty),
             ("register", "read", Some(Object::Register(register))) => {
                 let (to, width) = self.out_arg(call, 0);
                 let index = self.scalar_arg(call, 1);
-                let out = self.out(to, width, true);
-                self.op(Op::RegisterRead { register, index, to: out.place });
-                self.finish_out(out);
+                let out = self.prepare_output(to, width, true);
+                self.push_op(Op::RegisterRead { register, index, to: out.place });
+                self.finish_output(out);
             }
             ("register", "write", Some(Object::Register(register))) => {
                 let index = self.scalar_arg(call, 0);
                 let value = self.scalar_arg(call, 1);
-                self.op(Op::RegisterWrite { register, index, value });
+                self.push_op(Op::RegisterWrite { register, index, value });
             }
             ("counter", "count", Some(Object::Counter(counter))) => {
                 let index = self.scalar_arg(call, 0);
-                self.op(Op::Count { counter, index });
+                self.push_op(Op::Count { counter, index });
             }
             // A direct counter counts at every hit of its table. The call itself has no effect.
             ("direct_counter", "count", Some(Object::Counter(_))) => {}
             ("meter", "execute_meter", Some(Object::Meter(meter))) => {
                 let index = self.scalar_arg(call, 0);
                 let (to, width) = self.out_arg(call, 1);
-                let out = self.out(to, width, false);
-                self.op(Op::ExecuteMeter { meter, index, to: out.place });
-                self.finish_out(out);
+                let out = self.prepare_output(to, width, false);
+                self.push_op(Op::ExecuteMeter { meter, index, to: out.place });
+                self.finish_output(out);
             }
             ("direct_meter", "read", Some(Object::Meter(meter))) => {
                 let (to, width) = self.out_arg(call, 0);
-                let out = self.out(to, width, false);
-                self.op(Op::ReadDirectMeter { meter, to: out.place });
-                self.finish_out(out);
+                let out = self.prepare_output(to, width, false);
+                self.push_op(Op::ReadDirectMeter { meter, to: out.place });
+                self.finish_output(out);
             }
             _ => {
                 self.reporter.unsupported(call.span, &format!("Method '{method}' of extern '{of}'"))

@@ -35,7 +35,7 @@ impl GraphBuilder {
         self.current = block;
     }
 
-    pub fn op(&mut self, op: Op, span: Span) {
+    pub fn push_op(&mut self, op: Op, span: Span) {
         self.size += 1;
         if self.blocks[self.current as usize].end.is_some() {
             // Unreachable code after a return or exit gets a block that `finish` removes.
@@ -48,7 +48,7 @@ impl GraphBuilder {
     }
 
     /// Ends the current block, unless it already has a terminator.
-    pub fn end(&mut self, end: Terminator, span: Span) {
+    pub fn end_block(&mut self, end: Terminator, span: Span) {
         let block = &mut self.blocks[self.current as usize];
         if block.end.is_none() {
             block.end = Some((simplify(end), span));
@@ -56,7 +56,7 @@ impl GraphBuilder {
     }
 
     pub fn jump(&mut self, to: BlockId, span: Span) {
-        self.end(Terminator::Jump(to), span);
+        self.end_block(Terminator::Jump(to), span);
     }
 
     /// The finished graph, without unreachable blocks and unnecessary jumps. With `keep_labels`, a
@@ -92,7 +92,7 @@ impl GraphBuilder {
             .collect();
         for block in &mut self.blocks {
             if let Some((end, _)) = &mut block.end {
-                targets(end, &mut |target| *target = destinations[*target as usize]);
+                for_each_successor(end, &mut |target| *target = destinations[*target as usize]);
             }
         }
     }
@@ -103,7 +103,7 @@ impl GraphBuilder {
         predecessors[0] = 1;
         for i in self.reachable() {
             if let Some((end, _)) = &mut self.blocks[i as usize].end {
-                targets(end, &mut |target| predecessors[*target as usize] += 1);
+                for_each_successor(end, &mut |target| predecessors[*target as usize] += 1);
             }
         }
         for i in self.reachable() {
@@ -137,7 +137,7 @@ impl GraphBuilder {
             if let Some((end, _)) = &self.blocks[i as usize].end {
                 let mut end = end.clone();
                 let mut next = Vec::new();
-                targets(&mut end, &mut |target| next.push(*target));
+                for_each_successor(&mut end, &mut |target| next.push(*target));
                 open.extend(next.into_iter().rev());
             }
         }
@@ -155,7 +155,7 @@ impl GraphBuilder {
             let building = std::mem::take(&mut self.blocks[old as usize]);
             let (mut terminator, terminator_span) =
                 building.end.unwrap_or((Terminator::Exit, Span::default()));
-            targets(&mut terminator, &mut |target| *target = number[*target as usize]);
+            for_each_successor(&mut terminator, &mut |target| *target = number[*target as usize]);
             let (label, ops, spans) = (building.label, building.ops, building.spans);
             blocks.push(Block { label, ops, spans, terminator, terminator_span });
         }
@@ -175,7 +175,7 @@ fn simplify(end: Terminator) -> Terminator {
 }
 
 /// Calls `f` on every successor.
-fn targets(end: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {
+fn for_each_successor(end: &mut Terminator, f: &mut dyn FnMut(&mut BlockId)) {
     match end {
         Terminator::Jump(to) => f(to),
         Terminator::Branch { then, otherwise, .. } => {

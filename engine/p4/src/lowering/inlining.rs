@@ -33,34 +33,38 @@ pub(super) fn arg_sources(args: &[CallArg]) -> Vec<ArgSource<'_>> {
 }
 
 impl Lowerer<'_> {
-    pub(super) fn call(&mut self, call: &Call, ty: &Ty) -> RValue {
+    pub(super) fn lower_call(&mut self, call: &Call, ty: &Ty) -> RValue {
         if self.too_large() {
             return RValue::Void;
         }
         match &call.callee {
-            Callee::Function(id) => return self.call_function(*id, call),
+            Callee::Function(id) => return self.inline_function(*id, call),
             Callee::Action(id) => {
                 let at_exit = self.action_at_exit(*id, &call.args);
-                self.call_action(*id, &arg_sources(&call.args), at_exit);
+                self.inline_action(*id, &arg_sources(&call.args), at_exit);
             }
             Callee::Instance(id) => {
                 if let Some(Object::Block(instance)) = self.objects.get(id).cloned() {
                     let at_exit = self.block_at_exit(*id, &instance, call);
-                    self.call_block(&instance, call, at_exit);
+                    self.inline_block(&instance, call, at_exit);
                 }
             }
-            Callee::Table(table) => self.apply_table(*table, None),
-            Callee::Extern(name) => return self.call_extern(name, call),
-            Callee::Method(id, of, method) => return self.call_method(*id, of, method, call, ty),
+            Callee::Table(table) => self.lower_table_apply(*table, None),
+            Callee::Extern(name) => return self.lower_extern_call(name, call),
+            Callee::Method(id, of, method) => {
+                return self.lower_method_call(*id, of, method, call, ty);
+            }
             Callee::SetValid(object, valid) => {
-                if let RValue::Stored(place) = self.value(object) {
+                if let RValue::Stored(place) = self.lower_expr(object) {
                     self.set_valid(&place, *valid);
                 }
             }
             Callee::Push(object, push, count) => {
-                if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.value(object) {
+                if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) =
+                    self.lower_expr(object)
+                {
                     let count = *count;
-                    self.op(match push {
+                    self.push_op(match push {
                         true => Op::PushFront { stack, count },
                         false => Op::PopFront { stack, count },
                     });
@@ -70,16 +74,17 @@ impl Lowerer<'_> {
         RValue::Void
     }
 
-    fn call_function(&mut self, id: usize, call: &Call) -> RValue {
+    fn inline_function(&mut self, id: usize, call: &Call) -> RValue {
         let hir = self.hir;
         let function = &hir.functions[id];
-        let copy_outs = self.bind(&function.params, &arg_sources(&call.args), &[], &[], None);
+        let copy_outs =
+            self.bind_params(&function.params, &arg_sources(&call.args), &[], &[], None);
         if let Some(value) = pure_body(hir, id) {
-            let mut lowered = self.value(value);
+            let mut lowered = self.lower_expr(value);
             if let RValue::Stored(place) = &lowered
                 && hir.types.width(&function.result).is_some()
             {
-                lowered = RValue::Scalar(self.load_place(place));
+                lowered = RValue::Scalar(self.load_lvalue(place));
             }
             return lowered;
         }
@@ -94,7 +99,7 @@ impl Lowerer<'_> {
         let body = function.body.clone();
         let target = result.clone().map(|storage| (storage, function.result.clone()));
         let outer = std::mem::replace(&mut self.path, function.name.to_string());
-        self.inline(copy_outs, target, |this| this.stmts(&body));
+        self.inline_body(copy_outs, target, |this| this.lower_stmts(&body));
         self.path = outer;
         match result {
             Some(Storage::Scalar(place)) => RValue::Scalar(Expr::Load(place)),
@@ -103,7 +108,7 @@ impl Lowerer<'_> {
         }
     }
 
-    pub(super) fn call_action(
+    pub(super) fn inline_action(
         &mut self,
         id: usize,
         sources: &[ArgSource<'_>],
@@ -114,12 +119,12 @@ impl Lowerer<'_> {
         let sets = ReadWriteSets::of_action(hir, id);
         let reads: Vec<Range> = sets.reads.iter().filter_map(|p| self.path_range(p)).collect();
         let writes: Vec<Range> = sets.writes.iter().filter_map(|p| self.path_range(p)).collect();
-        let copy_outs = self.bind(&action.params, sources, &reads, &writes, at_exit);
+        let copy_outs = self.bind_params(&action.params, sources, &reads, &writes, at_exit);
         let body = action.body.clone();
         let dead_stores = Rc::new(find_dead_parameter_stores(hir, action));
         let outer = std::mem::replace(&mut self.dead_stores, dead_stores);
         let caller = std::mem::replace(&mut self.caller, Caller::Action);
-        self.inline(copy_outs, None, |this| this.stmts(&body));
+        self.inline_body(copy_outs, None, |this| this.lower_stmts(&body));
         self.caller = caller;
         self.dead_stores = outer;
     }
@@ -139,15 +144,15 @@ impl Lowerer<'_> {
         Some(self.range(&storage))
     }
 
-    fn call_block(&mut self, instance: &Rc<BlockInstance>, call: &Call, at_exit: CopyOutAtExit) {
+    fn inline_block(&mut self, instance: &Rc<BlockInstance>, call: &Call, at_exit: CopyOutAtExit) {
         let params = &self.hir.blocks[instance.block].params;
-        let copy_outs = self.bind(params, &arg_sources(&call.args), &[], &[], at_exit);
+        let copy_outs = self.bind_params(params, &arg_sources(&call.args), &[], &[], at_exit);
         let instance = instance.clone();
-        self.inline(copy_outs, None, |this| this.block_body(&instance));
+        self.inline_body(copy_outs, None, |this| this.lower_block_body(&instance));
     }
 
     /// Lowers the locals and body of a parser or control, after its parameters are bound.
-    pub(super) fn block_body(&mut self, instance: &Rc<BlockInstance>) {
+    pub(super) fn lower_block_body(&mut self, instance: &Rc<BlockInstance>) {
         let hir = self.hir;
         let block = &hir.blocks[instance.block];
         let outer = std::mem::replace(&mut self.path, instance.path.clone());
@@ -160,15 +165,15 @@ impl Lowerer<'_> {
             }
         }
         match block.is_parser {
-            true => self.parser_states(block),
-            false => self.stmts(&block.body),
+            true => self.lower_parser_states(block),
+            false => self.lower_stmts(&block.body),
         }
         self.caller = caller;
         self.path = outer;
     }
 
     /// Lowers the body of a call, followed by the copy-out of its arguments.
-    pub(super) fn inline(
+    pub(super) fn inline_body(
         &mut self,
         copy_outs: Vec<CopyOut>,
         result: Option<(Storage, Ty)>,
@@ -191,7 +196,7 @@ impl Lowerer<'_> {
     /// Binds parameters to arguments, and returns the copy-outs after the call. `reads` and
     /// `writes` are words that the body accesses without its parameters: an action can access the
     /// variables of its control.
-    pub(super) fn bind(
+    pub(super) fn bind_params(
         &mut self,
         params: &[HParam],
         sources: &[ArgSource<'_>],
@@ -226,7 +231,7 @@ impl Lowerer<'_> {
                         None
                     }
                     None => {
-                        let mut value = self.value(e);
+                        let mut value = self.lower_expr(e);
                         if is_out {
                             value = self.snapshot_index(value);
                             if later && param.dir == Dir::InOut {

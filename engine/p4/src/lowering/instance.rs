@@ -95,7 +95,7 @@ impl Lowerer<'_> {
                 objects.push((param.id, object));
                 continue;
             }
-            let value = RValue::Scalar(match self.scalar(arg) {
+            let value = RValue::Scalar(match self.lower_scalar(arg) {
                 value @ Expr::Const(_) => value,
                 other => {
                     self.reporter.error(arg.span, "A constructor argument must be a constant.");
@@ -125,7 +125,7 @@ impl Lowerer<'_> {
                     Some((hir.tables[*table].id, Object::Table(id)))
                 }
                 HLocal::ValueSet(set) => {
-                    let id = self.value_set(*set, &path);
+                    let id = self.add_value_set(*set, &path);
                     Some((hir.value_sets[*set].id, Object::ValueSet(id)))
                 }
             };
@@ -240,7 +240,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn value_set(&mut self, set: usize, path: &str) -> u32 {
+    fn add_value_set(&mut self, set: usize, path: &str) -> u32 {
         let hir = self.hir;
         let set = &hir.value_sets[set];
         let name = Self::control_name(path, &set.name, &set.annotations);

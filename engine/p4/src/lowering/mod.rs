@@ -192,14 +192,14 @@ fn empty(name: &str, files: Vec<String>) -> Program {
 }
 
 impl Lowerer<'_> {
-    fn op(&mut self, op: Op) {
+    fn push_op(&mut self, op: Op) {
         let span = self.span;
-        self.graph.op(op, span);
+        self.graph.push_op(op, span);
     }
 
-    fn end(&mut self, end: Terminator) {
+    fn end_block(&mut self, end: Terminator) {
         let span = self.span;
-        self.graph.end(end, span);
+        self.graph.end_block(end, span);
     }
 
     fn jump(&mut self, to: netkv_ir::BlockId) {
@@ -246,9 +246,9 @@ impl Lowerer<'_> {
         let metadata_storage = self.allocate(&metadata.ty, &metadata.name);
         let headers_storage = self.allocate(&headers.ty, &headers.name);
         self.live_out_words = self.program.state_words;
-        self.standard_metadata(&standard_storage);
-        self.field_lists(&metadata.ty, &metadata_storage, &[]);
-        self.controller_headers();
+        self.locate_standard_metadata(&standard_storage);
+        self.collect_field_lists(&metadata.ty, &metadata_storage, &[]);
+        self.collect_controller_headers();
         let at = |storage: &Storage| Some(RValue::Stored(LValue::Storage(storage.clone())));
         let (h, m, s) = (at(&headers_storage), at(&metadata_storage), at(&standard_storage));
         let parser_args = [None, h.clone(), m.clone(), s.clone()];
@@ -270,8 +270,8 @@ impl Lowerer<'_> {
                 None => drop(self.objects.insert(param.id, Object::Packet)),
             }
         }
-        self.inline(Vec::new(), None, |this| this.block_body(instance));
-        self.end(Terminator::Exit);
+        self.inline_body(Vec::new(), None, |this| this.lower_block_body(instance));
+        self.end_block(Terminator::Exit);
         let graph = std::mem::replace(&mut self.graph, GraphBuilder::new());
         self.size += graph.size;
         let mut graph = graph.finish(block.is_parser);
@@ -285,7 +285,7 @@ impl Lowerer<'_> {
         graph
     }
 
-    fn standard_metadata(&mut self, storage: &Storage) {
+    fn locate_standard_metadata(&mut self, storage: &Storage) {
         let place = |index: usize| match self.field(storage, index) {
             Some(Storage::Scalar(place)) => place,
             _ => Place { word: 0, width: 1 },
@@ -313,7 +313,7 @@ impl Lowerer<'_> {
 
     /// Collects the `@field_list` annotations of metadata fields. `outer` are the lists of the
     /// enclosing struct.
-    fn field_lists(&mut self, ty: &Ty, storage: &Storage, outer: &[u32]) {
+    fn collect_field_lists(&mut self, ty: &Ty, storage: &Storage, outer: &[u32]) {
         let Ty::Struct(id) = ty else { return };
         let hir = self.hir;
         for (i, field) in hir.types.structs[*id].fields.iter().enumerate() {
@@ -323,7 +323,7 @@ impl Lowerer<'_> {
             lists.dedup();
             let Some(inner) = self.field(storage, i) else { continue };
             if matches!(inner, Storage::Struct(_)) {
-                self.field_lists(&field.ty, &inner, &lists);
+                self.collect_field_lists(&field.ty, &inner, &lists);
                 continue;
             }
             for id in lists {
@@ -343,7 +343,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn controller_headers(&mut self) {
+    fn collect_controller_headers(&mut self) {
         let hir = self.hir;
         for def in &hir.types.structs {
             let Some(name) = &def.annotations.controller_header else { continue };

@@ -9,25 +9,25 @@ use crate::hir::{Call, HExpr};
 use crate::types::Ty;
 
 impl Lowerer<'_> {
-    pub(super) fn packet_method(&mut self, method: &str, call: &Call, ty: &Ty) -> RValue {
+    pub(super) fn lower_packet_method(&mut self, method: &str, call: &Call, ty: &Ty) -> RValue {
         match (method, call.args.as_slice()) {
-            ("extract", [header]) => self.extract(header.expr.as_ref(), &call.type_args),
+            ("extract", [header]) => self.lower_extract(header.expr.as_ref(), &call.type_args),
             ("extract", [header, bits]) => {
                 if let (Some(header), Some(bits)) = (&header.expr, &bits.expr) {
-                    self.extract_varbit(header, bits);
+                    self.lower_extract_varbit(header, bits);
                 }
             }
             ("advance", [bits]) => {
                 if let Some(bits) = &bits.expr {
-                    let bits = self.scalar(bits);
-                    self.op(Op::Advance(bits));
+                    let bits = self.lower_scalar(bits);
+                    self.push_op(Op::Advance(bits));
                 }
             }
             ("length", []) => return RValue::Scalar(Expr::PacketLength),
-            ("lookahead", []) => return self.lookahead(ty),
+            ("lookahead", []) => return self.lower_lookahead(ty),
             ("emit", [value]) => {
                 if let Some(value) = &value.expr {
-                    self.emit(value);
+                    self.lower_emit(value);
                 }
             }
             _ => self.reporter.unsupported(call.span, &format!("packet.{method}")),
@@ -35,13 +35,13 @@ impl Lowerer<'_> {
         RValue::Void
     }
 
-    fn extract(&mut self, header: Option<&HExpr>, types: &[Ty]) {
+    fn lower_extract(&mut self, header: Option<&HExpr>, types: &[Ty]) {
         let Some(header) = header else {
             // `extract<T>(_)` skips the bits.
             let Some(ty) = types.first() else { return };
             let name = join(&self.path, "skipped");
             if let Storage::Header(id) = self.allocate(ty, &name) {
-                self.op(Op::Extract(id));
+                self.push_op(Op::Extract(id));
             }
             return;
         };
@@ -51,22 +51,22 @@ impl Lowerer<'_> {
             return;
         }
         if let crate::hir::HExprKind::Next(stack) = &header.kind {
-            if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.value(stack) {
-                self.op(Op::ExtractNext(stack));
+            if let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.lower_expr(stack) {
+                self.push_op(Op::ExtractNext(stack));
             }
             return;
         }
-        match self.value(header) {
-            RValue::Stored(LValue::Storage(Storage::Header(id))) => self.op(Op::Extract(id)),
+        match self.lower_expr(header) {
+            RValue::Stored(LValue::Storage(Storage::Header(id))) => self.push_op(Op::Extract(id)),
             _ => self
                 .reporter
                 .unsupported(header.span, "'extract' into an element by run-time index"),
         }
     }
 
-    fn extract_varbit(&mut self, header: &HExpr, bits: &HExpr) {
-        let place = self.value(header);
-        let bits = self.scalar(bits);
+    fn lower_extract_varbit(&mut self, header: &HExpr, bits: &HExpr) {
+        let place = self.lower_expr(header);
+        let bits = self.lower_scalar(bits);
         let RValue::Stored(LValue::Storage(Storage::Header(id))) = place else {
             self.reporter.unsupported(header.span, "'extract' of a varbit header into a stack");
             return;
@@ -78,10 +78,10 @@ impl Lowerer<'_> {
                 .error(header.span, "'extract' with a length takes a header with a varbit field.");
             return;
         }
-        self.op(Op::ExtractVarbit { header: id, bits });
+        self.push_op(Op::ExtractVarbit { header: id, bits });
     }
 
-    fn lookahead(&mut self, ty: &Ty) -> RValue {
+    fn lower_lookahead(&mut self, ty: &Ty) -> RValue {
         let Some((need, most)) = self.hir.types.size(ty) else {
             let span = self.span;
             let shown = self.hir.types.show(ty);
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
         let need = need as u32;
         if let Some(width) = self.hir.types.width(ty) {
             let to = self.new_temp(width);
-            self.op(Op::Lookahead { to, skip: 0, need });
+            self.push_op(Op::Lookahead { to, skip: 0, need });
             return RValue::Scalar(Expr::Load(to));
         }
         let storage = self.allocate(ty, &join(&self.path.clone(), "lookahead"));
@@ -108,7 +108,7 @@ impl Lowerer<'_> {
     fn lookahead_storage(&mut self, storage: &Storage, need: u32, skip: &mut u32) {
         match storage {
             Storage::Scalar(to) => {
-                self.op(Op::Lookahead { to: *to, skip: *skip, need });
+                self.push_op(Op::Lookahead { to: *to, skip: *skip, need });
                 *skip += to.width;
             }
             Storage::Header(id) => {
@@ -130,12 +130,12 @@ impl Lowerer<'_> {
         }
     }
 
-    fn emit(&mut self, value: &HExpr) {
-        match self.value(value) {
+    fn lower_emit(&mut self, value: &HExpr) {
+        match self.lower_expr(value) {
             RValue::Stored(LValue::Storage(storage)) => self.emit_storage(&storage, value),
             RValue::List(_) => {
                 if let crate::hir::HExprKind::Aggregate(parts) = &value.kind {
-                    parts.iter().for_each(|part| self.emit(part));
+                    parts.iter().for_each(|part| self.lower_emit(part));
                 }
             }
             _ => self.reporter.unsupported(value.span, "'emit' of such a value"),
@@ -144,8 +144,8 @@ impl Lowerer<'_> {
 
     fn emit_storage(&mut self, storage: &Storage, value: &HExpr) {
         match storage {
-            Storage::Header(id) => self.op(Op::Emit(*id)),
-            Storage::Stack(id) => self.op(Op::EmitStack(*id)),
+            Storage::Header(id) => self.push_op(Op::Emit(*id)),
+            Storage::Stack(id) => self.push_op(Op::EmitStack(*id)),
             Storage::Struct(fields) => {
                 for field in &fields.fields {
                     self.emit_storage(field, value);

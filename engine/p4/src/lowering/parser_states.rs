@@ -11,7 +11,7 @@ use crate::side_effects::has_side_effects;
 impl Lowerer<'_> {
     /// Lowers the states of a parser, after its parameters are bound. The current block afterwards
     /// is the one that `accept` jumps to.
-    pub(super) fn parser_states(&mut self, block: &HBlock) {
+    pub(super) fn lower_parser_states(&mut self, block: &HBlock) {
         let hir = self.hir;
         let nested = self.inlined_calls.len() > 1;
         let mut blocks = Vec::new();
@@ -29,19 +29,19 @@ impl Lowerer<'_> {
         let start = block.states.iter().position(|s| &*s.name == "start");
         self.jump(start.map_or(reject, |i| blocks[i]));
         self.graph.enter(reject);
-        self.op(Op::Reject);
-        self.end(Terminator::Exit);
+        self.push_op(Op::Reject);
+        self.end_block(Terminator::Exit);
         for (state, at) in block.states.iter().zip(&blocks) {
             self.graph.enter(*at);
             self.span = state.span;
-            self.stmts(&state.body);
+            self.lower_stmts(&state.body);
             match &state.transition {
                 HTransition::Direct(to) => self.jump(target(*to)),
                 HTransition::Select { keys, cases, span } => {
                     self.span = *span;
                     let mut values = Vec::new();
                     for (i, key) in keys.iter().enumerate() {
-                        let mut value = self.scalar(key);
+                        let mut value = self.lower_scalar(key);
                         if keys[i + 1..].iter().any(|k| has_side_effects(hir, k)) {
                             value = self.snapshot_scalar(value);
                         }
@@ -52,7 +52,7 @@ impl Lowerer<'_> {
                     let mut lowered = Vec::new();
                     for (sets, to) in cases {
                         let patterns: Vec<Pattern> =
-                            sets.iter().map(|set| self.pattern(set)).collect();
+                            sets.iter().map(|set| self.lower_pattern(set)).collect();
                         // A case that always matches ends the list.
                         if patterns.iter().all(|p| *p == Pattern::Any) {
                             default = target(*to);
@@ -60,15 +60,15 @@ impl Lowerer<'_> {
                         }
                         lowered.push(SelectCase { patterns, target: target(*to) });
                     }
-                    self.end(Terminator::Select { keys: values, cases: lowered, default });
+                    self.end_block(Terminator::Select { keys: values, cases: lowered, default });
                 }
             }
         }
         self.graph.enter(accept);
     }
 
-    fn pattern(&mut self, set: &KeySet) -> Pattern {
-        let value = |this: &mut Self, expr| match this.scalar(expr) {
+    fn lower_pattern(&mut self, set: &KeySet) -> Pattern {
+        let value = |this: &mut Self, expr| match this.lower_scalar(expr) {
             Expr::Const(value) => value,
             other => netkv_ir::Value::new(other.width(), 0),
         };

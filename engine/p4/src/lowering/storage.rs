@@ -36,7 +36,7 @@ pub(super) fn overlap(a: Range, b: Range) -> bool {
 }
 
 impl Lowerer<'_> {
-    fn words(&mut self, count: u32) -> Word {
+    fn allocate_words(&mut self, count: u32) -> Word {
         let at = self.program.state_words;
         if count > MAX_WORDS - at {
             if !self.limit_reported {
@@ -50,13 +50,13 @@ impl Lowerer<'_> {
         at
     }
 
-    fn var(&mut self, name: &str, place: Place) {
+    fn add_var(&mut self, name: &str, place: Place) {
         self.program.vars.push(Var { name: name.to_string(), place });
     }
 
     pub(super) fn allocate_scalar(&mut self, width: u32) -> Place {
         let width = width.max(1);
-        Place { word: self.words(width.div_ceil(64)), width }
+        Place { word: self.allocate_words(width.div_ceil(64)), width }
     }
 
     /// Allocates a temporary, which is written once before it is read.
@@ -70,14 +70,14 @@ impl Lowerer<'_> {
     pub(super) fn allocate(&mut self, ty: &Ty, name: &str) -> Storage {
         if let Some(width) = self.hir.types.width(ty) {
             let place = self.allocate_scalar(width);
-            self.var(name, place);
+            self.add_var(name, place);
             return Storage::Scalar(place);
         }
         match self.hir.types.base(ty) {
             Ty::Varbit(max) => {
-                let length = self.words(1);
+                let length = self.allocate_words(1);
                 let place = self.allocate_scalar(max);
-                self.var(name, place);
+                self.add_var(name, place);
                 Storage::Varbit(place, length)
             }
             Ty::Struct(id) if self.hir.types.is_header(ty) => self.allocate_header(id, name),
@@ -103,7 +103,7 @@ impl Lowerer<'_> {
                 Storage::Struct(Rc::new(StructStorage { base, words, fields }))
             }
             Ty::Stack(element, size) => {
-                let next_index = self.words(1);
+                let next_index = self.allocate_words(1);
                 let first = self.program.headers.len() as HeaderId;
                 let start = self.program.state_words;
                 let mut stride = 0;
@@ -131,7 +131,7 @@ impl Lowerer<'_> {
         let hir = self.hir;
         let def = &hir.types.structs[id];
         let header = self.program.headers.len() as HeaderId;
-        let valid = self.words(1);
+        let valid = self.allocate_words(1);
         let base = self.program.state_words;
         let mut fields = Vec::new();
         for field in &def.fields {
@@ -192,11 +192,11 @@ impl Lowerer<'_> {
     /// Resets a variable to its initial value: 0, or an invalid header.
     pub(super) fn zero(&mut self, storage: &Storage) {
         match storage {
-            Storage::Header(id) => self.op(Op::SetInvalid(*id)),
+            Storage::Header(id) => self.push_op(Op::SetInvalid(*id)),
             _ => {
                 let (to, words) = self.range(storage);
                 if words > 0 {
-                    self.op(Op::ZeroWords { to, words });
+                    self.push_op(Op::ZeroWords { to, words });
                 }
             }
         }

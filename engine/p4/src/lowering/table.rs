@@ -41,8 +41,8 @@ impl Lowerer<'_> {
             Some(size) => u64::from(self.const_u32(size)),
             None => DEFAULT_SIZE,
         };
-        let default_action = self.action_call(def.default.0, &def.default.1);
-        let entries = self.entries(def, &keys);
+        let default_action = self.lower_action_call(def.default.0, &def.default.1);
+        let entries = self.lower_entries(def, &keys);
         let direct_counter = def.counter.and_then(|id| match self.objects.get(&id) {
             Some(Object::Counter(id)) => Some(*id),
             _ => None,
@@ -119,22 +119,22 @@ impl Lowerer<'_> {
         constant_folding::to_value(&value, width)
     }
 
-    fn action_call(&mut self, action: usize, data: &[HExpr]) -> ActionCall {
+    fn lower_action_call(&mut self, action: usize, data: &[HExpr]) -> ActionCall {
         let data = data.iter().map(|value| self.constant(value)).collect();
         ActionCall { action: action as u32, data }
     }
 
-    fn entries(&mut self, def: &HTable, keys: &[TableKey]) -> Vec<InitialEntry> {
+    fn lower_entries(&mut self, def: &HTable, keys: &[TableKey]) -> Vec<InitialEntry> {
         let mut lowered = Vec::new();
         for entry in &def.entries {
-            let matches = self.matches(entry, keys);
-            let action = self.action_call(entry.action, &entry.data);
+            let matches = self.lower_matches(entry, keys);
+            let action = self.lower_action_call(entry.action, &entry.data);
             lowered.push(InitialEntry { matches, action, priority: entry.priority });
         }
         lowered
     }
 
-    fn matches(&mut self, entry: &HEntry, keys: &[TableKey]) -> Vec<Match> {
+    fn lower_matches(&mut self, entry: &HEntry, keys: &[TableKey]) -> Vec<Match> {
         let mut lowered = Vec::new();
         for (set, key) in entry.keys.iter().zip(keys) {
             let ones = constant_folding::to_value(&BigInt::from(-1), key.width);

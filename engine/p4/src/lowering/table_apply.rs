@@ -26,7 +26,7 @@ impl Lowerer<'_> {
 
     /// Applies a table. In a `switch`, `case_block` returns the successor of each action. Otherwise,
     /// all actions continue after the table.
-    pub(super) fn apply_table(
+    pub(super) fn lower_table_apply(
         &mut self,
         table: usize,
         case_block: Option<&dyn Fn(usize) -> BlockId>,
@@ -37,7 +37,7 @@ impl Lowerer<'_> {
         let span = self.span;
         let mut keys = Vec::new();
         for (i, key) in def.keys.iter().enumerate() {
-            let mut value = self.scalar(&key.expr);
+            let mut value = self.lower_scalar(&key.expr);
             if def.keys[i + 1..].iter().any(|k| has_side_effects(hir, &k.expr)) {
                 value = self.snapshot_scalar(value);
             }
@@ -72,12 +72,12 @@ impl Lowerer<'_> {
             targets.push(ApplyTarget { params, block });
         }
         let apply = Apply { table: id, keys, hit, action_run, targets };
-        self.end(Terminator::Apply(Box::new(apply)));
+        self.end_block(Terminator::Apply(Box::new(apply)));
         for (action, block, sources) in bodies {
             self.graph.enter(block);
             if !self.too_large() {
                 let at_exit = self.table_at_exit(action);
-                self.call_action(action, &sources, at_exit);
+                self.inline_action(action, &sources, at_exit);
             }
             self.span = span;
             self.jump(case_block.map_or(done, |case_block| case_block(action)));

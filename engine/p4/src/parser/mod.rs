@@ -84,7 +84,7 @@ pub(crate) fn parse(tokens: Vec<Token>, reporter: &mut Reporter) -> Vec<Decl> {
             continue;
         }
         let from = parser.at;
-        match parser.top_level() {
+        match parser.parse_top_level() {
             Ok(decl) => decls.push(decl),
             Err(ParseFailed) => {
                 parser.depth = 0;
@@ -145,7 +145,7 @@ impl Parser<'_> {
     }
 
     /// Reports that the current token is not the expected one.
-    fn unexpected<T>(&mut self, expected: &str) -> ParseResult<T> {
+    fn error_unexpected<T>(&mut self, expected: &str) -> ParseResult<T> {
         let token = self.peek().clone();
         if let TokenKind::Invalid(message) = &token.kind {
             return self.error(token.span, message.to_string());
@@ -157,10 +157,10 @@ impl Parser<'_> {
         if self.peek().is(punct) {
             return Ok(self.bump().span);
         }
-        self.unexpected(&format!("'{punct}' {whereabouts}"))
+        self.error_unexpected(&format!("'{punct}' {whereabouts}"))
     }
 
-    fn name(&mut self, what: &str) -> ParseResult<Name> {
+    fn parse_name(&mut self, what: &str) -> ParseResult<Name> {
         let token = self.peek().clone();
         match token.ident() {
             Some(text) if !KEYWORDS.contains(&&**text) => {
@@ -171,12 +171,12 @@ impl Parser<'_> {
                 let text = text.clone();
                 self.error(token.span, format!("Expected {what}, but '{text}' is a keyword."))
             }
-            None => self.unexpected(what),
+            None => self.error_unexpected(what),
         }
     }
 
     /// Runs `f` one nesting level deeper.
-    fn nested<T>(&mut self, f: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
+    fn with_nesting<T>(&mut self, f: impl FnOnce(&mut Self) -> ParseResult<T>) -> ParseResult<T> {
         if self.depth >= MAX_DEPTH {
             let span = self.span();
             return self
@@ -202,7 +202,7 @@ impl Parser<'_> {
     }
 
     /// Parses items separated by commas, up to and including `close`.
-    fn list<T>(
+    fn parse_list<T>(
         &mut self,
         close: &str,
         mut f: impl FnMut(&mut Self) -> ParseResult<T>,
@@ -214,7 +214,7 @@ impl Parser<'_> {
                 continue;
             }
             if !self.peek().is(close) {
-                return self.unexpected(&format!("',' or '{close}'"));
+                return self.error_unexpected(&format!("',' or '{close}'"));
             }
         }
         Ok(items)
@@ -254,7 +254,7 @@ impl Parser<'_> {
         }
     }
 
-    fn annotations(&mut self) -> ParseResult<Vec<Annotation>> {
+    fn parse_annotations(&mut self) -> ParseResult<Vec<Annotation>> {
         let mut found = Vec::new();
         while self.peek().is("@") {
             let span = self.bump().span;
@@ -288,7 +288,7 @@ impl Parser<'_> {
                 if EXPR_ANNOTATIONS.contains(&&*name) {
                     let end = self.at;
                     self.at = start + 1;
-                    exprs = self.list(")", Self::expr)?;
+                    exprs = self.parse_list(")", Self::parse_expr)?;
                     self.at = end;
                 }
             }

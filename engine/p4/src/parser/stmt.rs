@@ -22,7 +22,7 @@ const COMPOUND: &[(&str, &str)] = &[
 
 impl Parser<'_> {
     /// Parses `{ statements }`.
-    pub(super) fn block(&mut self, whereabouts: &str) -> ParseResult<Vec<Stmt>> {
+    pub(super) fn parse_block(&mut self, whereabouts: &str) -> ParseResult<Vec<Stmt>> {
         self.expect("{", whereabouts)?;
         let mut body = Vec::new();
         loop {
@@ -30,10 +30,10 @@ impl Parser<'_> {
                 return Ok(body);
             }
             if self.at_end() {
-                return self.unexpected("'}' to close the block");
+                return self.error_unexpected("'}' to close the block");
             }
             let (from, depth) = (self.at, self.depth);
-            match self.stmt() {
+            match self.parse_stmt() {
                 Ok(stmt) => body.push(stmt),
                 Err(ParseFailed) if self.suppress_errors > 0 => return Err(ParseFailed),
                 Err(ParseFailed) => {
@@ -44,12 +44,12 @@ impl Parser<'_> {
         }
     }
 
-    pub(super) fn stmt(&mut self) -> ParseResult<Stmt> {
-        self.nested(Self::stmt_inner)
+    pub(super) fn parse_stmt(&mut self) -> ParseResult<Stmt> {
+        self.with_nesting(Self::parse_stmt_inner)
     }
 
-    fn stmt_inner(&mut self) -> ParseResult<Stmt> {
-        let annotations = self.annotations()?;
+    fn parse_stmt_inner(&mut self) -> ParseResult<Stmt> {
+        let annotations = self.parse_annotations()?;
         let token = self.peek().clone();
         let span = token.span;
         let kind = match &token.kind {
@@ -57,10 +57,10 @@ impl Parser<'_> {
                 self.bump();
                 StmtKind::Empty
             }
-            TokenKind::Punct("{") => StmtKind::Block(self.block("")?),
+            TokenKind::Punct("{") => StmtKind::Block(self.parse_block("")?),
             TokenKind::Ident(word) => match &**word {
-                "if" => return self.conditional(),
-                "switch" => return self.switch(),
+                "if" => return self.parse_if(),
+                "switch" => return self.parse_switch(),
                 "exit" => {
                     self.bump();
                     self.expect(";", "after 'exit'")?;
@@ -68,40 +68,40 @@ impl Parser<'_> {
                 }
                 "return" => {
                     self.bump();
-                    let value = if self.peek().is(";") { None } else { Some(self.expr()?) };
+                    let value = if self.peek().is(";") { None } else { Some(self.parse_expr()?) };
                     self.expect(";", "after 'return'")?;
                     StmtKind::Return(value)
                 }
-                "const" => StmtKind::Decl(Box::new(self.constant(annotations)?)),
+                "const" => StmtKind::Decl(Box::new(self.parse_const(annotations)?)),
                 "for" | "while" | "break" | "continue" => {
                     let word = word.clone();
                     return self.error(span, format!("'{word}' is not supported yet."));
                 }
                 "else" => return self.error(span, "'else' without 'if' before it."),
-                _ => return self.decl_assignment_or_call(annotations),
+                _ => return self.parse_decl_assignment_or_call(annotations),
             },
-            _ => return self.decl_assignment_or_call(annotations),
+            _ => return self.parse_decl_assignment_or_call(annotations),
         };
         Ok(Stmt { kind, span })
     }
 
-    fn conditional(&mut self) -> ParseResult<Stmt> {
+    fn parse_if(&mut self) -> ParseResult<Stmt> {
         let span = self.bump().span;
         self.expect("(", "after 'if'")?;
-        let cond = self.expr()?;
+        let cond = self.parse_expr()?;
         self.expect(")", "after the condition")?;
-        let then = Box::new(self.stmt()?);
+        let then = Box::new(self.parse_stmt()?);
         let otherwise = match self.eat_word("else") {
-            true => Some(Box::new(self.stmt()?)),
+            true => Some(Box::new(self.parse_stmt()?)),
             false => None,
         };
         Ok(Stmt { kind: StmtKind::If(cond, then, otherwise), span })
     }
 
-    fn switch(&mut self) -> ParseResult<Stmt> {
+    fn parse_switch(&mut self) -> ParseResult<Stmt> {
         let span = self.bump().span;
         self.expect("(", "after 'switch'")?;
-        let value = self.expr()?;
+        let value = self.parse_expr()?;
         self.expect(")", "after the value of the switch")?;
         self.expect("{", "before the cases of the switch")?;
         let mut cases = Vec::new();
@@ -109,11 +109,11 @@ impl Parser<'_> {
             let span = self.span();
             let label = match self.eat_word("default") {
                 true => None,
-                false => Some(self.expr()?),
+                false => Some(self.parse_expr()?),
             };
             self.expect(":", "after the label of a case")?;
             let body = match self.peek().is("{") {
-                true => Some(self.block("")?),
+                true => Some(self.parse_block("")?),
                 false => None,
             };
             cases.push(SwitchCase { label, body, span });
@@ -122,24 +122,24 @@ impl Parser<'_> {
     }
 
     /// Parses a declaration, an assignment or a call.
-    fn decl_assignment_or_call(
+    fn parse_decl_assignment_or_call(
         &mut self,
         annotations: Vec<crate::ast::Annotation>,
     ) -> ParseResult<Stmt> {
         let span = self.span();
         let declares = self.attempt(|p| {
             let at = p.at;
-            p.ty()?;
+            p.parse_type()?;
             let named = p.peek().ident().is_some();
             p.at = at;
             if named { Ok(()) } else { Err(ParseFailed) }
         });
         if declares.is_some() {
-            let ty = self.ty()?;
-            let decl = self.variable(annotations, ty)?;
+            let ty = self.parse_type()?;
+            let decl = self.parse_variable(annotations, ty)?;
             return Ok(Stmt { kind: StmtKind::Decl(Box::new(decl)), span });
         }
-        let left = self.expr()?;
+        let left = self.parse_expr()?;
         let token = self.peek().clone();
         let next = self.ahead(1).clone();
         let op = match token.kind {
@@ -153,7 +153,7 @@ impl Parser<'_> {
         };
         let kind = if let Some(op) = op {
             self.bump();
-            StmtKind::Assign(left, op, self.expr()?)
+            StmtKind::Assign(left, op, self.parse_expr()?)
         } else if matches!(left.kind, ExprKind::Call(..)) && !self.peek().is("{") {
             StmtKind::Call(left)
         } else {
@@ -178,19 +178,19 @@ impl Parser<'_> {
                 return self.error(name.span, message);
             }
         }
-        self.unexpected(expected)
+        self.error_unexpected(expected)
     }
 
     /// Parses the name and value of a variable, after its type.
-    pub(super) fn variable(
+    pub(super) fn parse_variable(
         &mut self,
         annotations: Vec<crate::ast::Annotation>,
         ty: crate::ast::Type,
     ) -> ParseResult<Decl> {
         let span = self.span();
-        let name = self.name("the name of a variable")?;
+        let name = self.parse_name("the name of a variable")?;
         let init = match self.eat("=") {
-            true => Some(self.expr()?),
+            true => Some(self.parse_expr()?),
             false => None,
         };
         self.expect(";", "after the declaration of a variable")?;
@@ -198,24 +198,24 @@ impl Parser<'_> {
     }
 
     /// Parses `state name { ... }`.
-    pub(super) fn state(&mut self) -> ParseResult<State> {
+    pub(super) fn parse_state(&mut self) -> ParseResult<State> {
         self.bump();
-        let name = self.name("the name of a state")?;
+        let name = self.parse_name("the name of a state")?;
         self.expect("{", "before the body of a state")?;
         let mut body = Vec::new();
         let mut transition = None;
         while !self.eat("}") {
             let (from, depth) = (self.at, self.depth);
             if self.at_end() {
-                return self.unexpected("'}' to close the state");
+                return self.error_unexpected("'}' to close the state");
             }
             if let Some(transition) = &transition {
                 let _: &Transition = transition;
-                return self.unexpected("'}' after the transition");
+                return self.error_unexpected("'}' after the transition");
             }
             let result = match self.peek().is_word("transition") {
-                true => self.transition().map(|t| transition = Some(t)),
-                false => self.stmt().map(|s| body.push(s)),
+                true => self.parse_transition().map(|t| transition = Some(t)),
+                false => self.parse_stmt().map(|s| body.push(s)),
             };
             if result.is_err() {
                 self.depth = depth;
@@ -225,22 +225,22 @@ impl Parser<'_> {
         Ok(State { name, body, transition })
     }
 
-    fn transition(&mut self) -> ParseResult<Transition> {
+    fn parse_transition(&mut self) -> ParseResult<Transition> {
         self.bump();
         let span = self.span();
         if !self.eat_word("select") {
-            let name = self.name("a state, 'accept', 'reject' or 'select'")?;
+            let name = self.parse_name("a state, 'accept', 'reject' or 'select'")?;
             self.expect(";", "after the transition")?;
             return Ok(Transition::Direct(name));
         }
         self.expect("(", "after 'select'")?;
-        let keys: Vec<Expr> = self.list(")", Self::expr)?;
+        let keys: Vec<Expr> = self.parse_list(")", Self::parse_expr)?;
         self.expect("{", "before the cases of the select")?;
         let mut cases = Vec::new();
         while !self.eat("}") {
-            let keys = self.key_set()?;
+            let keys = self.parse_key_set()?;
             self.expect(":", "after the value of a case")?;
-            let name = self.name("a state, 'accept' or 'reject'")?;
+            let name = self.parse_name("a state, 'accept' or 'reject'")?;
             self.expect(";", "after the case")?;
             cases.push((keys, name));
         }

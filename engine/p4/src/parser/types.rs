@@ -7,54 +7,56 @@ use crate::ast::{Expr, ExprKind, Name, Type, TypeKind};
 use crate::token::TokenKind;
 
 impl Parser<'_> {
-    pub(super) fn ty(&mut self) -> ParseResult<Type> {
-        self.nested(Self::ty_inner)
+    pub(super) fn parse_type(&mut self) -> ParseResult<Type> {
+        self.with_nesting(Self::parse_type_inner)
     }
 
-    fn ty_inner(&mut self) -> ParseResult<Type> {
+    fn parse_type_inner(&mut self) -> ParseResult<Type> {
         let token = self.peek().clone();
         let span = token.span;
         let kind = match token.ident().map(|t| &**t) {
-            Some("void") => self.word_type(TypeKind::Void),
-            Some("bool") => self.word_type(TypeKind::Bool),
-            Some("string") => self.word_type(TypeKind::Str),
-            Some("error") => self.word_type(TypeKind::Error),
-            Some("match_kind") => self.word_type(TypeKind::MatchKind),
-            Some("_") => self.word_type(TypeKind::DontCare),
+            Some("void") => self.parse_keyword_type(TypeKind::Void),
+            Some("bool") => self.parse_keyword_type(TypeKind::Bool),
+            Some("string") => self.parse_keyword_type(TypeKind::Str),
+            Some("error") => self.parse_keyword_type(TypeKind::Error),
+            Some("match_kind") => self.parse_keyword_type(TypeKind::MatchKind),
+            Some("_") => self.parse_keyword_type(TypeKind::DontCare),
             Some("bit") => {
                 self.bump();
-                TypeKind::Bit(self.width()?)
+                TypeKind::Bit(self.parse_width()?)
             }
             Some("int") => {
                 self.bump();
-                TypeKind::Int(self.width()?)
+                TypeKind::Int(self.parse_width()?)
             }
             Some("varbit") => {
                 self.bump();
-                match self.width()? {
+                match self.parse_width()? {
                     Some(width) => TypeKind::Varbit(width),
-                    None => return self.unexpected("'<' and the maximum width after 'varbit'"),
+                    None => {
+                        return self.error_unexpected("'<' and the maximum width after 'varbit'");
+                    }
                 }
             }
             Some("tuple") => {
                 self.bump();
                 self.expect("<", "after 'tuple'")?;
-                TypeKind::Tuple(self.list(">", Self::ty)?)
+                TypeKind::Tuple(self.parse_list(">", Self::parse_type)?)
             }
             Some("list") if self.ahead(1).is("<") => {
                 self.bump();
                 self.bump();
-                self.ty()?;
+                self.parse_type()?;
                 self.expect(">", "after the element type")?;
                 TypeKind::List
             }
             _ => {
                 let global = self.eat(".");
-                let name = self.name("a type")?;
+                let name = self.parse_name("a type")?;
                 let mut args = Vec::new();
                 if self.peek().is("<") {
                     self.bump();
-                    args = self.list(">", Self::ty)?;
+                    args = self.parse_list(">", Self::parse_type)?;
                 }
                 TypeKind::Named(name, global, args)
             }
@@ -62,20 +64,20 @@ impl Parser<'_> {
         let mut ty = Type { kind, span };
         while self.peek().is("[") {
             self.bump();
-            let size = self.expr()?;
+            let size = self.parse_expr()?;
             self.expect("]", "after the size of a stack")?;
             ty = Type { kind: TypeKind::Stack(Box::new(ty), Box::new(size)), span };
         }
         Ok(ty)
     }
 
-    fn word_type(&mut self, kind: TypeKind) -> TypeKind {
+    fn parse_keyword_type(&mut self, kind: TypeKind) -> TypeKind {
         self.bump();
         kind
     }
 
     /// Parses the width `<8>` or `<(expression)>`, if there is one.
-    fn width(&mut self) -> ParseResult<Option<Box<Expr>>> {
+    fn parse_width(&mut self) -> ParseResult<Option<Box<Expr>>> {
         if !self.eat("<") {
             return Ok(None);
         }
@@ -87,39 +89,41 @@ impl Parser<'_> {
             }
             TokenKind::Punct("(") => {
                 self.bump();
-                let expr = self.expr()?;
+                let expr = self.parse_expr()?;
                 self.expect(")", "after the width")?;
                 expr
             }
-            _ => return self.unexpected("a width: a number, or an expression in parentheses"),
+            _ => {
+                return self.error_unexpected("a width: a number, or an expression in parentheses");
+            }
         };
         self.expect(">", "after the width")?;
         Ok(Some(Box::new(expr)))
     }
 
     /// Parses type parameters `<T, U>`, if there are any.
-    pub(super) fn type_params(&mut self) -> ParseResult<Vec<Name>> {
+    pub(super) fn parse_type_params(&mut self) -> ParseResult<Vec<Name>> {
         if !self.eat("<") {
             return Ok(Vec::new());
         }
-        self.list(">", |p| p.name("the name of a type parameter"))
+        self.parse_list(">", |p| p.parse_name("the name of a type parameter"))
     }
 
     /// Parses the type arguments of a call `f<T, U>(x)`, if there are any. A trial distinguishes
     /// them from the operator `<`.
-    pub(super) fn call_type_args(&mut self) -> Option<Vec<Type>> {
+    pub(super) fn parse_call_type_args(&mut self) -> Option<Vec<Type>> {
         if !self.peek().is("<") {
             return None;
         }
         self.attempt(|p| {
             p.bump();
-            let args = p.list(">", Self::ty)?;
+            let args = p.parse_list(">", Self::parse_type)?;
             if p.peek().is("(") { Ok(args) } else { Err(ParseFailed) }
         })
     }
 
     /// Parses the `(type)` of a cast, if there is one.
-    pub(super) fn cast_type(&mut self) -> Option<(Type, Span)> {
+    pub(super) fn parse_cast_type(&mut self) -> Option<(Type, Span)> {
         let word = self.ahead(1).ident()?;
         let builtin = matches!(
             &**word,
@@ -127,7 +131,7 @@ impl Parser<'_> {
         );
         self.attempt(|p| {
             let span = p.bump().span;
-            let ty = p.ty()?;
+            let ty = p.parse_type()?;
             p.expect(")", "after the type")?;
             let next = p.peek();
             // `(name)` is a cast only if the next token starts an operand, and cannot continue an

@@ -89,8 +89,8 @@ pub struct Batch<'a> {
 impl<'a> Batch<'a> {
     /// One of the frames.
     #[inline]
-    pub fn frame(&self, place: usize) -> Frame<'a> {
-        Frame { bytes: self.frames[place], port: self.port, now_ns: self.now_ns }
+    pub fn frame(&self, index: usize) -> Frame<'a> {
+        Frame { bytes: self.frames[index], port: self.port, now_ns: self.now_ns }
     }
 }
 

@@ -67,7 +67,7 @@ pub use executor::{Batch, Executor, Frame, Graph, Stop, Tally};
 pub use header_codec::HeaderPlan;
 pub use interpreter::Interpreter;
 pub use meters::MeterConfig;
-pub use objects::{Applied, Counts, Objects};
+pub use objects::{ApplyResult, Counts, Objects};
 pub use output::Output;
 pub use packet::{Packet, State};
 pub use packet_processing::{MAX_PASSES, MAX_PASSES_PER_FRAME};

@@ -66,7 +66,7 @@ impl Sum for Counts {
 }
 
 /// Result of applying a table.
-pub struct Applied<'a> {
+pub struct ApplyResult<'a> {
     /// An entry matched.
     pub hit: bool,
     pub(crate) action: &'a BoundAction,
@@ -76,7 +76,7 @@ pub struct Applied<'a> {
     pub(crate) entry: Option<u32>,
 }
 
-impl<'a> Applied<'a> {
+impl<'a> ApplyResult<'a> {
     /// Words of the action's parameters.
     pub fn data(&self) -> &'a [u64] {
         &self.action.words
@@ -141,7 +141,7 @@ impl Objects {
         selector: &[u8],
         bytes: u32,
         now_ns: u64,
-    ) -> Applied<'_> {
+    ) -> ApplyResult<'_> {
         let table = &mut self.tables[table as usize];
         let found = table.lookup(key);
         if let Some(id) = found {
@@ -177,7 +177,7 @@ impl Objects {
         let hit = chosen.is_some();
         let action = chosen.unwrap_or(&table.default);
         let index = table.index_of(action.action).unwrap_or(0);
-        Applied { hit, action, index, entry: found.filter(|_| hit) }
+        ApplyResult { hit, action, index, entry: found.filter(|_| hit) }
     }
 
     /// The hash table of a table whose hits only need the action data. Such a table has exact keys,

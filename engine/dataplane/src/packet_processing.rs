@@ -60,36 +60,36 @@ impl Switch {
                     at = batch.frames.len();
                     break;
                 }
-                Some((place, Stop::Nowhere)) => {
+                Some((index, Stop::Nowhere)) => {
                     self.pool.push(packet);
-                    at = place;
+                    at = index;
                     break;
                 }
-                Some((place, Stop::EndOfIngress)) => {
+                Some((index, Stop::EndOfIngress)) => {
                     packet.pipeline = pipeline;
                     self.end_of_ingress(packet, &mut None);
-                    at = place + 1;
+                    at = index + 1;
                 }
-                Some((place, Stop::OtherPipeline)) => {
+                Some((index, Stop::OtherPipeline)) => {
                     packet.pipeline = pipeline;
                     self.egress(packet, out, &mut None);
-                    at = place + 1;
+                    at = index + 1;
                 }
-                Some((place, Stop::EndOfEgress)) => {
+                Some((index, Stop::EndOfEgress)) => {
                     packet.pipeline = pipeline;
                     self.end_of_egress(packet, out, &mut None);
-                    at = place + 1;
+                    at = index + 1;
                 }
             }
             self.process_queues(out, &mut None);
         }
-        for place in 0..at {
-            self.count_received(batch.frames[place]);
+        for index in 0..at {
+            self.count_received(batch.frames[index]);
         }
         self.now_ns = batch.now_ns;
         self.update_executor_statistics();
-        for place in at..batch.frames.len() {
-            self.process_graph_by_graph(batch.frame(place), out, &mut None);
+        for index in at..batch.frames.len() {
+            self.process_graph_by_graph(batch.frame(index), out, &mut None);
         }
     }
 

@@ -68,9 +68,11 @@ impl Switch {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] if the program is invalid (a place outside of the state area, a jump to a
-    /// missing block, operands of wrong width), if its registers are too large, or if the number of
-    /// pipelines is not possible.
+    /// [`ProgramError`] if
+    ///
+    /// - the program is invalid, for example because a place is outside of the state area;
+    /// - its registers are too large;
+    /// - the number of pipelines is not possible.
     pub fn new(program: Arc<Program>, options: SwitchOptions) -> Result<Self, ProgramError> {
         validate(&program)?;
         let mut header_words = Vec::new();

@@ -78,12 +78,12 @@ impl Recorder {
         });
     }
 
-    fn name(&self, place: Place) -> String {
+    fn variable_name(&self, place: Place) -> String {
         let known = self.names.get(&(place.word, place.width));
         known.cloned().unwrap_or_else(|| format!("state[{}]", place.word))
     }
 
-    pub(crate) fn enter_block(&mut self, interpreter: &Interpreter, position: OpPosition) {
+    pub(crate) fn record_block_start(&mut self, interpreter: &Interpreter, position: OpPosition) {
         let block = &position.graph.of(&interpreter.program).blocks[position.block as usize];
         if !block.label.is_empty() {
             let span = block.spans.first().copied().unwrap_or(block.terminator_span);
@@ -93,7 +93,7 @@ impl Recorder {
     }
 
     /// Stores the inputs of an operation, which it may overwrite.
-    pub(crate) fn before(
+    pub(crate) fn store_inputs(
         &mut self,
         interpreter: &Interpreter,
         position: OpPosition,
@@ -106,22 +106,26 @@ impl Recorder {
             | Op::Count { index, .. }
             | Op::SetValidElement { index, .. }
             | Op::StoreElement { index, .. }
-            | Op::ExecuteMeter { index, .. } => self.index = number(interpreter, index, state),
+            | Op::ExecuteMeter { index, .. } => {
+                self.index = evaluate_u64(interpreter, index, state)
+            }
             Op::ExtractNext(stack) => {
                 self.index = state.words[interpreter.stacks[*stack as usize].next_index as usize];
             }
-            Op::Assert(cond) => self.flag = number(interpreter, cond, state) == 1,
+            Op::Assert(cond) => self.flag = evaluate_u64(interpreter, cond, state) == 1,
             Op::VerifyChecksum { cond, .. } => {
-                self.flag = number(interpreter, cond, state) == 1;
+                self.flag = evaluate_u64(interpreter, cond, state) == 1;
                 self.index = packet.get(interpreter.standard.checksum_error);
             }
-            Op::UpdateChecksum { cond, .. } => self.flag = number(interpreter, cond, state) == 1,
+            Op::UpdateChecksum { cond, .. } => {
+                self.flag = evaluate_u64(interpreter, cond, state) == 1
+            }
             _ => {}
         }
     }
 
     /// Records the effect of an operation.
-    pub(crate) fn after(
+    pub(crate) fn record_effect(
         &mut self,
         interpreter: &Interpreter,
         position: OpPosition,
@@ -139,34 +143,38 @@ impl Recorder {
         }
         let kind = match operation(interpreter, position) {
             Op::Assign { to, .. } | Op::AssignSlice { to, .. } | Op::Lookahead { to, .. } => {
-                EventKind::Assign { name: self.name(*to), value: text(*to, &packet.state) }
+                EventKind::Assign {
+                    name: self.variable_name(*to),
+                    value: value_text(*to, &packet.state),
+                }
             }
             Op::StoreElement { stack, place, value, .. } => {
                 let stack = &program.stacks[*stack as usize];
-                let name = self.name(*place).replacen("[0]", &format!("[{}]", self.index), 1);
+                let name =
+                    self.variable_name(*place).replacen("[0]", &format!("[{}]", self.index), 1);
                 let value = if self.index < u64::from(stack.size) {
                     let word = place.word + self.index as u32 * stack.stride;
-                    text(Place { word, width: value.width() }, &packet.state)
+                    value_text(Place { word, width: value.width() }, &packet.state)
                 } else {
                     "nothing (out of range)".to_owned()
                 };
                 EventKind::Assign { name, value }
             }
-            Op::SetValid(header) => validity(program, *header, true),
-            Op::SetInvalid(header) => validity(program, *header, false),
+            Op::SetValid(header) => validity_event(program, *header, true),
+            Op::SetInvalid(header) => validity_event(program, *header, false),
             Op::SetValidElement { stack, valid, .. } => {
                 let stack = &program.stacks[*stack as usize];
                 if self.index >= u64::from(stack.size) {
                     return;
                 }
-                validity(program, stack.first + self.index as u32, *valid)
+                validity_event(program, stack.first + self.index as u32, *valid)
             }
             Op::Extract(header) | Op::ExtractVarbit { header, .. } => {
-                extracted(program, *header, &packet.state)
+                extract_event(program, *header, &packet.state)
             }
             Op::ExtractNext(stack) => {
                 let first = program.stacks[*stack as usize].first;
-                extracted(program, first + self.index as u32, &packet.state)
+                extract_event(program, first + self.index as u32, &packet.state)
             }
             Op::Emit(header) => {
                 if !interpreter.headers[*header as usize].is_valid(&packet.state.words) {
@@ -178,11 +186,11 @@ impl Recorder {
                 EventKind::Emit { header: program.stacks[*stack as usize].name.clone() }
             }
             Op::RegisterRead { register, .. } => {
-                let (register, index, value) = self.register(program, objects, *register);
+                let (register, index, value) = self.register_access(program, objects, *register);
                 EventKind::RegisterRead { register, index, value }
             }
             Op::RegisterWrite { register, .. } => {
-                let (register, index, value) = self.register(program, objects, *register);
+                let (register, index, value) = self.register_access(program, objects, *register);
                 EventKind::RegisterWrite { register, index, value }
             }
             Op::Count { counter, .. } => EventKind::Count {
@@ -195,9 +203,11 @@ impl Recorder {
                     colour: packet.get(*to),
                 }
             }
-            Op::Hash { to, .. } => self.computed("hash", *to, packet),
-            Op::Random { to, .. } => self.computed("random", *to, packet),
-            Op::UpdateChecksum { to, .. } if self.flag => self.computed("checksum", *to, packet),
+            Op::Hash { to, .. } => self.computed_event("hash", *to, packet),
+            Op::Random { to, .. } => self.computed_event("random", *to, packet),
+            Op::UpdateChecksum { to, .. } if self.flag => {
+                self.computed_event("checksum", *to, packet)
+            }
             Op::UpdateChecksum { .. } => return,
             Op::VerifyChecksum { .. } if self.flag => {
                 let error = packet.get(interpreter.standard.checksum_error);
@@ -221,9 +231,9 @@ impl Recorder {
                 let bytes = packet.requests.truncate;
                 EventKind::Request { text: format!("truncate to {bytes} bytes") }
             }
-            Op::Log { format, args } => {
-                EventKind::Log { message: log(interpreter, format, args, &mut packet.state) }
-            }
+            Op::Log { format, args } => EventKind::Log {
+                message: format_log_message(interpreter, format, args, &mut packet.state),
+            },
             Op::Assert(_) if self.flag => return,
             Op::Assert(_) => EventKind::AssertionFailed,
             Op::CopyHeader { to, from } => EventKind::Operation {
@@ -251,7 +261,7 @@ impl Recorder {
         self.push(position.graph, span, kind);
     }
 
-    fn register(
+    fn register_access(
         &self,
         program: &Program,
         objects: &Objects,
@@ -264,12 +274,16 @@ impl Recorder {
         (name, self.index, value.map(|value| value.to_string()))
     }
 
-    fn computed(&self, what: &'static str, to: Place, packet: &Packet) -> EventKind {
-        EventKind::Computed { what, name: self.name(to), value: text(to, &packet.state) }
+    fn computed_event(&self, what: &'static str, to: Place, packet: &Packet) -> EventKind {
+        EventKind::Computed {
+            what,
+            name: self.variable_name(to),
+            value: value_text(to, &packet.state),
+        }
     }
 
     /// Stores the keys of an apply, which the action data may overwrite.
-    pub(crate) fn before_terminator(
+    pub(crate) fn store_keys(
         &mut self,
         interpreter: &Interpreter,
         position: OpPosition,
@@ -292,7 +306,7 @@ impl Recorder {
     }
 
     /// Records the result of applying a table.
-    pub(crate) fn applied(
+    pub(crate) fn record_apply(
         &mut self,
         interpreter: &Interpreter,
         table: u32,
@@ -325,7 +339,7 @@ impl Recorder {
     }
 
     /// Records the end of a block, which continues at the block `next`.
-    pub(crate) fn leave_block(
+    pub(crate) fn record_block_end(
         &mut self,
         interpreter: &Interpreter,
         position: OpPosition,
@@ -335,7 +349,7 @@ impl Recorder {
         if let Terminator::Branch { then, .. } = &block.terminator {
             self.push(position.graph, self.span, EventKind::Branch { taken: *then == next });
         }
-        self.enter_block(interpreter, OpPosition { block: next, ..position });
+        self.record_block_start(interpreter, OpPosition { block: next, ..position });
     }
 }
 
@@ -344,11 +358,11 @@ fn operation(interpreter: &Interpreter, position: OpPosition) -> &Op {
         [position.op as usize]
 }
 
-fn validity(program: &Program, header: u32, valid: bool) -> EventKind {
+fn validity_event(program: &Program, header: u32, valid: bool) -> EventKind {
     EventKind::Validity { header: program.headers[header as usize].name.clone(), valid }
 }
 
-fn extracted(program: &Program, header: u32, state: &State) -> EventKind {
+fn extract_event(program: &Program, header: u32, state: &State) -> EventKind {
     let header = &program.headers[header as usize];
     let fields = header
         .fields
@@ -369,21 +383,26 @@ fn value_at(place: Place, state: &State) -> Value {
     Value { width: place.width, words: state.words[words].to_vec() }
 }
 
-fn text(place: Place, state: &State) -> String {
+fn value_text(place: Place, state: &State) -> String {
     value_at(place, state).to_string()
 }
 
 fn evaluate(interpreter: &Interpreter, expr: &Expr, state: &mut State) -> Value {
-    let start = ExprPreparer { stacks: &interpreter.program.stacks }.wide(expr).push(state);
+    let start = ExprPreparer { stacks: &interpreter.program.stacks }.prepare_wide(expr).push(state);
     let words = state.scratch.split_off(start);
     Value { width: expr.width(), words }
 }
 
-fn number(interpreter: &Interpreter, expr: &Expr, state: &mut State) -> u64 {
-    ExprPreparer { stacks: &interpreter.program.stacks }.saturated(expr).eval(state)
+fn evaluate_u64(interpreter: &Interpreter, expr: &Expr, state: &mut State) -> u64 {
+    ExprPreparer { stacks: &interpreter.program.stacks }.prepare_saturated(expr).eval(state)
 }
 
-fn log(interpreter: &Interpreter, format: &str, args: &[Expr], state: &mut State) -> String {
+fn format_log_message(
+    interpreter: &Interpreter,
+    format: &str,
+    args: &[Expr],
+    state: &mut State,
+) -> String {
     let mut message = String::new();
     let mut pieces = format.split("{}");
     message.push_str(pieces.next().unwrap_or(""));
@@ -391,7 +410,7 @@ fn log(interpreter: &Interpreter, format: &str, args: &[Expr], state: &mut State
     for piece in pieces {
         match args.next() {
             Some(arg) if arg.width() <= 64 => {
-                message.push_str(&number(interpreter, arg, state).to_string());
+                message.push_str(&evaluate_u64(interpreter, arg, state).to_string());
             }
             Some(arg) => message.push_str(&evaluate(interpreter, arg, state).to_string()),
             None => message.push_str("{}"),

@@ -34,7 +34,7 @@ impl PipelineView<'_> {
             let text = format!("{label} has no keys and so no entries, only a default action.");
             return Err(ControlError::invalid(text));
         }
-        let complete = matches::complete(&label, &state.keys, fields)?;
+        let complete = matches::complete_matches(&label, &state.keys, fields)?;
         match (state.kind, priority) {
             (TableKind::Priority, 0) => Err(ControlError::invalid(format!(
                 "{label} has ternary, range or optional keys: the priority must be above 0."
@@ -70,7 +70,7 @@ impl PipelineView<'_> {
     }
 
     /// Checks a new entry. Returns the index of its table, and the entry.
-    fn new_entry(&self, e: &TableEntry, now_ns: u64) -> Result<(usize, Entry), ControlError> {
+    fn check_new_entry(&self, e: &TableEntry, now_ns: u64) -> Result<(usize, Entry), ControlError> {
         let table = self.table_index(e.table_id)?;
         self.check_writable(table)?;
         let name = self.check_identity(table, &e.matches, e.priority)?;
@@ -99,7 +99,7 @@ impl PipelineView<'_> {
     fn entry_to_control_plane(&self, table: usize, entry: &Entry) -> TableEntry {
         TableEntry {
             table_id: self.program.tables[table].identity.id,
-            matches: matches::fields(&self.objects.tables()[table].keys, &entry.matches),
+            matches: matches::match_fields(&self.objects.tables()[table].keys, &entry.matches),
             action: self.action_of(&entry.kind),
             priority: entry.priority,
             metadata: entry.metadata.clone(),
@@ -132,7 +132,7 @@ impl Switch {
     pub fn insert_entry(&mut self, e: TableEntry) -> Result<(), ControlError> {
         let now_ns = self.now_ns;
         self.write(
-            |view| view.new_entry(&e, now_ns),
+            |view| view.check_new_entry(&e, now_ns),
             |objects, (table, entry)| objects.tables_mut()[table].insert(entry),
         )
     }

@@ -9,7 +9,7 @@ use crate::meters::MeterConfig;
 use crate::switch::Switch;
 
 /// Index of an object by its P4Info id.
-fn find<'a>(
+fn find_object<'a>(
     what: &str,
     id: u32,
     mut identities: impl Iterator<Item = &'a Identity>,
@@ -20,7 +20,7 @@ fn find<'a>(
 }
 
 /// The cells of a request: one, or all.
-fn cells(
+fn cell_range(
     identity: &Identity,
     size: usize,
     index: Option<u32>,
@@ -37,11 +37,11 @@ fn cells(
 
 impl PipelineView<'_> {
     fn register_index(&self, id: u32) -> Result<usize, ControlError> {
-        find("register", id, self.program.registers.iter().map(|r| &r.identity))
+        find_object("register", id, self.program.registers.iter().map(|r| &r.identity))
     }
 
     fn counter_index(&self, id: u32) -> Result<usize, ControlError> {
-        let at = find("counter", id, self.program.counters.iter().map(|c| &c.identity))?;
+        let at = find_object("counter", id, self.program.counters.iter().map(|c| &c.identity))?;
         if self.program.counters[at].direct.is_some() {
             let name = &self.program.counters[at].identity.name;
             return Err(ControlError::invalid(format!(
@@ -52,7 +52,7 @@ impl PipelineView<'_> {
     }
 
     /// Table index and id of an entry. `what` is the direct extern that the table must have.
-    fn direct(
+    fn find_direct_extern(
         &self,
         table_id: u32,
         matches: &[(u32, Match)],
@@ -70,7 +70,7 @@ impl PipelineView<'_> {
     }
 
     fn meter_index(&self, id: u32) -> Result<usize, ControlError> {
-        let at = find("meter", id, self.program.meters.iter().map(|m| &m.identity))?;
+        let at = find_object("meter", id, self.program.meters.iter().map(|m| &m.identity))?;
         if self.program.meters[at].direct.is_some() {
             let name = &self.program.meters[at].identity.name;
             return Err(ControlError::invalid(format!(
@@ -95,7 +95,7 @@ impl Switch {
         let view = self.view();
         let at = view.register_index(id)?;
         let registers = &view.objects.registers;
-        let range = cells(
+        let range = cell_range(
             &self.program.registers[at].identity,
             registers.layouts()[at].size as usize,
             index,
@@ -119,7 +119,7 @@ impl Switch {
                 let at = view.register_index(id)?;
                 let identity = &view.program.registers[at].identity;
                 let layout = view.objects.registers.layouts()[at];
-                let range = cells(identity, layout.size as usize, index)?;
+                let range = cell_range(identity, layout.size as usize, index)?;
                 let canonical = Value::from_words(value.width, value.words.clone());
                 if value.width != layout.width || canonical != *value {
                     return Err(ControlError::invalid(format!(
@@ -150,7 +150,7 @@ impl Switch {
         let view = self.view();
         let at = view.counter_index(id)?;
         let size = view.objects.counters[at].len();
-        let range = cells(&self.program.counters[at].identity, size, index)?;
+        let range = cell_range(&self.program.counters[at].identity, size, index)?;
         let sum = |i: usize| self.views().map(|view| view.objects.counters[at][i]).sum();
         Ok(range.map(|i| (i as u32, sum(i))).collect())
     }
@@ -170,7 +170,7 @@ impl Switch {
             |view| {
                 let at = view.counter_index(id)?;
                 let identity = &view.program.counters[at].identity;
-                Ok((at, cells(identity, view.objects.counters[at].len(), index)?))
+                Ok((at, cell_range(identity, view.objects.counters[at].len(), index)?))
             },
             // The first pipeline gets the value and the others 0, because a read adds them up.
             |objects, (at, range)| objects.counters[at][range].fill(std::mem::take(&mut data)),
@@ -188,10 +188,11 @@ impl Switch {
         matches: &[(u32, Match)],
         priority: u32,
     ) -> Result<CounterData, ControlError> {
-        self.view().direct(table_id, matches, priority, "counter")?;
+        self.view().find_direct_extern(table_id, matches, priority, "counter")?;
         // A pipeline without the entry contributes nothing.
         let counters = self.views().filter_map(|view| {
-            let (table, entry) = view.direct(table_id, matches, priority, "counter").ok()?;
+            let (table, entry) =
+                view.find_direct_extern(table_id, matches, priority, "counter").ok()?;
             Some(view.objects.tables()[table].entry(entry).counter)
         });
         Ok(counters.sum())
@@ -210,7 +211,7 @@ impl Switch {
         mut data: CounterData,
     ) -> Result<(), ControlError> {
         self.write(
-            |view| view.direct(table_id, matches, priority, "counter"),
+            |view| view.find_direct_extern(table_id, matches, priority, "counter"),
             |objects, (table, entry)| {
                 let counter = &mut objects.tables_mut()[table].entry_mut(entry).counter;
                 *counter = std::mem::take(&mut data);
@@ -232,7 +233,7 @@ impl Switch {
         let view = self.view();
         let at = view.meter_index(id)?;
         let meter = &view.objects.meters[at].cells;
-        let range = cells(&self.program.meters[at].identity, meter.len(), index)?;
+        let range = cell_range(&self.program.meters[at].identity, meter.len(), index)?;
         Ok(range.map(|i| (i as u32, meter[i].config())).collect())
     }
 
@@ -251,7 +252,7 @@ impl Switch {
             |view| {
                 let at = view.meter_index(id)?;
                 let identity = &view.program.meters[at].identity;
-                Ok((at, cells(identity, view.objects.meters[at].cells.len(), index)?))
+                Ok((at, cell_range(identity, view.objects.meters[at].cells.len(), index)?))
             },
             |objects, (at, range)| {
                 let cells = &mut objects.meters[at].cells[range];
@@ -272,7 +273,7 @@ impl Switch {
         priority: u32,
     ) -> Result<Option<MeterConfig>, ControlError> {
         let view = self.view();
-        let (table, entry) = view.direct(table_id, matches, priority, "meter")?;
+        let (table, entry) = view.find_direct_extern(table_id, matches, priority, "meter")?;
         Ok(view.objects.tables()[table].entry(entry).meter.config())
     }
 
@@ -289,7 +290,7 @@ impl Switch {
         config: Option<MeterConfig>,
     ) -> Result<(), ControlError> {
         self.write(
-            |view| view.direct(table_id, matches, priority, "meter"),
+            |view| view.find_direct_extern(table_id, matches, priority, "meter"),
             |objects, (table, entry)| {
                 objects.tables_mut()[table].entry_mut(entry).meter.configure(config);
             },

@@ -6,7 +6,7 @@ use crate::error::ControlError;
 
 /// Checks match fields against the keys, and returns one match per key. Omitted fields become
 /// matches that accept every value.
-pub(crate) fn complete(
+pub(crate) fn complete_matches(
     owner: &str,
     keys: &[TableKey],
     fields: &[(u32, Match)],
@@ -15,7 +15,7 @@ pub(crate) fn complete(
         if *id == 0 || *id as usize > keys.len() {
             return Err(ControlError::invalid(format!(
                 "{owner} has no match field {id}; its fields are {}.",
-                names(keys)
+                field_names(keys)
             )));
         }
         if fields[..position].iter().any(|(other, _)| other == id) {
@@ -29,7 +29,7 @@ pub(crate) fn complete(
         .zip(keys)
         .map(|(id, key)| match fields.iter().find(|(field, _)| *field == id) {
             Some((_, one)) => {
-                check(key, one).map_err(|text| {
+                check_match(key, one).map_err(|text| {
                     let name = &key.name;
                     ControlError::invalid(format!("{owner}: match field '{name}' {text}."))
                 })?;
@@ -46,7 +46,7 @@ pub(crate) fn complete(
 }
 
 /// The match fields of an entry with their ids, without those that accept every value.
-pub(crate) fn fields(keys: &[TableKey], matches: &[Match]) -> Vec<(u32, Match)> {
+pub(crate) fn match_fields(keys: &[TableKey], matches: &[Match]) -> Vec<(u32, Match)> {
     (1..)
         .zip(keys.iter().zip(matches))
         .filter(|(_, (key, one))| match_any(key).as_ref() != Some(*one))
@@ -71,21 +71,23 @@ pub(crate) fn all_ones(width: u32) -> Value {
     Value::from_words(width, vec![u64::MAX; width.div_ceil(64) as usize])
 }
 
-fn names(keys: &[TableKey]) -> String {
+fn field_names(keys: &[TableKey]) -> String {
     let names: Vec<String> =
         (1..).zip(keys).map(|(id, key)| format!("{id} '{}'", key.name)).collect();
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn check(key: &TableKey, one: &Match) -> Result<(), String> {
+fn check_match(key: &TableKey, one: &Match) -> Result<(), String> {
     let kind = match (key.kind, one) {
-        (MatchKind::Exact, Match::Exact(value)) => return width(key, value),
-        (MatchKind::Lpm, Match::Lpm(value, length)) => return lpm(key, value, *length),
-        (MatchKind::Ternary, Match::Ternary(value, mask)) => return ternary(key, value, mask),
-        (MatchKind::Range, Match::Range(low, high)) => return range(key, low, high),
+        (MatchKind::Exact, Match::Exact(value)) => return check_width(key, value),
+        (MatchKind::Lpm, Match::Lpm(value, length)) => return check_lpm(key, value, *length),
+        (MatchKind::Ternary, Match::Ternary(value, mask)) => {
+            return check_ternary(key, value, mask);
+        }
+        (MatchKind::Range, Match::Range(low, high)) => return check_range(key, low, high),
         (MatchKind::Optional, Match::Optional(value)) => {
             let value = value.as_ref().ok_or("matches everything; leave it out instead")?;
-            return width(key, value);
+            return check_width(key, value);
         }
         (MatchKind::Exact, _) => "exact",
         (MatchKind::Lpm, _) => "lpm",
@@ -97,7 +99,7 @@ fn check(key: &TableKey, one: &Match) -> Result<(), String> {
     Err(format!("is {kind}, but the entry gives another kind of match"))
 }
 
-fn width(key: &TableKey, value: &Value) -> Result<(), String> {
+fn check_width(key: &TableKey, value: &Value) -> Result<(), String> {
     if value.width == key.width && *value == Value::from_words(key.width, value.words.clone()) {
         return Ok(());
     }
@@ -109,8 +111,8 @@ fn has_bits_outside(value: &Value, mask: &Value) -> bool {
     value.words.iter().zip(&mask.words).any(|(value, mask)| value & !mask != 0)
 }
 
-fn lpm(key: &TableKey, value: &Value, length: u32) -> Result<(), String> {
-    width(key, value)?;
+fn check_lpm(key: &TableKey, value: &Value, length: u32) -> Result<(), String> {
+    check_width(key, value)?;
     if length > key.width {
         return Err(format!("has {} bits, so a prefix of {length} is too long", key.width));
     }
@@ -125,9 +127,9 @@ fn lpm(key: &TableKey, value: &Value, length: u32) -> Result<(), String> {
     Ok(())
 }
 
-fn ternary(key: &TableKey, value: &Value, mask: &Value) -> Result<(), String> {
-    width(key, value)?;
-    width(key, mask)?;
+fn check_ternary(key: &TableKey, value: &Value, mask: &Value) -> Result<(), String> {
+    check_width(key, value)?;
+    check_width(key, mask)?;
     if has_bits_outside(value, mask) {
         return Err(format!("is {value} &&& {mask}, but bits outside of the mask must be 0"));
     }
@@ -137,9 +139,9 @@ fn ternary(key: &TableKey, value: &Value, mask: &Value) -> Result<(), String> {
     Ok(())
 }
 
-fn range(key: &TableKey, low: &Value, high: &Value) -> Result<(), String> {
-    width(key, low)?;
-    width(key, high)?;
+fn check_range(key: &TableKey, low: &Value, high: &Value) -> Result<(), String> {
+    check_width(key, low)?;
+    check_width(key, high)?;
     if crate::wide::compare(&low.words, &high.words).is_gt() {
         return Err(format!("is the range {low} .. {high}, but its low end is above its high end"));
     }

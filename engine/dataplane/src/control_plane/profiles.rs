@@ -27,7 +27,7 @@ impl PipelineView<'_> {
     }
 
     /// Checks the action of a member, which at least one table of the profile must allow.
-    fn member_action(
+    fn bind_member_action(
         &self,
         at: usize,
         action_id: u32,
@@ -49,7 +49,7 @@ impl PipelineView<'_> {
         )))
     }
 
-    fn missing(&self, at: usize, what: &str, id: u32) -> ControlError {
+    fn not_found_error(&self, at: usize, what: &str, id: u32) -> ControlError {
         let name = &self.profile_of(at).identity.name;
         ControlError::not_found(format!("'{name}' has no {what} {id}."))
     }
@@ -63,7 +63,7 @@ impl PipelineView<'_> {
         }
         for (position, (id, weight)) in members.iter().enumerate() {
             if !self.objects.profiles[at].members.contains_key(id) {
-                return Err(self.missing(at, "member", *id));
+                return Err(self.not_found_error(at, "member", *id));
             }
             if *weight == 0 {
                 let text = format!("'{name}': the weight of member {id} must be at least 1.");
@@ -104,7 +104,7 @@ impl Switch {
         self.write(
             |view| {
                 let at = view.profile_index(profile_id)?;
-                let action = view.member_action(at, action_id, params)?;
+                let action = view.bind_member_action(at, action_id, params)?;
                 let ActionProfile { size, identity, .. } = view.profile_of(at);
                 let name = &identity.name;
                 let members = &view.objects.profiles[at].members;
@@ -137,9 +137,9 @@ impl Switch {
         self.write(
             |view| {
                 let at = view.profile_index(profile_id)?;
-                let action = view.member_action(at, action_id, params)?;
+                let action = view.bind_member_action(at, action_id, params)?;
                 if !view.objects.profiles[at].members.contains_key(&member_id) {
-                    return Err(view.missing(at, "member", member_id));
+                    return Err(view.not_found_error(at, "member", member_id));
                 }
                 Ok((at, action))
             },
@@ -158,7 +158,7 @@ impl Switch {
                 let at = view.profile_index(profile_id)?;
                 let profile = &view.objects.profiles[at];
                 if !profile.members.contains_key(&member_id) {
-                    return Err(view.missing(at, "member", member_id));
+                    return Err(view.not_found_error(at, "member", member_id));
                 }
                 let in_group = profile.groups.values().flatten().any(|(id, _)| *id == member_id);
                 let uses = |kind: &EntryKind| *kind == EntryKind::Member(member_id);
@@ -231,7 +231,7 @@ impl Switch {
                 let at = view.profile_index(profile_id)?;
                 view.check_group(at, members)?;
                 if !view.objects.profiles[at].groups.contains_key(&group_id) {
-                    return Err(view.missing(at, "group", group_id));
+                    return Err(view.not_found_error(at, "group", group_id));
                 }
                 Ok(at)
             },
@@ -249,7 +249,7 @@ impl Switch {
             |view| {
                 let at = view.profile_index(profile_id)?;
                 if !view.objects.profiles[at].groups.contains_key(&group_id) {
-                    return Err(view.missing(at, "group", group_id));
+                    return Err(view.not_found_error(at, "group", group_id));
                 }
                 if view.any_entry(at, |kind| *kind == EntryKind::Group(group_id)) {
                     let name = &view.profile_of(at).identity.name;

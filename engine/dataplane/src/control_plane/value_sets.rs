@@ -32,7 +32,7 @@ impl PipelineView<'_> {
         members
             .iter()
             .map(|member| {
-                let all = matches::complete(&label, &set.keys, member)?;
+                let all = matches::complete_matches(&label, &set.keys, member)?;
                 // The parser compares words, so each match must have the words of its key.
                 let complete = all.into_iter().zip(&set.keys).map(|(one, key)| match one {
                     Match::Optional(None) => {

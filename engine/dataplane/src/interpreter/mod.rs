@@ -95,17 +95,17 @@ impl Interpreter {
         let Some(mut block) = blocks.first() else { return };
         let mut position = OpPosition { graph, block: 0, op: 0 };
         if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-            recorder.enter_block(self, position);
+            recorder.record_block_start(self, position);
         }
         for _ in 0..MAX_BLOCKS_RUN {
             for (op, step) in block.steps.iter().enumerate() {
                 position.op = op as u32;
                 if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                    recorder.before(self, position, packet);
+                    recorder.store_inputs(self, position, packet);
                 }
                 let flow = self.execute_step(step, packet, objects);
                 if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                    recorder.after(self, position, packet, objects, flow);
+                    recorder.record_effect(self, position, packet, objects, flow);
                 }
                 match flow {
                     Flow::Next => {}
@@ -117,7 +117,7 @@ impl Interpreter {
                 }
             }
             if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                recorder.before_terminator(self, position, packet);
+                recorder.store_keys(self, position, packet);
             }
             let next =
                 match &block.end {
@@ -143,7 +143,7 @@ impl Interpreter {
                     BlockEnd::Exit => return,
                 };
             if TRACE && let Some(recorder) = recorder.as_deref_mut() {
-                recorder.leave_block(self, position, next);
+                recorder.record_block_end(self, position, next);
             }
             position = OpPosition { graph, block: next, op: 0 };
             block = &blocks[next as usize];
@@ -205,7 +205,7 @@ impl Interpreter {
         if let Some(recorder) = recorder {
             let action = applied.action.clone();
             let (hit, entry) = (applied.hit, applied.entry);
-            recorder.applied(self, apply.table, hit, &action, entry, objects);
+            recorder.record_apply(self, apply.table, hit, &action, entry, objects);
         }
         target.block
     }

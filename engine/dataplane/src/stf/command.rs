@@ -69,15 +69,21 @@ pub(super) fn parse_line(line: &str) -> Result<Option<Command>, String> {
         "" | "wait" | "no_packet" => return Ok(None),
         "packet" => {
             let (port, digits) = words.split_first().ok_or("packet needs a port and a frame.")?;
-            Command::Packet { port: number(port, "a port")?, bytes: bytes(&digits.concat())? }
+            Command::Packet {
+                port: parse_number(port, "a port")?,
+                bytes: parse_bytes(&digits.concat())?,
+            }
         }
         "expect" => {
             let (port, digits) = words.split_first().ok_or("expect needs a port.")?;
-            Command::Expect { port: number(port, "a port")?, expected: expected(digits.concat())? }
+            Command::Expect {
+                port: parse_number(port, "a port")?,
+                expected: parse_expected(digits.concat())?,
+            }
         }
-        "add" => add(rest)?,
+        "add" => parse_add(rest)?,
         "setdefault" => {
-            let (head, action) = call(rest)?;
+            let (head, action) = parse_call(rest)?;
             let [table] = head.as_slice() else {
                 return Err("setdefault needs a table and an action.".to_owned());
             };
@@ -86,26 +92,26 @@ pub(super) fn parse_line(line: &str) -> Result<Option<Command>, String> {
         "mirroring_add" => {
             let [session, port] = exact_words(&words, "mirroring_add SESSION PORT")?;
             Command::MirroringAdd {
-                session: number(session, "a session")?,
-                port: number(port, "a port")?,
+                session: parse_number(session, "a session")?,
+                port: parse_number(port, "a port")?,
             }
         }
         "mc_mgrp_create" => {
             let [group] = exact_words(&words, "mc_mgrp_create GROUP")?;
-            Command::GroupCreate(number(group, "a group")?)
+            Command::GroupCreate(parse_number(group, "a group")?)
         }
         "mc_node_create" => {
             let (instance, ports) =
                 words.split_first().ok_or("mc_node_create needs RID PORT ...")?;
             let ports =
-                ports.iter().map(|port| number(port, "a port")).collect::<Result<_, _>>()?;
-            Command::NodeCreate { instance: number(instance, "a replication id")?, ports }
+                ports.iter().map(|port| parse_number(port, "a port")).collect::<Result<_, _>>()?;
+            Command::NodeCreate { instance: parse_number(instance, "a replication id")?, ports }
         }
         "mc_node_associate" => {
             let [group, handle] = exact_words(&words, "mc_node_associate GROUP HANDLE")?;
             Command::NodeAssociate {
-                group: number(group, "a group")?,
-                handle: number(handle, "a handle")?,
+                group: parse_number(group, "a group")?,
+                handle: parse_number(handle, "a handle")?,
             }
         }
         "register_write" => {
@@ -113,7 +119,7 @@ pub(super) fn parse_line(line: &str) -> Result<Option<Command>, String> {
                 exact_words(&words, "register_write REGISTER INDEX VALUE")?;
             Command::RegisterWrite {
                 register: (*register).to_owned(),
-                index: number(index, "an index")?,
+                index: parse_number(index, "an index")?,
                 value: (*value).to_owned(),
             }
         }
@@ -134,7 +140,7 @@ fn exact_words<'a, const N: usize>(words: &[&'a str], usage: &str) -> Result<[&'
         .map_err(|_| format!("The command is {usage}, but {} words follow it.", words.len()))
 }
 
-fn number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
+fn parse_number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
     let value = match text.split_at_checked(2) {
         Some(("0x" | "0X", digits)) => u64::from_str_radix(digits, 16),
         Some(("0b" | "0B", digits)) => u64::from_str_radix(digits, 2),
@@ -144,30 +150,30 @@ fn number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
     value.ok_or_else(|| format!("'{text}' is not {what}."))
 }
 
-fn digit(text: char) -> Result<u8, String> {
+fn parse_digit(text: char) -> Result<u8, String> {
     let digit = text.to_digit(16).ok_or_else(|| format!("'{text}' is no hexadecimal digit."))?;
     Ok(digit as u8)
 }
 
-fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let digits = text.chars().map(digit).collect::<Result<Vec<_>, _>>()?;
+fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
+    let digits = text.chars().map(parse_digit).collect::<Result<Vec<_>, _>>()?;
     if digits.len() % 2 == 1 {
         return Err(format!("The frame has {} hexadecimal digits, an odd number.", digits.len()));
     }
     Ok(digits.chunks(2).map(|pair| (pair[0] << 4) | pair[1]).collect())
 }
 
-fn expected(text: String) -> Result<Expected, String> {
+fn parse_expected(text: String) -> Result<Expected, String> {
     let (text, complete) = match text.strip_suffix('$') {
         Some(text) => (text.to_owned(), true),
         None => (text, false),
     };
-    let one = |c| if c == '*' { Ok(None) } else { digit(c).map(Some) };
+    let one = |c| if c == '*' { Ok(None) } else { parse_digit(c).map(Some) };
     Ok(Expected { digits: text.chars().map(one).collect::<Result<_, _>>()?, complete })
 }
 
 /// Splits a text into the words before an action, and the action with its arguments.
-fn call(text: &str) -> Result<(Vec<&str>, Call), String> {
+fn parse_call(text: &str) -> Result<(Vec<&str>, Call), String> {
     let (head, arguments) = match text.split_once('(') {
         Some((head, rest)) => {
             let (inside, _) = rest.split_once(')').ok_or("The action's ')' is missing.")?;
@@ -189,11 +195,13 @@ fn call(text: &str) -> Result<(Vec<&str>, Call), String> {
     Ok((words, Call { action, arguments }))
 }
 
-fn add(text: &str) -> Result<Command, String> {
-    let (words, action) = call(text)?;
+fn parse_add(text: &str) -> Result<Command, String> {
+    let (words, action) = parse_call(text)?;
     let (table, rest) = words.split_first().ok_or("add needs a table and an action.")?;
     let (priority, rest) = match rest.split_first() {
-        Some((word, keys)) if !word.contains(':') => (Some(number(word, "a priority")?), keys),
+        Some((word, keys)) if !word.contains(':') => {
+            (Some(parse_number(word, "a priority")?), keys)
+        }
         _ => (None, rest),
     };
     let key = |word: &&str| {

@@ -22,13 +22,13 @@ impl Setup {
     pub(super) fn run(&mut self, switch: &mut Switch, command: Command) -> Result<(), String> {
         match command {
             Command::Add { table, priority, keys, action } => {
-                let entry = entry(switch, &table, priority, &keys, &action)?;
+                let entry = build_entry(switch, &table, priority, &keys, &action)?;
                 switch.insert_entry(entry).map_err(|error| error.message)
             }
             Command::SetDefault { table, action } => {
                 let program = switch.program().clone();
                 let at = find_table(&program, &table)?;
-                let (action_id, params) = resolve(&program, at, &action)?;
+                let (action_id, params) = bind_action(&program, at, &action)?;
                 let id = program.tables[at].identity.id;
                 switch.set_default(id, action_id, &params).map_err(|error| error.message)
             }
@@ -51,7 +51,7 @@ impl Setup {
                 let identities = registers.iter().map(|register| &register.identity);
                 let at = name_lookup::find("register", &register, identities)?;
                 let (id, width) = (registers[at].identity.id, registers[at].width);
-                let value = literal::value(&value, width)?;
+                let value = literal::parse_value(&value, width)?;
                 switch.write_register(id, Some(index), &value).map_err(|error| error.message)
             }
             Command::Packet { .. } | Command::Expect { .. } => {
@@ -80,7 +80,7 @@ fn find_table(program: &Program, name: &str) -> Result<usize, String> {
     name_lookup::find("table", name, program.tables.iter().map(|table| &table.identity))
 }
 
-fn entry(
+fn build_entry(
     switch: &Switch,
     table: &str,
     priority: Option<u32>,
@@ -102,7 +102,7 @@ fn entry(
     let by_priority =
         |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
     let has_priority = fields.iter().any(|key| by_priority(key.kind));
-    let (action_id, params) = resolve(program, at, action)?;
+    let (action_id, params) = bind_action(program, at, action)?;
     Ok(TableEntry {
         table_id: program.tables[at].identity.id,
         matches,
@@ -116,7 +116,7 @@ fn entry(
 }
 
 /// P4Info id of an action of a table, and its arguments in order.
-fn resolve(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Value>), String> {
+fn bind_action(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Value>), String> {
     let actions: Vec<_> = program.tables[table]
         .actions
         .iter()
@@ -141,7 +141,7 @@ fn resolve(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Val
                 if known.is_empty() { "none".to_owned() } else { known.join(", ") }
             ));
         };
-        *slot = Some(literal::value(text, param.width)?);
+        *slot = Some(literal::parse_value(text, param.width)?);
     }
     let params = params.into_iter().zip(&action.params).map(|(value, param)| {
         value.ok_or_else(|| {

@@ -12,11 +12,11 @@
 //! Both are sparse arrays of 256 elements, so that a node takes about 150 bytes. Reasons for this
 //! structure:
 //!
-//! - A lookup visits at most one node per byte of the key (4 for IPv4, 16 for IPv6), for any number
-//!   of entries and prefix lengths. Paths without a branch have no nodes, so that in practice the
-//!   number of visits is about the logarithm of the number of entries to the base 256. A hash map
-//!   per prefix length needs one probe per length. Binary search over the lengths needs fewer, but
-//!   a new short prefix may change a marker of every longer entry below it.
+//! - A lookup visits at most one node per byte of the key, which is 4 for IPv4 and 16 for IPv6. The
+//!   number of entries and prefix lengths has no influence. Paths without a branch have no nodes.
+//!   In practice, the number of visits is about the logarithm of the entries to the base 256. A
+//!   hash map per prefix length needs one probe per length. Binary search over the lengths needs
+//!   fewer, but a new short prefix may change a marker of every longer entry below it.
 //! - Adding or removing an entry changes at most two nodes. Nothing is rebuilt.
 //! - The bytes of the key are read in place, so that a lookup does not allocate.
 

@@ -2,41 +2,41 @@
 
 use netkv_ir::{BinaryOp, Expr};
 
-use super::{Validator, Validity, constant, ensure, same_width, slice};
+use super::{Validator, Validity, ensure, same_width, validate_constant, validate_slice};
 
 /// Maximum nesting depth of an expression, because executors evaluate it recursively.
 const MAX_EXPRESSION_DEPTH: u32 = 1_000;
 
 impl Validator<'_> {
-    pub(super) fn expr_of_width(&self, expr: &Expr, width: u32) -> Validity {
-        self.expr(expr)?;
+    pub(super) fn validate_expr_of_width(&self, expr: &Expr, width: u32) -> Validity {
+        self.validate_expr(expr)?;
         same_width(expr.width(), width)
     }
 
-    pub(super) fn narrow_expr(&self, expr: &Expr) -> Validity {
-        self.expr(expr)?;
+    pub(super) fn validate_narrow_expr(&self, expr: &Expr) -> Validity {
+        self.validate_expr(expr)?;
         ensure(expr.width() <= 64, || "an expression is wider than 64 bits".to_owned())
     }
 
-    pub(super) fn expr(&self, expr: &Expr) -> Validity {
-        self.expr_within_depth(expr, MAX_EXPRESSION_DEPTH)
+    pub(super) fn validate_expr(&self, expr: &Expr) -> Validity {
+        self.validate_expr_within_depth(expr, MAX_EXPRESSION_DEPTH)
     }
 
     /// Validates an expression of at most `depth` levels.
-    fn expr_within_depth(&self, expr: &Expr, depth: u32) -> Validity {
+    fn validate_expr_within_depth(&self, expr: &Expr, depth: u32) -> Validity {
         ensure(depth > 0, || {
             format!("an expression is nested deeper than {MAX_EXPRESSION_DEPTH}")
         })?;
         let depth = depth - 1;
         match expr {
-            Expr::Const(value) => constant(value, value.width),
-            Expr::Load(place) => self.place(*place),
+            Expr::Const(value) => validate_constant(value, value.width),
+            Expr::Load(place) => self.validate_place(*place),
             Expr::LoadElement { stack, index, place } => {
-                self.expr_within_depth(index, depth)?;
-                self.element(*stack, *place)
+                self.validate_expr_within_depth(index, depth)?;
+                self.validate_element(*stack, *place)
             }
             Expr::Unary { arg, width, op } => {
-                self.expr_within_depth(arg, depth)?;
+                self.validate_expr_within_depth(arg, depth)?;
                 use netkv_ir::UnaryOp::{Neg, Not};
                 ensure(*width > 0, || "an expression has no width".to_owned())?;
                 if matches!(op, Not | Neg) { same_width(arg.width(), *width) } else { Ok(()) }
@@ -44,8 +44,8 @@ impl Validator<'_> {
             Expr::Binary { op, left, right, width } => {
                 use BinaryOp::{Eq, LeSigned, LeUnsigned, LtSigned, LtUnsigned, Ne};
                 use BinaryOp::{SarSigned, Shl, Shr};
-                self.expr_within_depth(left, depth)?;
-                self.expr_within_depth(right, depth)?;
+                self.validate_expr_within_depth(left, depth)?;
+                self.validate_expr_within_depth(right, depth)?;
                 match op {
                     Shl | Shr | SarSigned => same_width(left.width(), *width),
                     Eq | Ne | LtUnsigned | LeUnsigned | LtSigned | LeSigned => {
@@ -59,19 +59,19 @@ impl Validator<'_> {
                 }
             }
             Expr::Mux { cond, then, otherwise } => {
-                self.expr_within_depth(cond, depth)?;
+                self.validate_expr_within_depth(cond, depth)?;
                 same_width(cond.width(), 1)?;
-                self.expr_within_depth(then, depth)?;
-                self.expr_within_depth(otherwise, depth)?;
+                self.validate_expr_within_depth(then, depth)?;
+                self.validate_expr_within_depth(otherwise, depth)?;
                 same_width(otherwise.width(), then.width())
             }
             Expr::Slice { arg, high, low } => {
-                self.expr_within_depth(arg, depth)?;
-                slice(*high, *low, arg.width())
+                self.validate_expr_within_depth(arg, depth)?;
+                validate_slice(*high, *low, arg.width())
             }
             Expr::Concat(left, right) => {
-                self.expr_within_depth(left, depth)?;
-                self.expr_within_depth(right, depth)
+                self.validate_expr_within_depth(left, depth)?;
+                self.validate_expr_within_depth(right, depth)
             }
             Expr::PacketLength => Ok(()),
         }

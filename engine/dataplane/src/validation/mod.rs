@@ -19,11 +19,13 @@ type Validity = Result<(), String>;
 /// Validates everything that executors rely on.
 pub(crate) fn validate(program: &Program) -> Result<(), ProgramError> {
     let validator = Validator { program };
-    validator.objects().map_err(|text| ProgramError::new(format!("{}: {text}.", program.name)))?;
+    validator
+        .validate_objects()
+        .map_err(|text| ProgramError::new(format!("{}: {text}.", program.name)))?;
     for graph in Graph::ALL {
         let blocks = &graph.of(program).blocks;
         for (index, block) in blocks.iter().enumerate() {
-            validator.block(block, blocks.len()).map_err(|text| {
+            validator.validate_block(block, blocks.len()).map_err(|text| {
                 let (name, graph) = (&program.name, graph.name());
                 ProgramError::new(format!("{name}: {graph}, block {index}: {text}."))
             })?;
@@ -45,27 +47,27 @@ struct Validator<'a> {
 }
 
 impl Validator<'_> {
-    fn words(&self, word: u32, words: u32) -> Validity {
+    fn validate_words(&self, word: u32, words: u32) -> Validity {
         let fits = word.checked_add(words).is_some_and(|end| end <= self.program.state_words);
         ensure(fits, || format!("words {word} to {word} + {words} lie outside of the state area"))
     }
 
-    fn place(&self, place: Place) -> Validity {
+    fn validate_place(&self, place: Place) -> Validity {
         ensure(place.width > 0, || format!("the place at word {} has no width", place.word))?;
-        self.words(place.word, place.words())
+        self.validate_words(place.word, place.words())
     }
 
     /// Validates a place in element 0 of a stack, and the same place in the last element.
-    fn element(&self, stack: u32, place: Place) -> Validity {
+    fn validate_element(&self, stack: u32, place: Place) -> Validity {
         let stack = index(&self.program.stacks, stack, "stack")?;
         let last = stack.size.saturating_sub(1).checked_mul(stack.stride);
         let last = last.and_then(|distance| place.word.checked_add(distance));
         let word = last.ok_or_else(|| format!("stack '{}' is too large", stack.name))?;
-        self.place(place)?;
-        self.place(Place { word, ..place })
+        self.validate_place(place)?;
+        self.validate_place(Place { word, ..place })
     }
 
-    fn objects(&self) -> Validity {
+    fn validate_objects(&self) -> Validity {
         let program = self.program;
         let standard = &program.standard_metadata;
         for place in [
@@ -86,7 +88,7 @@ impl Validator<'_> {
             standard.parser_error,
             standard.priority,
         ] {
-            self.place(place)?;
+            self.validate_place(place)?;
         }
         for name in ["PacketTooShort", "StackOutOfBounds", "HeaderTooShort"] {
             ensure(program.errors.iter().any(|error| error == name), || {
@@ -94,14 +96,14 @@ impl Validator<'_> {
             })?;
         }
         for var in &program.vars {
-            self.place(var.place)?;
+            self.validate_place(var.place)?;
         }
         for header in &program.headers {
-            self.words(header.valid, 1)?;
-            self.words(header.base, header.words)?;
+            self.validate_words(header.valid, 1)?;
+            self.validate_words(header.base, header.words)?;
             for field in &header.fields {
-                self.place(field.place)?;
-                field.varbit_length.map_or(Ok(()), |word| self.words(word, 1))?;
+                self.validate_place(field.place)?;
+                field.varbit_length.map_or(Ok(()), |word| self.validate_words(word, 1))?;
             }
             let fixed = header.fields.iter().filter(|field| field.varbit_length.is_none());
             let bits: u64 = fixed.map(|field| u64::from(field.place.width)).sum();
@@ -110,7 +112,7 @@ impl Validator<'_> {
             })?;
         }
         for stack in &program.stacks {
-            self.words(stack.next_index, 1)?;
+            self.validate_words(stack.next_index, 1)?;
             let end = stack.first.checked_add(stack.size);
             let fits = end.is_some_and(|end| end as usize <= program.headers.len());
             ensure(fits && stack.size > 0, || {
@@ -118,8 +120,8 @@ impl Validator<'_> {
             })?;
         }
         for list in &program.field_lists {
-            list.places.iter().try_for_each(|place| self.place(*place))?;
-            list.regions.iter().try_for_each(|(word, words)| self.words(*word, *words))?;
+            list.places.iter().try_for_each(|place| self.validate_place(*place))?;
+            list.regions.iter().try_for_each(|(word, words)| self.validate_words(*word, *words))?;
         }
         let registers = program.registers.iter();
         let total: u64 =
@@ -128,12 +130,13 @@ impl Validator<'_> {
             format!("its registers take {total} words of 64 bits; {MAX_REGISTER_WORDS} are allowed")
         })?;
         for table in &program.tables {
-            self.table(table).map_err(|text| format!("table '{}': {text}", table.identity.name))?;
+            self.validate_table(table)
+                .map_err(|text| format!("table '{}': {text}", table.identity.name))?;
         }
         Ok(())
     }
 
-    fn table(&self, table: &Table) -> Validity {
+    fn validate_table(&self, table: &Table) -> Validity {
         let program = self.program;
         for action in &table.actions {
             index(&program.actions, action.action, "action")?;
@@ -155,7 +158,7 @@ impl Validator<'_> {
             params
                 .iter()
                 .zip(&call.data)
-                .try_for_each(|(param, value)| constant(value, param.width))?;
+                .try_for_each(|(param, value)| validate_constant(value, param.width))?;
         }
         let keys: Vec<_> =
             table.keys.iter().filter(|key| key.kind != MatchKind::Selector).collect();
@@ -166,17 +169,17 @@ impl Validator<'_> {
             for (one, key) in entry.matches.iter().zip(&keys) {
                 match one {
                     Match::Exact(value) | Match::Optional(Some(value)) => {
-                        constant(value, key.width)?;
+                        validate_constant(value, key.width)?;
                     }
                     Match::Lpm(value, length) => {
-                        constant(value, key.width)?;
+                        validate_constant(value, key.width)?;
                         ensure(*length <= key.width, || {
                             format!("prefix length {length} is over {}", key.width)
                         })?;
                     }
                     Match::Ternary(a, b) | Match::Range(a, b) => {
-                        constant(a, key.width)?;
-                        constant(b, key.width)?;
+                        validate_constant(a, key.width)?;
+                        validate_constant(b, key.width)?;
                     }
                     Match::Optional(None) => {}
                 }
@@ -185,9 +188,9 @@ impl Validator<'_> {
         Ok(())
     }
 
-    fn block(&self, block: &Block, blocks: usize) -> Validity {
+    fn validate_block(&self, block: &Block, blocks: usize) -> Validity {
         for (at, op) in block.ops.iter().enumerate() {
-            self.op(op).map_err(|text| format!("operation {at}: {text}"))?;
+            self.validate_op(op).map_err(|text| format!("operation {at}: {text}"))?;
         }
         let target =
             |block: u32| ensure((block as usize) < blocks, || format!("there is no block {block}"));
@@ -195,27 +198,27 @@ impl Validator<'_> {
             Terminator::Exit => Ok(()),
             Terminator::Jump(block) => target(*block),
             Terminator::Branch { cond, then, otherwise } => {
-                self.expr_of_width(cond, 1)?;
+                self.validate_expr_of_width(cond, 1)?;
                 target(*then)?;
                 target(*otherwise)
             }
             Terminator::Select { keys, cases, default } => {
-                keys.iter().try_for_each(|key| self.expr(key))?;
+                keys.iter().try_for_each(|key| self.validate_expr(key))?;
                 for case in cases {
                     target(case.target)?;
-                    self.patterns(&case.patterns, keys)?;
+                    self.validate_patterns(&case.patterns, keys)?;
                 }
                 target(*default)
             }
             Terminator::Apply(apply) => {
                 let table = index(&self.program.tables, apply.table, "table")?;
-                self.words(apply.hit, 1)?;
-                self.words(apply.action_run, 1)?;
+                self.validate_words(apply.hit, 1)?;
+                self.validate_words(apply.action_run, 1)?;
                 ensure(apply.keys.len() == table.keys.len(), || {
                     format!("table '{}' is applied with other keys", table.identity.name)
                 })?;
                 for (expr, key) in apply.keys.iter().zip(&table.keys) {
-                    self.expr_of_width(expr, key.width)?;
+                    self.validate_expr_of_width(expr, key.width)?;
                 }
                 ensure(apply.targets.len() == table.actions.len(), || {
                     format!("table '{}' is applied with other actions", table.identity.name)
@@ -227,7 +230,7 @@ impl Validator<'_> {
                         "an action's data has not one place per parameter".to_owned()
                     })?;
                     for (place, param) in one.params.iter().zip(params) {
-                        self.place(*place)?;
+                        self.validate_place(*place)?;
                         same_width(place.width, param.width)?;
                     }
                 }
@@ -236,7 +239,7 @@ impl Validator<'_> {
         }
     }
 
-    fn patterns(&self, patterns: &[Pattern], keys: &[Expr]) -> Validity {
+    fn validate_patterns(&self, patterns: &[Pattern], keys: &[Expr]) -> Validity {
         if let [Pattern::ValueSet(set)] = patterns {
             let set = index(&self.program.value_sets, *set, "value set")?;
             ensure(set.keys.len() == keys.len(), || "a value set has other keys".to_owned())?;
@@ -248,17 +251,17 @@ impl Validator<'_> {
         ensure(patterns.len() == keys.len(), || "a case has not one pattern per key".to_owned())?;
         patterns.iter().zip(keys).try_for_each(|(pattern, key)| match pattern {
             Pattern::Any => Ok(()),
-            Pattern::Value(value) => constant(value, key.width()),
+            Pattern::Value(value) => validate_constant(value, key.width()),
             Pattern::Mask(a, b) | Pattern::Range(a, b) => {
-                constant(a, key.width())?;
-                constant(b, key.width())
+                validate_constant(a, key.width())?;
+                validate_constant(b, key.width())
             }
             Pattern::ValueSet(_) => Err("a value set is not the only pattern of its case".into()),
         })
     }
 }
 
-fn slice(high: u32, low: u32, width: u32) -> Validity {
+fn validate_slice(high: u32, low: u32, width: u32) -> Validity {
     ensure(low <= high && high < width, || format!("[{high}:{low}] is no slice of {width} bits"))
 }
 
@@ -267,7 +270,7 @@ fn same_width(got: u32, want: u32) -> Validity {
 }
 
 /// Validates that a constant has this width, and no bits beyond it.
-fn constant(value: &Value, width: u32) -> Validity {
+fn validate_constant(value: &Value, width: u32) -> Validity {
     same_width(value.width, width)?;
     ensure(width > 0 && Value::from_words(width, value.words.clone()) == *value, || {
         format!("a constant of {width} bits has other words than that")

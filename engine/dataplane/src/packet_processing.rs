@@ -1,8 +1,9 @@
 //! Processing of packets between the blocks of v1model, as in bmv2.
 //!
 //! A pass runs the blocks of ingress or egress in order. At the end of ingress, a packet is cloned,
-//! resubmitted, replicated, dropped or sent to egress, and its digest is sent. At the end of egress,
-//! it is cloned, dropped, recirculated or transmitted. Two queues hold the packets between passes.
+//! resubmitted, replicated, dropped or sent to egress, and its digest is sent. At the end of
+//! egress, it is cloned, dropped, recirculated or transmitted. Two queues hold the packets between
+//! passes.
 
 use netkv_ir::Value;
 

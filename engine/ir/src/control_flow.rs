@@ -25,7 +25,7 @@ pub struct Cfg {
 /// A basic block.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Block {
-    /// Parser state or source construct, for traces (`parse_kv`, `Ingress.lookup.hit`); may be empty.
+    /// Parser state or source construct, for traces, such as `parse_kv`. It may be empty.
     pub label: String,
     /// Straight-line operations.
     pub ops: Vec<Op>,

@@ -115,7 +115,7 @@ impl LiveLocations {
         self
     }
 
-    /// Records a write: the previous value becomes unused. Returns false if the new value is unused.
+    /// Records a write: the old value becomes unused. Returns false if the new value is unused.
     fn write(&mut self, set: &LocationSet) -> bool {
         let needed = self.0[set.range()].iter().any(|used| match (*used, set.bits) {
             (Use::Unused, _) => false,

@@ -2,14 +2,14 @@
 //!
 //! Rows are in groups of 64, one machine word. For each of the 256 values of one byte of the key, a
 //! *plane* has one word per group, and eight words are one cache line. Every byte has a cover plane
-//! with the rows that accept the value. For exact, lpm, ternary and optional keys, the matching rows
-//! of a group are the AND of one word per byte. Bytes that no row restricts are skipped.
+//! with the rows that accept the value. For exact, lpm, ternary and optional keys, the matching
+//! rows of a group are the AND of one word per byte. Bytes that no row restricts are skipped.
 //!
 //! A range of several bytes cannot be tested byte by byte alone. Each byte of a range key has four
-//! more planes, which compare all rows with the key at once, digit by digit. Two of them compare the
-//! low end: the *ties* plane has the rows whose low end has this byte value, the *fails* plane those
-//! with a larger one. A row in the *fails* plane fails if all earlier bytes are tied. The other two
-//! planes compare the high end.
+//! more planes, which compare all rows with the key at once, digit by digit. Two of them compare
+//! the low end: the *ties* plane has the rows whose low end has this byte value, the *fails* plane
+//! those with a larger one. A row in the *fails* plane fails if all earlier bytes are tied. The
+//! other two planes compare the high end.
 //!
 //! The summary has one bit per group and value of a cover plane, which is set if any row of the
 //! group accepts the value. The AND of the summaries over all bytes excludes most groups.

@@ -1,7 +1,7 @@
 //! The reference model of tables in tests: a linear search that compares bit by bit.
 //!
-//! It also generates random tables, entries and keys. Their values are similar, so that most lookups
-//! hit, and many entries match the same key.
+//! It also generates random tables, entries and keys. Their values are similar, so that most
+//! lookups hit, and many entries match the same key.
 
 use netkv_ir::{Match, MatchKind, TableKey, Value};
 
@@ -168,7 +168,7 @@ pub(super) fn keys(random: &mut Random, kinds: &[MatchKind]) -> Vec<TableKey> {
     kinds.iter().map(&mut key).collect()
 }
 
-/// Adds, removes and looks up random entries. Asserts that the index returns what the model returns.
+/// Adds, removes and looks up random entries. Asserts that index and model return the same entry.
 /// Returns the number of hits.
 pub(super) fn compare_with_index(
     random: &mut Random,

@@ -24,8 +24,8 @@ impl Lowerer<'_> {
         self.apply_result_words().0
     }
 
-    /// Applies a table. In a `switch`, `case_block` returns the successor of each action. Otherwise,
-    /// all actions continue after the table.
+    /// Applies a table. In a `switch`, `case_block` returns the successor of each action.
+    /// Otherwise, all actions continue after the table.
     pub(super) fn lower_table_apply(
         &mut self,
         table: usize,

@@ -1,9 +1,9 @@
 //! Memory layout of register arrays, and access to their cells.
 //!
 //! A cell has the smallest possible size: 1, 2, 4 or 8 bytes, or whole words. A large array of
-//! small cells therefore fits in the cache. Arrays of equal size are interleaved if the program accesses
-//! them with the same index: the cells of one index are adjacent, like the fields of a struct. A
-//! value that is spread over several registers is then in few cache lines.
+//! small cells therefore fits in the cache. Arrays of equal size are interleaved if the program
+//! accesses them with the same index: the cells of one index are adjacent, like the fields of a
+//! struct. A value that is spread over several registers is then in few cache lines.
 
 use std::collections::HashMap;
 

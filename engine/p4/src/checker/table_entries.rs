@@ -25,7 +25,7 @@ impl Checker<'_> {
             if let Some(checked) = self.check_entry(table, entry, &types) {
                 declared.push(DeclaredPriority {
                     priority: self.given_priority(entry),
-                    annotation: self.marked_priority(entry),
+                    annotation: self.annotated_priority(entry),
                     span: entry.keys.span,
                 });
                 table.entries.push(checked);
@@ -38,9 +38,9 @@ impl Checker<'_> {
             true => None,
             false => self.explicit_priorities(table, &declared),
         };
-        let marked = declared.iter().any(|entry| entry.annotation.is_some());
+        let annotated = declared.iter().any(|entry| entry.annotation.is_some());
         let priorities = match given {
-            Some(priorities) if !marked => priorities,
+            Some(priorities) if !annotated => priorities,
             given => rank_entries(&declared, given),
         };
         for (entry, priority) in table.entries.iter_mut().zip(priorities) {
@@ -58,12 +58,12 @@ impl Checker<'_> {
         entry.priority.as_ref().and_then(|expr| self.const_u32(expr, "A priority"))
     }
 
-    fn marked_priority(&mut self, entry: &Entry) -> Option<u32> {
-        let mark = entry.annotations.iter().find(|a| &*a.name == "priority")?;
-        match mark.exprs.as_slice() {
+    fn annotated_priority(&mut self, entry: &Entry) -> Option<u32> {
+        let annotation = entry.annotations.iter().find(|a| &*a.name == "priority")?;
+        match annotation.exprs.as_slice() {
             [expr] => self.const_u32(expr, "A priority"),
             _ => {
-                self.error(mark.span, "Expected one number: @priority(3).");
+                self.error(annotation.span, "Expected one number: @priority(3).");
                 None
             }
         }
@@ -80,9 +80,9 @@ impl Checker<'_> {
                  With 'entries' they can have one.",
             );
         }
-        let decides =
+        let needs_priority =
             |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
-        if table.keys.iter().any(|key| decides(key.kind)) {
+        if table.keys.iter().any(|key| needs_priority(key.kind)) {
             if let Some(entry) = declared.iter().find(|entry| entry.annotation.is_some()) {
                 self.reporter.warning(
                     entry.span,

@@ -1,7 +1,7 @@
 """P4Info: what a compiled program shows to a control plane, with the ids that p4c gives.
 
-The input is the control-plane half of the IR (`engine/ir/src/lib.rs`) as a bundle holds it:
-`netkv-bundle 1`, a line feed, then JSON whose `program` is the serde form of the IR's `Program`.
+The input is the control-plane half of the IR (`engine/ir/src/control_plane.rs`) as a bundle holds
+it: `netkv-bundle 1`, a line feed, then JSON whose `program` is the serde form of `Program`.
 """
 
 from __future__ import annotations

@@ -1,10 +1,12 @@
-//! Nanoseconds per lookup by kind of table and number of entries, beside a linear scan.
+//! Measures the time of a table lookup by kind of table and number of entries, and compares it with
+//! a linear search.
 //!
-//! `cargo run --release -p netkv-dataplane --example bench_tables [LARGEST]`
+//! `cargo run --release -p netkv-dataplane --example bench_tables [MAX_ENTRIES]`
 //!
-//! Entries are installed and deleted through the control interface, in random order of priority.
-//! Three keys in four are made from an entry, one is random. Every answer is compared with the
-//! scan's. Times are those on a core; on a machine that others use only the ratios say much.
+//! Entries are inserted and deleted through the control-plane API, in random order of priority.
+//! Three of four keys match an entry, the fourth is random. The results are compared with those of
+//! the linear search. Times are processor times. If other programs load the machine, only the
+//! ratios are meaningful.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -49,7 +51,8 @@ V1Switch(P(), VC(), I(), E(), CC(), D()) main;
 
 const KEYS: usize = 4_096;
 
-/// Masks of the table with few of them: prefixes of 32 to 60 bits, with and without the lower half.
+/// Masks of the table with few different masks: prefixes of 32 to 60 bits, half of them together
+/// with the lower 64 bits.
 const MASKS: [u128; 16] = {
     let mut masks = [0; 16];
     let mut i = 0;
@@ -61,10 +64,10 @@ const MASKS: [u128; 16] = {
     masks
 };
 
-/// Makes the matches of one entry.
+/// Creates the matches of a random entry.
 type MakeEntry = fn(&mut Random) -> Vec<Match>;
 
-/// A kind of table, and which table of the program it is.
+/// Cases: their name, table in the program, and generator of entries.
 const CASES: [(&str, &str, MakeEntry); 11] = [
     ("exact 128", "I.exact128", |random| vec![Match::Exact(Value::new(128, wide(random)))]),
     ("lpm 32", "I.lpm32", |random| vec![prefix(random, 32, 8)]),
@@ -77,14 +80,14 @@ const CASES: [(&str, &str, MakeEntry); 11] = [
         let mask = wide(random) | wide(random);
         vec![ternary(128, wide(random), mask)]
     }),
-    // 16 values in each of four bytes: no byte alone leaves a group of rows out.
+    // Four bytes with 16 values each, so that no single byte excludes a group of rows.
     ("ternary, few values", "I.ternary128", |random| {
         vec![ternary(128, wide(random) & 0x000f_000f_000f_000f, 0x00ff_00ff_00ff_00ff)]
     }),
     ("range 16, narrow", "I.range16", |random| vec![range(random, 16, 20)]),
     ("range 16, any", "I.range16", |random| vec![range(random, 16, 0xffff)]),
     ("range 32, narrow", "I.range32", |random| vec![range(random, 32, 1 << 16)]),
-    // All across one boundary of the first byte, which then rules out none of them.
+    // All ranges cross one boundary of the first byte, which thus excludes none of them.
     ("range 32, crossing", "I.range32", |random| {
         let (below, above) = (random.between(1, 1 << 22), random.between(0, 1 << 22));
         let end = |value: u64| Value::new(32, u128::from(value));
@@ -97,7 +100,7 @@ fn wide(random: &mut Random) -> u128 {
     u128::from(random.next()) << 64 | u128::from(random.next())
 }
 
-/// The upper `length` bits of `width`.
+/// A mask of the upper `length` bits of `width`.
 fn upper(width: u32, length: u32) -> u128 {
     let all = u128::MAX >> (128 - width);
     all & !all.checked_shr(length).unwrap_or(0)
@@ -120,7 +123,7 @@ fn range(random: &mut Random, width: u32, longest: u64) -> Match {
     Match::Range(Value::new(width, u128::from(low)), Value::new(width, u128::from(high)))
 }
 
-/// Two prefixes out of some networks, ports of some services, a protocol.
+/// An access control list: two prefixes of some networks, ports of some services, a protocol.
 fn access_list(random: &mut Random) -> Vec<Match> {
     let mut address = || {
         let length = [0, 16, 24, 24, 28, 32, 32, 32][random.between(0, 7) as usize];
@@ -144,9 +147,9 @@ fn access_list(random: &mut Random) -> Vec<Match> {
     vec![from, to, source, destination, protocol]
 }
 
-/// What the control plane sends: fields that match everything are left out.
+/// The match fields of a request, without those that accept every value.
 fn fields(matches: &[Match]) -> Vec<(u32, Match)> {
-    let says_something = |one: &Match| match one {
+    let is_restrictive = |one: &Match| match one {
         Match::Ternary(_, mask) => mask.words.iter().any(|word| *word != 0),
         Match::Range(low, high) => {
             let all = Value::new(low.width, u128::MAX);
@@ -155,10 +158,10 @@ fn fields(matches: &[Match]) -> Vec<(u32, Match)> {
         Match::Optional(value) => value.is_some(),
         Match::Exact(_) | Match::Lpm(..) => true,
     };
-    (1..).zip(matches.iter().cloned()).filter(|(_, one)| says_something(one)).collect()
+    (1..).zip(matches.iter().cloned()).filter(|(_, one)| is_restrictive(one)).collect()
 }
 
-/// A value that a match holds for.
+/// A value that satisfies a match.
 fn value_in(random: &mut Random, one: &Match) -> Value {
     let noise = wide(random);
     let number = |value: &Value| {
@@ -178,14 +181,14 @@ fn value_in(random: &mut Random, one: &Match) -> Value {
     }
 }
 
-/// All entries in their order, tried one after the other.
+/// A linear search over all entries in order.
 struct Scan(Vec<ScanRow>);
 
 struct ScanRow {
     id: u32,
     value: Box<[u64]>,
     mask: Box<[u64]>,
-    /// Word, low and high end.
+    /// Index of the word, low end and high end.
     ranges: Box<[(usize, u64, u64)]>,
 }
 
@@ -235,33 +238,33 @@ impl ScanRow {
     }
 }
 
-/// Nanoseconds that this thread has been on a core, or of wall time where the system does not tell.
+/// Processor time of this thread in nanoseconds, or wall time if the system has no such clock.
 fn core_time(start: Instant) -> u64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let core = text.and_then(|text| text.split(' ').next()?.parse().ok());
     core.unwrap_or(start.elapsed().as_nanos() as u64)
 }
 
-/// Nanoseconds that `work` takes, in all.
-fn spent(work: impl FnOnce()) -> f64 {
+/// Processor time of `work` in nanoseconds.
+fn processor_time(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     let before = core_time(start);
     work();
     (core_time(start) - before) as f64
 }
 
-/// Nanoseconds of wall time that `work` takes: control writes are too few for the core's time,
-/// which the system counts in ticks.
-fn wall(work: impl FnOnce()) -> f64 {
+/// Wall time of `work` in nanoseconds. Control-plane requests are too short for the processor time,
+/// which the system measures in ticks.
+fn wall_time(work: impl FnOnce()) -> f64 {
     let start = Instant::now();
     work();
     start.elapsed().as_nanos() as f64
 }
 
-/// Nanoseconds for each of `keys` to be looked up, over and over for a twentieth of a second.
+/// Nanoseconds per lookup of `keys`, measured for 50 ms.
 fn per_lookup(keys: &[Vec<u64>], find: impl Fn(&[u64]) -> Option<u32>) -> f64 {
     let mut lookups = 0;
-    let total = spent(|| {
+    let total = processor_time(|| {
         let start = Instant::now();
         while lookups == 0 || start.elapsed() < Duration::from_millis(50) {
             for key in keys {
@@ -287,7 +290,7 @@ fn measure(name: &str, table: u32, size: usize, make: MakeEntry, switch: &mut Sw
             (make(&mut random), priority)
         })
         .collect();
-    let insert = wall(|| {
+    let insert = wall_time(|| {
         entries.retain(|(matches, priority)| {
             let entry = TableEntry {
                 table_id,
@@ -298,7 +301,7 @@ fn measure(name: &str, table: u32, size: usize, make: MakeEntry, switch: &mut Sw
                 controller_metadata: 0,
                 idle_timeout_ns: 0,
             };
-            // A prefix that is there already is refused.
+            // An existing prefix is rejected.
             switch.insert_entry(entry).is_ok()
         });
     });
@@ -323,7 +326,7 @@ fn measure(name: &str, table: u32, size: usize, make: MakeEntry, switch: &mut Sw
     let lookup = per_lookup(&keys, |key| switch.find_entry(table, key));
     let linear = per_lookup(scanned, |key| scan.find(key));
 
-    let delete = wall(|| {
+    let delete = wall_time(|| {
         for (matches, priority) in &entries {
             let deleted = switch.delete_entry(table_id, &fields(matches), *priority);
             deleted.expect("the entry is there");

@@ -1,18 +1,18 @@
-//! P4's operators on two operands of one width.
+//! Evaluates P4's binary operators.
 
 use netkv_ir::BinaryOp;
 
 use crate::bits::mask;
 use crate::wide;
 
-/// A bit pattern of `width` bits as a signed number.
+/// Interprets a bit pattern of `width` bits as two's complement.
 #[inline]
 pub(crate) const fn signed(value: u64, width: u32) -> i64 {
     let shift = 64 - width;
     ((value << shift) as i64) >> shift
 }
 
-/// An operator on operands of `width` (at most 64) bits.
+/// Result of an operator on operands of `width` bits, at most 64.
 #[inline]
 pub(crate) fn binary(op: BinaryOp, left: u64, right: u64, width: u32) -> u64 {
     let all = mask(width);
@@ -51,7 +51,7 @@ pub(crate) fn binary(op: BinaryOp, left: u64, right: u64, width: u32) -> u64 {
     }
 }
 
-/// Replaces the two operands of `width` bits at `at` with the result.
+/// Replaces the two operands of `width` bits that start at `scratch[at]` by the result.
 pub fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) {
     let count = wide::words(width);
     if matches!(op, BinaryOp::Mul | BinaryOp::Div | BinaryOp::Mod) {
@@ -113,8 +113,8 @@ pub fn binary_wide(op: BinaryOp, scratch: &mut Vec<u64>, at: usize, width: u32) 
     scratch.truncate(at + count);
 }
 
-/// Shifts a value of `width` bits in place; an amount of the width or more leaves zeros, or sign
-/// bits for [`BinaryOp::SarSigned`].
+/// Shifts a value of `width` bits in place. If the amount is at least the width, the result is 0,
+/// or all sign bits for [`BinaryOp::SarSigned`].
 pub fn shift_wide(op: BinaryOp, value: &mut [u64], amount: u64, width: u32) {
     let amount = amount.min(u64::from(width)) as u32;
     let negative = op == BinaryOp::SarSigned && wide::bit(value, width - 1);

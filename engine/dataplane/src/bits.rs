@@ -1,11 +1,11 @@
-//! Bit strings in bytes, most significant bit first, as P4 lays headers out on the wire.
+//! Reads and writes bit strings in bytes, most significant bit first, as in packet headers.
 
-/// The low `width` bits set; all of them from 64 on.
+/// A mask of the low `width` bits; all 64 if `width` is at least 64.
 pub(crate) const fn mask(width: u32) -> u64 {
     if width >= 64 { u64::MAX } else { (1u64 << width) - 1 }
 }
 
-/// Up to 8 bytes as a big-endian number.
+/// Reads up to 8 bytes as a big-endian number.
 #[inline]
 pub(crate) fn load_be(bytes: &[u8]) -> u64 {
     match *bytes {
@@ -17,7 +17,7 @@ pub(crate) fn load_be(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The last `bytes.len()` (at most 8) bytes of a number, big-endian.
+/// Writes the low bytes of a number, big-endian, to a slice of at most 8 bytes.
 #[inline]
 pub(crate) fn store_be(bytes: &mut [u8], value: u64) {
     let all = value.to_be_bytes();
@@ -30,7 +30,7 @@ pub(crate) fn store_be(bytes: &mut [u8], value: u64) {
     }
 }
 
-/// Big-endian bytes into little-endian words; `words` must have room for all bytes.
+/// Reads big-endian bytes into little-endian words. `words` must have space for all bytes.
 #[inline]
 pub(crate) fn load_words(bytes: &[u8], words: &mut [u64]) {
     for (word, chunk) in words.iter_mut().zip(bytes.rchunks(8)) {
@@ -38,7 +38,7 @@ pub(crate) fn load_words(bytes: &[u8], words: &mut [u64]) {
     }
 }
 
-/// Little-endian words into big-endian bytes.
+/// Writes little-endian words as big-endian bytes.
 #[inline]
 pub(crate) fn store_words(bytes: &mut [u8], words: &[u64]) {
     for (chunk, word) in bytes.rchunks_mut(8).zip(words) {
@@ -46,7 +46,7 @@ pub(crate) fn store_words(bytes: &mut [u8], words: &[u64]) {
     }
 }
 
-/// `width` (at most 64) bits from bit `at`. The caller has checked that they are there.
+/// Reads `width` bits, at most 64, from bit `at`. The caller checks that `data` has them.
 pub(crate) fn read_bits(data: &[u8], at: usize, width: u32) -> u64 {
     let (mut value, mut at, mut left) = (0u64, at, width);
     while left > 0 {
@@ -60,7 +60,7 @@ pub(crate) fn read_bits(data: &[u8], at: usize, width: u32) -> u64 {
     value
 }
 
-/// `width` bits from bit `at` as little-endian words; words beyond the width turn 0.
+/// Reads `width` bits from bit `at` into little-endian words. Words beyond the width become 0.
 pub(crate) fn read_words(data: &[u8], at: usize, width: u32, words: &mut [u64]) {
     let mut left = width;
     for word in words {
@@ -70,7 +70,7 @@ pub(crate) fn read_words(data: &[u8], at: usize, width: u32, words: &mut [u64]) 
     }
 }
 
-/// Writes the low `width` (at most 64) bits of `value` to bit `at` of bytes that are 0 there.
+/// Writes the low `width` bits of `value`, at most 64, to bit `at`. The target bits must be 0.
 pub(crate) fn write_bits(data: &mut [u8], at: usize, width: u32, value: u64) {
     let (mut at, mut left) = (at, width);
     while left > 0 {
@@ -83,7 +83,7 @@ pub(crate) fn write_bits(data: &mut [u8], at: usize, width: u32, value: u64) {
     }
 }
 
-/// Writes the low `width` bits of little-endian words to bit `at` of bytes that are 0 there.
+/// Writes the low `width` bits of little-endian words to bit `at`. The target bits must be 0.
 pub(crate) fn write_words(data: &mut [u8], at: usize, width: u32, words: &[u64]) {
     let mut left = width;
     for word in words {
@@ -93,33 +93,33 @@ pub(crate) fn write_words(data: &mut [u8], at: usize, width: u32, words: &[u64])
     }
 }
 
-/// Collects bit strings one after the other: the deparsed packet, or what a hash runs over.
+/// Concatenates bit strings: for the deparsed packet, or for the input of a hash.
 #[derive(Debug, Clone, Default)]
 pub struct BitWriter {
     bytes: Vec<u8>,
-    /// Bits used in the last byte; 0 when it is full (or there is none).
+    /// Number of bits used in the last byte; 0 if it is full or there is none.
     partial: u32,
 }
 
 impl BitWriter {
-    /// Forgets everything, keeps the storage.
+    /// Removes all bits and keeps the allocation.
     pub fn clear(&mut self) {
         self.bytes.clear();
         self.partial = 0;
     }
 
-    /// What is there; the last byte is filled up with zeros on the right.
+    /// The bits as bytes. The last byte is padded with zeros on the right.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Ends on a byte boundary.
+    /// True if the bits end on a byte boundary.
     #[inline]
     pub(crate) fn is_aligned(&self) -> bool {
         self.partial == 0
     }
 
-    /// Cuts to `length` bytes.
+    /// Truncates to `length` bytes.
     pub(crate) fn truncate(&mut self, length: usize) {
         if length < self.bytes.len() {
             self.bytes.truncate(length);
@@ -127,7 +127,7 @@ impl BitWriter {
         }
     }
 
-    /// Room for `length` more bytes, zeroed, for the caller to fill. Only when aligned.
+    /// Appends `length` zero bytes, which the caller fills. The writer must be aligned.
     #[inline]
     pub(crate) fn grow(&mut self, length: usize) -> &mut [u8] {
         debug_assert!(self.is_aligned());
@@ -136,7 +136,7 @@ impl BitWriter {
         &mut self.bytes[start..]
     }
 
-    /// Appends the low `width` (at most 64) bits of `value`.
+    /// Appends the low `width` bits of `value`, at most 64.
     pub(crate) fn push(&mut self, value: u64, width: u32) {
         if self.is_aligned() && width.is_multiple_of(8) {
             self.bytes.extend_from_slice(&value.to_be_bytes()[8 - (width / 8) as usize..]);
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn fields_that_cross_bytes_come_out_as_they_went_in() {
+    fn fields_that_cross_bytes_are_read_as_written() {
         let widths = [3u32, 13, 1, 64, 7, 40, 128, 9, 200, 5];
         let mut writer = BitWriter::default();
         let mut expected = Vec::new();
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn payload_behind_an_unaligned_header_keeps_its_bits() {
+    fn payload_after_an_unaligned_header_keeps_its_bits() {
         let mut writer = BitWriter::default();
         writer.push(0b101, 3);
         writer.push_rest(&[0xab, 0xcd], 4);

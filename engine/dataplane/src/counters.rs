@@ -1,14 +1,14 @@
-//! Counters.
+//! Counter cells.
 
 use std::iter::Sum;
 
-/// What a counter has seen.
+/// Value of a counter cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
-#[repr(C)] // compiled code counts too
+#[repr(C)] // compiled code writes it, too
 pub struct CounterData {
-    /// Packets.
+    /// Number of packets.
     pub packets: u64,
-    /// Bytes of these packets when they came in.
+    /// Bytes of these packets when they were received.
     pub bytes: u64,
 }
 

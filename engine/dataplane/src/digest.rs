@@ -1,13 +1,13 @@
-//! Digests on their way to the control plane.
+//! The queue of digests from the data plane to the control plane.
 
 use std::collections::VecDeque;
 
 use netkv_ir::Value;
 
-/// Digests that wait at most; later ones are dropped and counted.
-pub const DIGEST_QUEUE: usize = 16_384;
+/// Maximum number of queued digests. Further ones are dropped and counted.
+pub const MAX_QUEUED_DIGESTS: usize = 16_384;
 
-/// One digest.
+/// A digest with its values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DigestMessage {
     /// P4Info id of the digest.
@@ -16,25 +16,25 @@ pub struct DigestMessage {
     pub values: Vec<Value>,
 }
 
-/// The queue between data plane and control plane.
+/// Digests that the control plane has not taken yet.
 #[derive(Debug, Default)]
 pub(crate) struct DigestQueue {
     messages: VecDeque<DigestMessage>,
 }
 
 impl DigestQueue {
-    /// Appends a message; the caller has seen that there is room.
+    /// Appends a message. The caller checks that the queue is not full.
     pub(crate) fn push(&mut self, message: DigestMessage) {
         debug_assert!(!self.is_full());
         self.messages.push_back(message);
     }
 
-    /// Whether there is no room.
+    /// True if the queue accepts no more digests.
     pub(crate) fn is_full(&self) -> bool {
-        self.messages.len() >= DIGEST_QUEUE
+        self.messages.len() >= MAX_QUEUED_DIGESTS
     }
 
-    /// Whether none waits.
+    /// True if no digest is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.messages.is_empty()
     }

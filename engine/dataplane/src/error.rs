@@ -1,15 +1,15 @@
-//! What can go wrong outside of a packet: a program that cannot run, a request that is refused.
+//! Errors: a program that cannot be loaded, and a rejected control-plane request.
 
 use std::fmt;
 
-/// A program that the data plane cannot run.
+/// The data plane cannot run a program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProgramError {
     message: String,
 }
 
 impl ProgramError {
-    /// An error with this sentence.
+    /// An error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self { message: message.into() }
     }
@@ -23,33 +23,33 @@ impl fmt::Display for ProgramError {
 
 impl std::error::Error for ProgramError {}
 
-/// Kind of a refused control-plane request; the names are gRPC's.
+/// Error code of a rejected control-plane request, with the names of gRPC.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
 pub enum ControlCode {
-    /// What the request names does not exist.
+    /// The object does not exist.
     NotFound,
-    /// What it inserts is there already.
+    /// The object to insert already exists.
     AlreadyExists,
-    /// It does not fit the program.
+    /// The request does not fit the program.
     InvalidArgument,
-    /// An index beyond the end.
+    /// An index is too large.
     OutOfRange,
-    /// No room.
+    /// A table, profile or value set is full.
     ResourceExhausted,
-    /// Not offered.
+    /// The switch does not support the request.
     Unimplemented,
-    /// The program has fixed it.
+    /// The program declares the object constant.
     PermissionDenied,
-    /// Something else has to happen first.
+    /// The object is in use.
     FailedPrecondition,
 }
 
-/// A refused control-plane request.
+/// A rejected control-plane request.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct ControlError {
-    /// Kind.
+    /// Error code.
     pub code: ControlCode,
-    /// A sentence for the user.
+    /// Message for the user.
     pub message: String,
 }
 

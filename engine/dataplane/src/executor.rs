@@ -1,8 +1,8 @@
-//! The seam between the order of a switch and what runs its graphs.
+//! The interface between the switch and the executors, which run the graphs of a program.
 //!
-//! [`crate::Switch`] knows what happens between the blocks of v1model (replication, drops, loops);
-//! an executor knows how a graph of the IR changes a packet and the objects of a pipeline. The
-//! interpreter is one executor; a compiled one takes the same packets and the same objects.
+//! [`crate::Switch`] implements the steps between the blocks of v1model: replication, drops, loops.
+//! An executor runs a graph of the IR, which changes a packet and the objects of a pipeline. There
+//! are two executors, the interpreter and the compiled one. Both use the same packets and objects.
 
 use netkv_ir::{Cfg, Program};
 use serde::Serialize;
@@ -29,7 +29,7 @@ pub enum Graph {
 }
 
 impl Graph {
-    /// All of them, in pipeline order.
+    /// All graphs, in pipeline order.
     pub const ALL: [Graph; 6] = [
         Graph::Parser,
         Graph::VerifyChecksum,
@@ -51,7 +51,7 @@ impl Graph {
         }
     }
 
-    /// Its name as v1model calls it.
+    /// Name of the block in v1model.
     pub fn name(self) -> &'static str {
         match self {
             Graph::Parser => "parser",
@@ -64,55 +64,55 @@ impl Graph {
     }
 }
 
-/// A frame as it comes in.
+/// A received frame.
 #[derive(Debug, Clone, Copy)]
 pub struct Frame<'a> {
     /// The bytes.
     pub bytes: &'a [u8],
-    /// Port on which it came in.
+    /// Port that received it.
     pub port: u16,
-    /// Time of the caller in nanoseconds.
+    /// Time on the caller's clock, in nanoseconds.
     pub now_ns: u64,
 }
 
-/// Frames that came in together on one port.
+/// Frames that one port received together.
 #[derive(Debug, Clone, Copy)]
 pub struct Batch<'a> {
-    /// The bytes of each.
+    /// The bytes of each frame.
     pub frames: &'a [&'a [u8]],
-    /// Port on which they came in.
+    /// Port that received them.
     pub port: u16,
-    /// Time of the caller in nanoseconds.
+    /// Time on the caller's clock, in nanoseconds.
     pub now_ns: u64,
 }
 
 impl<'a> Batch<'a> {
     /// One of the frames.
     #[inline]
-    pub fn frame(&self, place: usize) -> Frame<'a> {
-        Frame { bytes: self.frames[place], port: self.port, now_ns: self.now_ns }
+    pub fn frame(&self, index: usize) -> Frame<'a> {
+        Frame { bytes: self.frames[index], port: self.port, now_ns: self.now_ns }
     }
 }
 
-/// Why an executor gives a packet back to the switch.
+/// Reason for which an executor returns a packet to the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stop {
-    /// It does not take packets further than one graph; the switch goes on graph by graph.
+    /// The executor runs single graphs only. The switch continues graph by graph.
     Nowhere,
-    /// The packet is at the end of ingress, and asks for more than to be sent to one port.
+    /// The packet is at the end of ingress, and its requests are more than one output port.
     EndOfIngress,
-    /// The packet is ready for egress, which is that of another pipeline.
+    /// The packet is ready for the egress of another pipeline.
     OtherPipeline,
-    /// The packet is at the end of the egress graph, and asks for more than to be sent.
+    /// The packet is at the end of the egress graph, and its requests are more than a transmission.
     EndOfEgress,
 }
 
-/// What an executor has brought to an end by itself.
+/// Packets that an executor has processed completely.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Tally {
-    /// Frames sent; they are in the output.
+    /// Frames sent, which are in the output.
     pub sent: u64,
-    /// Their bytes.
+    /// Bytes of the frames sent.
     pub sent_bytes: u64,
     /// Packets dropped at the end of ingress.
     pub dropped_ingress: u64,
@@ -122,19 +122,20 @@ pub struct Tally {
 
 /// Runs graphs of one program over packets and the objects of one pipeline.
 ///
-/// [`Executor::run`] is all that one has to do. One that can take the common packet (in on one
-/// port, out on one port) from frame to frame in one go says so by the other two.
+/// An executor must implement [`Executor::run`]. The other two methods are a fast path for the
+/// common packet, which enters at one port and leaves at one port.
 pub trait Executor: Send {
     /// Runs a graph to its end.
     fn run(&mut self, graph: Graph, packet: &mut Packet, objects: &mut Objects);
 
-    /// Takes the frames of a batch from place `from` on through ingress and egress, until one needs
-    /// the switch. Returns the place of that one and why; none when all are done. `packet` may hold
-    /// anything before; at a stop at the end of ingress or egress it is the packet. In a switch of
-    /// several pipelines, egress of another one is not this executor's to run.
+    /// Processes the frames of a batch, from index `from` on, in ingress and egress. Stops at the
+    /// first frame that needs the switch, and returns its index and the reason. `None`: all frames
+    /// are done.
     ///
-    /// The switch calls it for the places of one batch in order, and not for other batches in
-    /// between.
+    /// `packet` is reusable memory. After a stop at the end of ingress or egress, it holds the
+    /// packet. The executor does not run the egress of another pipeline.
+    ///
+    /// The switch calls it with increasing indices of one batch, before it starts another batch.
     fn forward(
         &mut self,
         batch: Batch<'_>,
@@ -148,7 +149,8 @@ pub trait Executor: Send {
         (from < batch.frames.len()).then_some((from, Stop::Nowhere))
     }
 
-    /// Takes a packet that is ready for egress as far as it goes; none when it is done.
+    /// Processes a packet that is ready for egress. Returns the reason for a stop. `None`: the
+    /// packet is done.
     fn transmit(
         &mut self,
         packet: &mut Packet,

@@ -1,4 +1,4 @@
-//! v1model's hash algorithms over a string of bytes.
+//! The hash algorithms of v1model.
 
 use netkv_ir::HashAlgorithm;
 
@@ -20,7 +20,8 @@ const fn reflected_table(polynomial: u32) -> [u32; 256] {
     table
 }
 
-/// Tables for eight bytes at once: the k-th says what a byte does to the CRC with k bytes behind it.
+/// Tables of the slicing-by-8 algorithm. Table `k` has the effect of a byte that is followed by `k`
+/// more bytes.
 const fn tables(polynomial: u32) -> [[u32; 256]; 8] {
     let mut tables = [[0; 256]; 8];
     tables[0] = reflected_table(polynomial);
@@ -37,9 +38,9 @@ const fn tables(polynomial: u32) -> [[u32; 256]; 8] {
     tables
 }
 
-/// 0x04C11DB7 reflected.
+/// Reflected polynomial 0x04C11DB7.
 static CRC32: [[u32; 256]; 8] = tables(0xedb8_8320);
-/// 0x8005 reflected.
+/// Reflected polynomial 0x8005.
 static CRC16: [[u32; 256]; 8] = tables(0xa001);
 
 fn crc(tables: &[[u32; 256]; 8], init: u32, data: &[u8]) -> u32 {
@@ -52,7 +53,7 @@ fn crc(tables: &[[u32; 256]; 8], init: u32, data: &[u8]) -> u32 {
         .fold(crc, |crc, byte| (crc >> 8) ^ tables[0][((crc ^ u32::from(*byte)) & 0xff) as usize])
 }
 
-/// 16-bit words, big-endian; an odd last byte is the high one.
+/// The data as big-endian 16-bit words. An odd last byte is the high byte of its word.
 fn words16(data: &[u8]) -> impl Iterator<Item = u16> {
     data.chunks(2).map(|pair| u16::from_be_bytes([pair[0], pair.get(1).copied().unwrap_or(0)]))
 }
@@ -66,8 +67,8 @@ fn csum16(data: &[u8]) -> u16 {
     !(sum as u16)
 }
 
-/// The hash of `data`. The custom CRCs are the standard ones until someone sets another
-/// polynomial, as in bmv2; nothing in P4Runtime does.
+/// The hash of `data`. The custom CRCs use the standard polynomials, as in bmv2 by default, because
+/// P4Runtime cannot set others.
 pub(crate) fn hash(algorithm: HashAlgorithm, data: &[u8], random: &mut Random) -> u64 {
     match algorithm {
         HashAlgorithm::Crc32 | HashAlgorithm::Crc32Custom => {
@@ -86,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn eight_bytes_at_once_give_what_bit_by_bit_gives() {
+    fn slicing_by_8_equals_bit_by_bit_crc() {
         let mut random = Random::new(2);
         let data: Vec<u8> = (0..100).map(|_| random.next() as u8).collect();
         for (tables, polynomial, init) in [(&CRC32, 0xedb8_8320, u32::MAX), (&CRC16, 0xa001, 0)] {
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn hashes_give_the_published_check_values() {
+    fn hashes_match_the_published_check_values() {
         let mut random = Random::new(1);
         let mut of = |algorithm| hash(algorithm, b"123456789", &mut random);
         assert_eq!(of(HashAlgorithm::Crc32), 0xcbf4_3926);

@@ -1,24 +1,24 @@
 //! Zeroed memory for tables and registers.
 //!
-//! It starts on a cache line, and large pieces come straight from the system with the advice to
-//! use huge pages: a lookup in a table of some megabytes would otherwise miss in the processor's
-//! address translation as often as in its cache. Pages that nothing touches cost nothing.
+//! The memory starts on a cache line. Large memory is mapped with the advice to use huge pages.
+//! Without huge pages, a lookup in a table of several megabytes would miss the TLB as often as the
+//! cache. Pages that are never accessed take no physical memory.
 
 use memmap2::{Advice, MmapMut};
 
-/// Bytes of a cache line.
+/// Size of a cache line in bytes.
 pub(crate) const LINE: usize = 64;
-/// Bytes of a huge page.
+/// Size of a huge page in bytes.
 const HUGE_PAGE: usize = 2 << 20;
-/// From here on memory comes from the system.
+/// Minimum size in bytes of memory that is mapped instead of allocated on the heap.
 const LARGE: usize = HUGE_PAGE / 2;
 const WORD: usize = size_of::<u64>();
 
-/// Words of zeroed memory that stay where they are.
+/// Zeroed words at a fixed address.
 #[derive(Debug)]
 pub(crate) struct Memory {
     store: Store,
-    /// Words in front of the first one that is used.
+    /// Index of the first used word.
     first: usize,
     words: usize,
 }
@@ -35,14 +35,14 @@ impl Memory {
         if bytes >= LARGE
             && let Ok(map) = MmapMut::map_anon(bytes.next_multiple_of(HUGE_PAGE) + HUGE_PAGE)
         {
-            // Only advice: without huge pages it is slower and nothing else.
+            // If the system has no huge pages, the memory is only slower.
             let _ = map.advise(Advice::HugePage);
             let first = map.as_ptr().align_offset(HUGE_PAGE) / WORD;
             return Self { store: Store::System(map), first, words };
         }
         let store = vec![0; words + LINE / WORD];
         let first = store.as_ptr().align_offset(LINE);
-        // A line starts within the words that were added.
+        // The additional words contain the start of a cache line.
         Self { first: first.min(LINE / WORD), store: Store::Heap(store), words }
     }
 
@@ -80,7 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_of_any_size_is_zero_and_starts_on_a_line() {
+    fn memory_of_any_size_is_zero_and_line_aligned() {
         for words in [0, 1, 7, 1000, LARGE / WORD, 3 * HUGE_PAGE / WORD + 5] {
             let mut memory = Memory::new(words);
             assert_eq!(memory.words().len(), words);

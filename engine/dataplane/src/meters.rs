@@ -2,7 +2,7 @@
 
 use netkv_ir::CounterUnit;
 
-/// Rates per second and burst sizes, in bytes or packets as the meter's unit says.
+/// Rates per second and burst sizes, in the unit of the meter (bytes or packets).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct MeterConfig {
     /// Committed information rate.
@@ -15,10 +15,10 @@ pub struct MeterConfig {
     pub pburst: u64,
 }
 
-/// Tokens are kept in billionths: rate times nanoseconds.
+/// Number of parts of a token. Buckets count rate times nanoseconds, which are billionths.
 const SCALE: u128 = 1_000_000_000;
 
-/// One meter cell. Without configuration everything is green.
+/// A meter cell. Without configuration, every packet is green.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Meter {
     config: Option<MeterConfig>,
@@ -32,7 +32,7 @@ impl Meter {
         self.config
     }
 
-    /// Starts over with full buckets; none takes the configuration away.
+    /// Sets the configuration and fills the token buckets. `None` removes the configuration.
     pub(crate) fn configure(&mut self, config: Option<MeterConfig>) {
         *self = Self { config, ..Self::default() };
         if let Some(config) = config {
@@ -69,13 +69,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn traffic_over_the_rates_turns_yellow_and_red_and_recovers() {
+    fn traffic_above_the_rates_is_yellow_or_red() {
         let mut meter = Meter::default();
         assert_eq!(meter.execute(CounterUnit::Packets, 100, 0), 0, "unconfigured is green");
         meter.configure(Some(MeterConfig { cir: 10, cburst: 2, pir: 20, pburst: 4 }));
         let mut at = |now| meter.execute(CounterUnit::Packets, 100, now);
         assert_eq!([at(0), at(0), at(0), at(0), at(0)], [0, 0, 1, 1, 2]);
-        // 100 ms bring one committed and two peak tokens.
+        // In 100 ms, the buckets gain one committed and two peak tokens.
         assert_eq!([at(100_000_000), at(100_000_000), at(100_000_000)], [0, 1, 2]);
     }
 }

@@ -1,5 +1,6 @@
-//! Everything that outlives a packet and that programs and the control plane share:
-//! one set of tables, registers, counters and meters under every executor.
+//! The stateful objects of a pipeline: tables, registers, counters, meters and value sets.
+//!
+//! They persist across packets. The control plane and all executors access the same objects.
 
 use std::iter::Sum;
 
@@ -11,7 +12,7 @@ use crate::hash;
 use crate::meters::Meter;
 use crate::random::Random;
 use crate::registers::Registers;
-use crate::tables::{EntryKind, ExactMap, Profile, Resolved, Table};
+use crate::tables::{BoundAction, EntryKind, ExactMap, Profile, Table};
 use crate::value_sets::member_holds;
 
 /// A meter array.
@@ -21,34 +22,34 @@ pub(crate) struct MeterArray {
     pub(crate) cells: Vec<Meter>,
 }
 
-/// State that outlives packets, indexed as in the [`Program`].
+/// The stateful objects of a pipeline, with the indices of the [`Program`].
 #[derive(Debug)]
 pub struct Objects {
     tables: Vec<Table>,
-    /// Goes up whenever the tables may lie elsewhere than before.
+    /// Increases with every change of a table, which may move entries in memory.
     generation: u64,
     /// Register arrays.
     pub registers: Registers,
     pub(crate) counters: Vec<Vec<CounterData>>,
     pub(crate) meters: Vec<MeterArray>,
-    /// Colour at the last hit, per direct meter.
+    /// For each direct meter, the colour at the last hit of its table.
     pub(crate) direct_colours: Vec<u64>,
     pub(crate) profiles: Vec<Profile>,
     /// Members of each value set, one match per key.
     pub(crate) value_sets: Vec<Vec<Vec<Match>>>,
     /// Source of randomness.
     pub random: Random,
-    /// What executors count.
+    /// Events that executors count.
     pub counts: Counts,
 }
 
-/// Rare things that executors count. The layout is fixed, because compiled code counts too.
+/// Counters of rare events. The layout is fixed, because compiled code writes them.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
 pub struct Counts {
-    /// Assertions that did not hold.
+    /// Failed assertions.
     pub failed_assertions: u64,
-    /// Graphs stopped because they ran in circles.
+    /// Graphs that were stopped because of an endless loop.
     pub endless_graphs: u64,
     /// Packets that left the parser with an error.
     pub parser_errors: u64,
@@ -64,18 +65,18 @@ impl Sum for Counts {
     }
 }
 
-/// What an apply found.
-pub struct Applied<'a> {
+/// Result of applying a table.
+pub struct ApplyResult<'a> {
     /// An entry matched.
     pub hit: bool,
-    pub(crate) action: &'a Resolved,
+    pub(crate) action: &'a BoundAction,
     /// Index of the action in the table.
     pub index: u32,
-    /// The entry, for traces.
+    /// Id of the entry, for traces.
     pub(crate) entry: Option<u32>,
 }
 
-impl<'a> Applied<'a> {
+impl<'a> ApplyResult<'a> {
     /// Words of the action's parameters.
     pub fn data(&self) -> &'a [u64] {
         &self.action.words
@@ -83,7 +84,7 @@ impl<'a> Applied<'a> {
 }
 
 impl Objects {
-    /// Fresh objects for a checked program: constant entries in, everything else 0.
+    /// Objects of a validated program: tables have their initial entries, everything else is 0.
     pub(crate) fn new(program: &Program, seed: u64) -> Result<Self, ProgramError> {
         let mut objects = Self {
             tables: Vec::new(),
@@ -114,24 +115,25 @@ impl Objects {
         Ok(objects)
     }
 
-    /// The tables, in the program's order.
+    /// The tables in the order of the program.
     pub(crate) fn tables(&self) -> &[Table] {
         &self.tables
     }
 
-    /// The tables, to change them.
+    /// The tables for changes.
     pub(crate) fn tables_mut(&mut self) -> &mut [Table] {
         self.generation += 1;
         &mut self.tables
     }
 
-    /// A number that changes whenever a table does: where entries lie holds until then.
+    /// A number that changes with every change of a table. Addresses of entries are valid until
+    /// then.
     pub fn generation(&self) -> u64 {
         self.generation
     }
 
-    /// Looks `key` up and finds the action to run. Counts and meters the hit.
-    /// `selector` holds the bits that choose a member of a group.
+    /// Looks up `key` and returns the action to run. Updates the direct counter and meter of the
+    /// entry. `selector` is the hash input that chooses a member of a group.
     pub fn apply(
         &mut self,
         table: u32,
@@ -139,7 +141,7 @@ impl Objects {
         selector: &[u8],
         bytes: u32,
         now_ns: u64,
-    ) -> Applied<'_> {
+    ) -> ApplyResult<'_> {
         let table = &mut self.tables[table as usize];
         let found = table.lookup(key);
         if let Some(id) = found {
@@ -171,15 +173,15 @@ impl Objects {
                 crate::tables::weighted(actions.iter().map(|(a, weight)| (a, *weight)), hash)
             }
         });
-        // An entry whose group is empty acts like a miss.
+        // An entry whose group is empty is a miss.
         let hit = chosen.is_some();
         let action = chosen.unwrap_or(&table.default);
         let index = table.index_of(action.action).unwrap_or(0);
-        Applied { hit, action, index, entry: found.filter(|_| hit) }
+        ApplyResult { hit, action, index, entry: found.filter(|_| hit) }
     }
 
-    /// The hash table of a table whose hits need nothing but the action's data: exact keys, no
-    /// profile, no direct counter or meter, no idle time.
+    /// The hash table of a table whose hits only need the action data. Such a table has exact keys,
+    /// and no profile, direct counter, direct meter or idle timeout.
     pub fn exact_map(&self, table: usize) -> Option<&ExactMap> {
         let table = &self.tables[table];
         let plain = table.profile.is_none()
@@ -189,7 +191,7 @@ impl Objects {
         table.exact().filter(|_| plain)
     }
 
-    /// A table's default action: its index in the table, and the words of its parameters.
+    /// Default action of a table: its index in the table's list, and the words of its parameters.
     pub fn default_action(&self, table: usize) -> (u32, &[u64]) {
         let table = &self.tables[table];
         (table.index_of(table.default.action).unwrap_or(0), &table.default.words)
@@ -200,7 +202,7 @@ impl Objects {
         &mut self.counters[counter]
     }
 
-    /// The colour of a packet; none if the meter has no such cell.
+    /// Meters a packet, and returns its colour. `None`: the meter has no such cell.
     pub fn execute_meter(
         &mut self,
         meter: usize,
@@ -213,17 +215,17 @@ impl Objects {
         Some(cell.execute(meter.unit, bytes, now_ns))
     }
 
-    /// What a direct meter said at the last hit of its table.
+    /// Colour that a direct meter returned at the last hit of its table.
     pub fn direct_colour(&self, meter: usize) -> u64 {
         self.direct_colours[meter]
     }
 
-    /// Whether the keys of a select, one after the other, are in a value set.
+    /// True if a value set contains the concatenated keys of a select.
     pub fn value_set_holds(&self, set: u32, key: &[u64]) -> bool {
         self.value_sets[set as usize].iter().any(|member| member_holds(member, key))
     }
 
-    /// The hash of a string of bytes.
+    /// Hash of bytes.
     pub fn hash(&mut self, algorithm: HashAlgorithm, data: &[u8]) -> u64 {
         hash::hash(algorithm, data, &mut self.random)
     }

@@ -1,14 +1,14 @@
 //! Frames that leave the switch.
 
-/// A reusable list of frames in one piece of memory.
+/// A reusable list of frames in contiguous memory.
 #[derive(Debug, Clone, Default)]
 pub struct Output {
-    /// All of it is initialised; frames take the first `used` bytes.
+    /// Memory of which frames occupy the first `used` bytes. All of it is initialized.
     bytes: Vec<u8>,
     used: usize,
-    /// Port, and where the frame ends; it starts where the one before ends.
+    /// Port and end of each frame. A frame starts at the end of the previous one.
     frames: Vec<(u16, usize)>,
-    /// Frames that went through the pipelines more than once: which, and how often more.
+    /// Index of each recirculated or resubmitted frame, and its number of additional passes.
     again: Vec<(usize, u32)>,
 }
 
@@ -18,7 +18,7 @@ impl Output {
         Self::default()
     }
 
-    /// Forgets all frames, keeps the storage.
+    /// Removes all frames and keeps the allocation.
     pub fn clear(&mut self) {
         self.used = 0;
         self.frames.clear();
@@ -30,7 +30,7 @@ impl Output {
         self.frames.len()
     }
 
-    /// Whether there is none.
+    /// True if there are no frames.
     pub fn is_empty(&self) -> bool {
         self.frames.is_empty()
     }
@@ -45,8 +45,8 @@ impl Output {
         })
     }
 
-    /// The frames as [`Output::frames`], each as where it starts and ends in [`Output::bytes`]: a
-    /// driver can send them from there.
+    /// Port of each frame, and its start and end in [`Output::bytes`]. A driver can send the frames
+    /// from there without a copy.
     pub fn ranges(&self) -> impl Iterator<Item = (u16, (usize, usize))> {
         let mut start = 0;
         self.frames
@@ -54,19 +54,19 @@ impl Output {
             .map(move |&(port, end)| (port, (std::mem::replace(&mut start, end), end)))
     }
 
-    /// Frames that were recirculated or resubmitted: their places, and how often.
+    /// Index of each recirculated or resubmitted frame, and its number of additional passes.
     pub fn again(&self) -> &[(usize, u32)] {
         &self.again
     }
 
-    /// The last frame went through the pipelines so many times more than once.
+    /// Sets the number of additional passes of the last frame.
     pub(crate) fn note_passes(&mut self, passes: u32) {
         if passes > 0 {
             self.again.push((self.frames.len() - 1, passes));
         }
     }
 
-    /// All frames in one piece.
+    /// The bytes of all frames.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.used]
     }
@@ -77,18 +77,18 @@ impl Output {
         self.commit(port, frame.len());
     }
 
-    /// Room for a frame of up to `length` bytes, to be written in place; what is there is not
-    /// cleared. [`Output::commit`] makes it a frame.
+    /// Memory for a frame of up to `length` bytes. It may contain old bytes. After writing to it,
+    /// the caller appends the frame with [`Output::commit`].
     #[inline]
     pub fn room(&mut self, length: usize) -> &mut [u8] {
         if self.bytes.len() - self.used < length {
-            // Doubles, so that the storage settles after a few batches.
+            // Doubling bounds the number of reallocations.
             self.bytes.resize((self.used + length).max(2 * self.bytes.len()), 0);
         }
         &mut self.bytes[self.used..]
     }
 
-    /// Appends the first `length` bytes of the room as a frame.
+    /// Appends the first `length` bytes of the memory from [`Output::room`] as a frame.
     #[inline]
     pub fn commit(&mut self, port: u16, length: usize) {
         self.used += length;

@@ -1,48 +1,58 @@
-//! One packet on its way through the pipeline.
+//! A packet in the switch, with the state that the program works on.
 
 use netkv_ir::Place;
 
 use crate::bits::{BitWriter, mask};
 use crate::executor::Frame;
-use crate::expr::State;
 use crate::requests::Requests;
 
-/// State of one packet that an executor works on.
+/// The state area of a packet, and the scratch stack for wide intermediate values.
+#[derive(Debug, Clone, Default)]
+pub struct State {
+    /// The state area of the IR.
+    pub words: Vec<u64>,
+    /// Wide intermediate values; empty between operations.
+    pub(crate) scratch: Vec<u64>,
+    /// Result of `packet.length()`, in bytes.
+    pub(crate) packet_length: u64,
+}
+
+/// A packet and its metadata.
 #[derive(Debug, Clone, Default)]
 pub struct Packet {
-    /// The IR's state area.
+    /// State area and scratch stack.
     pub state: State,
-    /// The bytes that came in.
+    /// Received bytes.
     pub bytes: Vec<u8>,
-    /// Bits parsed so far.
+    /// Position of the parser, in bits.
     pub cursor: usize,
-    /// Bytes of the packet when it entered ingress: what counters count.
+    /// Length in bytes at the start of ingress, which counters add.
     pub ingress_length: u32,
-    /// `packet_length` that egress sees: the ingress length plus and minus `setValid` and
-    /// `setInvalid`, as bmv2 keeps it.
+    /// `packet_length` in egress, in bytes. As in bmv2, `setValid` and `setInvalid` change it.
     pub length: u32,
-    /// Time of the caller in nanoseconds.
+    /// Time on the caller's clock, in nanoseconds.
     pub now_ns: u64,
-    /// What the end of the pipeline has to do.
+    /// Actions that the switch executes at the end of the pipeline.
     pub requests: Requests,
-    /// Words of the digest's members one after the other, taken at the call.
+    /// Concatenated words of the digest's members, with their values at the call.
     pub digest_values: Vec<u64>,
-    /// What the deparser has written.
+    /// Output of the deparser.
     pub(crate) deparsed: BitWriter,
-    /// Input of the hash or checksum at work.
+    /// Input of the current hash or checksum.
     pub(crate) hash_input: BitWriter,
-    /// Port on which the frame (or its ancestor) came in.
+    /// Port that received the frame, or the frame of which this packet is a copy.
     pub port: u16,
-    /// Port on which it leaves unless egress drops it; what egress itself writes there is too late.
+    /// Port that transmits the packet, unless egress drops it. Egress cannot change it.
     pub egress_port: u16,
-    /// Pipeline whose ingress it takes or has taken last.
+    /// Pipeline of the current or last ingress.
     pub(crate) pipeline: usize,
-    /// Times that this packet or its ancestors went back to ingress or egress.
+    /// Number of times that this packet, or one that it is a copy of, was sent back to ingress or
+    /// cloned in egress.
     pub(crate) passes: u32,
 }
 
 impl Packet {
-    /// Makes it a fresh packet with these bytes and all state 0. Keeps the storage.
+    /// Resets it to a packet with these bytes, and all state 0. Keeps the allocations.
     pub(crate) fn reset(&mut self, state_words: usize, bytes: &[u8], now_ns: u64) {
         self.state.words.clear();
         self.state.words.resize(state_words, 0);
@@ -62,8 +72,8 @@ impl Packet {
         self.passes = 0;
     }
 
-    /// Makes it the packet of a frame that an executor has taken to the end of a pipeline. The
-    /// state is the executor's to fill, as are the fields that say how far the packet is.
+    /// Resets it to a packet of a frame that an executor has processed up to the end of a pipeline.
+    /// The executor sets the state and all fields that this function does not set.
     pub fn take_over(&mut self, frame: Frame<'_>) {
         self.state.scratch.clear();
         self.state.packet_length = frame.bytes.len() as u64;
@@ -77,12 +87,12 @@ impl Packet {
         self.passes = 0;
     }
 
-    /// Appends whole bytes to what the deparser has written.
+    /// Appends whole bytes to the output of the deparser.
     pub fn append_deparsed(&mut self, bytes: &[u8]) {
         self.deparsed.grow(bytes.len()).copy_from_slice(bytes);
     }
 
-    /// Makes it a copy of `other`, requests left out. Keeps the storage.
+    /// Makes it a copy of `other` without its requests. Keeps the allocations.
     pub(crate) fn copy_from(&mut self, other: &Packet) {
         self.state.words.clone_from(&other.state.words);
         self.state.scratch.clear();
@@ -105,14 +115,14 @@ impl Packet {
         self.state.words[place.word as usize]
     }
 
-    /// Sets a place to a number, cut to its width.
+    /// Sets a place to a number, truncated to the width of the place.
     pub(crate) fn set(&mut self, place: Place, value: u64) {
         self.state.words[place.word as usize] = value & mask(place.width);
         let rest = place.word as usize + 1..(place.word + place.words()) as usize;
         self.state.words[rest].fill(0);
     }
 
-    /// Bits left to parse.
+    /// Number of bits that are not parsed yet.
     pub(crate) fn bits_left(&self) -> usize {
         self.bytes.len() * 8 - self.cursor
     }

@@ -1,13 +1,13 @@
-//! The switch's source of randomness: SplitMix64, so that a run repeats from its seed.
+//! Random numbers from a seed (SplitMix64), so that every run can be repeated.
 
-/// A seeded generator.
+/// A seeded random number generator.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: u64,
 }
 
 impl Random {
-    /// The same seed gives the same numbers.
+    /// A generator. Equal seeds produce equal numbers.
     pub fn new(seed: u64) -> Self {
         Self { state: seed }
     }
@@ -22,7 +22,7 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    /// A number in `low..=high`; `low` when the range is empty.
+    /// A number in `low..=high`, or `low` if the range is empty.
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         if low >= high {
             return low;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_ends_of_a_range_are_drawn_and_nothing_beyond() {
+    fn random_numbers_are_uniform_over_the_closed_range() {
         let mut random = Random::new(7);
         let mut seen = [0u32; 4];
         for _ in 0..4000 {

@@ -1,9 +1,9 @@
-//! Register arrays in memory.
+//! Memory layout of register arrays, and access to their cells.
 //!
-//! Cells take no more bytes than they need (1, 2, 4, 8, or whole words), so that a large array of
-//! small cells stays in the cache. Arrays of one size that the program accesses with the same
-//! index are interleaved: their cells for one index lie side by side, as a struct would, so that
-//! the parts of a value that a program spreads over several registers come with few cache lines.
+//! A cell has the smallest possible size: 1, 2, 4 or 8 bytes, or whole words. A large array of
+//! small cells therefore fits in the cache. Arrays of equal size are interleaved if the program
+//! accesses them with the same index: the cells of one index are adjacent, like the fields of a
+//! struct. A value that is spread over several registers is then in few cache lines.
 
 use std::collections::HashMap;
 
@@ -12,23 +12,23 @@ use netkv_ir::{Expr, Op, Program, Value};
 use crate::executor::Graph;
 use crate::memory::{LINE, Memory};
 
-/// Cells of one index that are put side by side take at most this many bytes.
-const GROUP_BYTES: usize = 512;
+/// Maximum size in bytes of the adjacent cells of one index.
+const MAX_GROUP_BYTES: usize = 512;
 
-/// Where the cells of a register lie.
+/// Memory layout of the cells of a register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RegisterLayout {
     /// Width of a cell in bits.
     pub width: u32,
     /// Number of cells.
     pub size: u32,
-    /// Index of the memory that holds it, see [`Registers::memory`].
+    /// Index of its memory block, see [`Registers::memory`].
     pub block: usize,
-    /// Bytes from the start of the memory to the first cell.
+    /// Offset of the first cell in the memory block, in bytes.
     pub offset: usize,
-    /// Bytes from one cell to the next.
+    /// Distance between two cells, in bytes.
     pub stride: usize,
-    /// Bytes of a cell: 1, 2, 4, 8, or a multiple of 8. Little-endian.
+    /// Size of a cell in bytes: 1, 2, 4, 8, or a multiple of 8. Cells are little-endian.
     pub cell: usize,
 }
 
@@ -60,9 +60,9 @@ impl Registers {
         registers
     }
 
-    /// Puts arrays of one size side by side into a memory of their own.
+    /// Allocates a memory block for interleaved arrays of equal size.
     fn place(&mut self, mut members: Vec<usize>) {
-        // Wide cells first: each is then aligned to its own size.
+        // With the widest cells first, each cell is aligned to its size.
         members.sort_by_key(|index| std::cmp::Reverse(self.layouts[*index].cell));
         let bytes: usize = members.iter().map(|index| self.layouts[*index].cell).sum();
         let stride = if members.len() == 1 {
@@ -83,24 +83,25 @@ impl Registers {
         self.blocks.push(Memory::new((size * stride).div_ceil(8)));
     }
 
-    /// Where each register lies, in the program's order.
+    /// Layouts of all registers, in the order of the program.
     pub fn layouts(&self) -> &[RegisterLayout] {
         &self.layouts
     }
 
-    /// The memory that a register lies in; it stays where it is as long as the registers live.
+    /// Memory block of a register. Its address does not change.
     pub fn memory(&mut self, register: usize) -> &mut [u8] {
         self.blocks[self.layouts[register].block].bytes_mut()
     }
 
-    /// Start of a cell in its memory; none out of range.
+    /// Offset of a cell in its memory block. `None`: the index is out of range.
     #[inline]
     fn at(&self, register: usize, index: u64) -> Option<usize> {
         let layout = &self.layouts[register];
         (index < u64::from(layout.size)).then(|| layout.offset + index as usize * layout.stride)
     }
 
-    /// Reads a cell into as many words as it takes; false and nothing read out of range.
+    /// Reads a cell into its words. If the index is out of range, returns false and changes
+    /// nothing.
     #[inline]
     pub(crate) fn read(&self, register: usize, index: u64, words: &mut [u64]) -> bool {
         let Some(at) = self.at(register, index) else { return false };
@@ -119,7 +120,7 @@ impl Registers {
         true
     }
 
-    /// Writes a cell from its words; nothing out of range.
+    /// Writes a cell from its words. An index out of range is ignored.
     #[inline]
     pub(crate) fn write(&mut self, register: usize, index: u64, words: &[u64]) {
         let Some(at) = self.at(register, index) else { return };
@@ -130,7 +131,7 @@ impl Registers {
         }
     }
 
-    /// A cell as a value; none out of range.
+    /// Value of a cell. `None`: the index is out of range.
     pub fn value(&self, register: usize, index: u32) -> Option<Value> {
         let width = self.layouts[register].width;
         let mut words = vec![0; width.div_ceil(64) as usize];
@@ -143,7 +144,8 @@ fn cell_bytes(width: u32) -> usize {
     if bytes <= 8 { bytes.next_power_of_two() } else { bytes.next_multiple_of(8) }
 }
 
-/// Registers to put side by side: of one size, and accessed somewhere with the same index.
+/// Groups of registers to interleave. They have the same size, and some accesses with the same
+/// index expression.
 fn groups(program: &Program) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> =
         (0..program.registers.len()).map(|index| vec![index]).collect();
@@ -154,13 +156,13 @@ fn groups(program: &Program) -> Vec<Vec<usize>> {
     let mut seen: HashMap<(String, u32), usize> = HashMap::new();
     for (register, index) in accesses(program) {
         let size = program.registers[register].size;
-        // Constant indices say nothing: every array has a cell 0.
+        // Two accesses with the same constant index are no sign of related registers.
         if matches!(index, Expr::Const(_)) {
             continue;
         }
         let first = *seen.entry((format!("{index:?}"), size)).or_insert(register);
         let (to, from) = (group_of[first], group_of[register]);
-        if to != from && bytes(&groups[to]) + bytes(&groups[from]) <= GROUP_BYTES {
+        if to != from && bytes(&groups[to]) + bytes(&groups[from]) <= MAX_GROUP_BYTES {
             let moved = std::mem::take(&mut groups[from]);
             moved.iter().for_each(|member| group_of[*member] = to);
             groups[to].extend(moved);

@@ -2,21 +2,21 @@
 
 use std::collections::BTreeMap;
 
-/// One copy: egress port, and the instance that egress sees as `egress_rid`.
+/// A copy: its egress port, and its instance, which egress reads as `egress_rid`.
 pub type Replica = (u16, u16);
 
-/// Where clones of a session go.
+/// A clone session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Serialize)]
 pub struct CloneSession {
-    /// One clone each.
+    /// The clones to make.
     pub replicas: Vec<Replica>,
-    /// Kept for the control plane; there is one queue.
+    /// Value that the control plane reads back. It has no effect, because there is one queue.
     pub class_of_service: u32,
-    /// Bytes that a clone has at most when it leaves; 0 for the whole packet.
+    /// Maximum length of a transmitted clone in bytes; 0: no limit.
     pub packet_length_bytes: u32,
 }
 
-/// Groups and sessions by id.
+/// Multicast groups and clone sessions by id.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replication {
     pub(crate) groups: BTreeMap<u32, Vec<Replica>>,

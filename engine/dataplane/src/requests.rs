@@ -1,18 +1,19 @@
-//! What a pipeline asks the switch to do at its end.
+//! Actions that a program requests for the end of ingress or egress: clone, resubmit, recirculate,
+//! digest and truncate.
 
 use netkv_ir::DigestId;
 
-/// In place of a field list: none.
+/// Value of a field list index that stands for no list.
 pub const NO_LIST: u64 = u64::MAX;
 
-/// What a pipeline asked for; carried out at its end, the last call of a kind wins. The layout is
-/// fixed, because compiled code fills it in.
+/// Requests of a packet. The last request of a kind replaces earlier ones. The layout is fixed,
+/// because compiled code writes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(C)]
 pub struct Requests {
-    /// Which of [`Requests::CLONE`], `RESUBMIT`, `RECIRCULATE`, `DIGEST` are asked for.
+    /// Requested kinds: [`Requests::CLONE`], `RESUBMIT`, `RECIRCULATE`, `DIGEST`.
     pub flags: u64,
-    /// Session of the clone.
+    /// Clone session.
     pub clone_session: u64,
     /// Field list of the clone, or [`NO_LIST`].
     pub clone_list: u64,
@@ -22,7 +23,7 @@ pub struct Requests {
     pub recirculate_list: u64,
     /// Digest type; the values are in [`crate::Packet::digest_values`].
     pub digest: u64,
-    /// Bytes that leave at most.
+    /// Maximum length of the transmitted packet in bytes.
     pub truncate: u64,
 }
 
@@ -49,13 +50,13 @@ fn list(word: u64) -> Option<u32> {
 }
 
 impl Requests {
-    /// A clone is asked for.
+    /// Flag of a clone.
     pub const CLONE: u64 = 1;
-    /// A resubmission.
+    /// Flag of a resubmission.
     pub const RESUBMIT: u64 = 2;
-    /// A recirculation.
+    /// Flag of a recirculation.
     pub const RECIRCULATE: u64 = 4;
-    /// A digest.
+    /// Flag of a digest.
     pub const DIGEST: u64 = 8;
 
     pub(crate) fn set_clone(&mut self, session: u64, field_list: Option<u32>) {
@@ -84,27 +85,27 @@ impl Requests {
         asked
     }
 
-    /// Session and field list of a clone.
+    /// Removes the request of a clone. Returns its session and field list.
     pub(crate) fn take_clone(&mut self) -> Option<(u64, Option<u32>)> {
         self.take(Self::CLONE).then(|| (self.clone_session, list(self.clone_list)))
     }
 
-    /// Field list of a resubmission.
+    /// Removes the request of a resubmission. Returns its field list.
     pub(crate) fn take_resubmit(&mut self) -> Option<Option<u32>> {
         self.take(Self::RESUBMIT).then(|| list(self.resubmit_list))
     }
 
-    /// Field list of a recirculation.
+    /// Removes the request of a recirculation. Returns its field list.
     pub(crate) fn take_recirculate(&mut self) -> Option<Option<u32>> {
         self.take(Self::RECIRCULATE).then(|| list(self.recirculate_list))
     }
 
-    /// Digest type.
+    /// Removes the request of a digest. Returns its type.
     pub(crate) fn take_digest(&mut self) -> Option<DigestId> {
         self.take(Self::DIGEST).then_some(self.digest as DigestId)
     }
 
-    /// What a copy of the packet keeps.
+    /// The requests of a copy of the packet.
     pub(crate) fn for_copy(&self) -> Self {
         Self { truncate: self.truncate, ..Self::default() }
     }

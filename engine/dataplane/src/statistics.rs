@@ -1,15 +1,15 @@
-//! What the switch has seen.
+//! Counters of the events in a switch.
 
-/// Counts since the switch was made.
+/// Counters since the creation of the switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct Statistics {
-    /// Frames that came in.
+    /// Received frames.
     pub packets_in: u64,
-    /// Their bytes.
+    /// Bytes of received frames.
     pub bytes_in: u64,
-    /// Frames that went out.
+    /// Transmitted frames.
     pub packets_out: u64,
-    /// Their bytes.
+    /// Bytes of transmitted frames.
     pub bytes_out: u64,
     /// Packets dropped at the end of ingress (`egress_spec` 511).
     pub dropped_ingress: u64,
@@ -33,11 +33,11 @@ pub struct Statistics {
     pub digests: u64,
     /// Digests dropped because the queue was full.
     pub digests_dropped: u64,
-    /// Packets dropped because they went round more often than any program should.
+    /// Packets dropped because they exceeded the number of passes.
     pub loops_cut: u64,
-    /// Graphs stopped because they ran in circles without end.
+    /// Graphs that were stopped because of an endless loop.
     pub endless_graphs: u64,
-    /// `assert` and `assume` that did not hold.
+    /// Failed `assert` and `assume` statements.
     pub failed_assertions: u64,
 }
 

@@ -1,11 +1,10 @@
-//! The switch: one program, its pipelines, and the queues between its blocks.
+//! The switch: a program, its pipelines, and the queues between ingress and egress.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use netkv_ir::{Program, StandardMetadata};
 
-use crate::check;
 use crate::digest::{DigestMessage, DigestQueue};
 use crate::error::ProgramError;
 use crate::executor::{Batch, Executor, Frame};
@@ -13,21 +12,22 @@ use crate::interpreter::Interpreter;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::packet::Packet;
-use crate::pipe::Pipe;
-use crate::recorder::Recorder;
+use crate::pipeline_instance::PipelineInstance;
 use crate::replication::Replication;
 use crate::statistics::Statistics;
 use crate::trace::Trace;
+use crate::trace_recorder::Recorder;
+use crate::validation::validate;
 
-/// Frames that are processed together at most.
+/// Maximum number of frames that are processed together.
 pub const BATCH: usize = 64;
 
-/// Choices at the start of a switch.
+/// Options for the creation of a switch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SwitchOptions {
-    /// Seed of everything random in the data plane.
+    /// Seed of all random numbers in the data plane.
     pub seed: u64,
-    /// Pipelines, each with tables and registers of its own (see [`crate::PIPELINES`]).
+    /// Number of pipelines, each with its own tables and registers (see [`crate::PIPELINES`]).
     pub pipelines: usize,
 }
 
@@ -37,26 +37,27 @@ impl Default for SwitchOptions {
     }
 }
 
-/// A v1model switch. Single-threaded; owns its pipelines with their tables and registers, and the
-/// replication state that they share.
+/// A v1model switch. It owns its pipelines with their tables and registers, and the multicast
+/// groups, clone sessions and digests that the pipelines share. It is single-threaded.
 pub struct Switch {
     pub(crate) program: Arc<Program>,
     pub(crate) standard: StandardMetadata,
     pub(crate) interpreter: Interpreter,
-    /// At least one, and as many for as long as the switch lives.
-    pub(crate) pipes: Vec<Pipe>,
-    /// The pipeline that the control plane means at the moment; none for all.
-    pub(crate) only: Option<usize>,
+    /// At least one. The number does not change.
+    pub(crate) pipelines: Vec<PipelineInstance>,
+    /// Pipeline that control-plane requests concern; `None`: all.
+    pub(crate) selected_pipeline: Option<usize>,
     pub(crate) replication: Replication,
     pub(crate) digests: DigestQueue,
     pub(crate) statistics: Statistics,
-    /// Time of the last frame, in nanoseconds: when an entry that comes now starts to be idle.
+    /// Time of the last frame in nanoseconds. The idle time of a new entry starts then.
     pub(crate) now_ns: u64,
-    /// `(word, words)` of all that belongs to headers; an E2E clone keeps it.
+    /// First word and number of words of all header state, which an egress clone copies.
     pub(crate) header_words: Vec<(u32, u32)>,
     pub(crate) to_ingress: VecDeque<Box<Packet>>,
     pub(crate) to_egress: VecDeque<Box<Packet>>,
-    /// Packets to use again, so that no packet allocates; boxed, to move between the queues.
+    /// Packets for reuse, so that processing does not allocate. Boxes are cheap to move between the
+    /// queues.
     #[allow(clippy::vec_box)]
     pub(crate) pool: Vec<Box<Packet>>,
     pub(crate) spare_replicas: Vec<(u16, u16)>,
@@ -67,11 +68,13 @@ impl Switch {
     ///
     /// # Errors
     ///
-    /// [`ProgramError`] when the program is not well formed (a place outside of the state area,
-    /// a jump to nowhere, widths that do not fit) or asks for more memory than the switch gives, and
-    /// when there cannot be as many pipelines.
+    /// [`ProgramError`] if
+    ///
+    /// - the program is invalid, for example because a place is outside of the state area;
+    /// - its registers are too large;
+    /// - the number of pipelines is not possible.
     pub fn new(program: Arc<Program>, options: SwitchOptions) -> Result<Self, ProgramError> {
-        check::program(&program)?;
+        validate(&program)?;
         let mut header_words = Vec::new();
         for header in &program.headers {
             header_words.push((header.valid, 1));
@@ -81,8 +84,8 @@ impl Switch {
         Ok(Self {
             standard: program.standard_metadata.clone(),
             interpreter: Interpreter::new(&program),
-            pipes: Pipe::several(&program, options.pipelines, options.seed)?,
-            only: None,
+            pipelines: PipelineInstance::create(&program, options.pipelines, options.seed)?,
+            selected_pipeline: None,
             replication: Replication::default(),
             digests: DigestQueue::default(),
             statistics: Statistics::default(),
@@ -96,36 +99,36 @@ impl Switch {
         })
     }
 
-    /// The program that runs.
+    /// The loaded program.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 
     /// Number of pipelines.
     pub fn pipelines(&self) -> usize {
-        self.pipes.len()
+        self.pipelines.len()
     }
 
-    /// What outlives packets in a pipeline: tables, registers and the like.
+    /// The stateful objects of a pipeline: tables, registers and others.
     pub fn objects(&self, pipeline: usize) -> &Objects {
-        &self.pipes[pipeline].objects
+        &self.pipelines[pipeline].objects
     }
 
-    /// Lets an executor in each pipeline run the graphs from now on, over the same tables and
-    /// registers. Traced packets still go through the interpreter.
+    /// Sets the executor of each pipeline, which keeps its tables and registers. The interpreter
+    /// still runs traced packets.
     pub fn set_executors(&mut self, mut make: impl FnMut() -> Box<dyn Executor>) {
-        for pipe in &mut self.pipes {
+        for pipe in &mut self.pipelines {
             pipe.executor = Some(make());
         }
     }
 
-    /// Processes one frame that came in on `port` at `now_ns` (nanoseconds of the caller's clock;
-    /// the program sees microseconds). Appends what leaves to `out`.
+    /// Processes one frame that `port` received at `now_ns`, in nanoseconds on the caller's clock.
+    /// Programs read the time in microseconds. Appends the transmitted frames to `out`.
     pub fn process(&mut self, now_ns: u64, port: u16, frame: &[u8], out: &mut Output) {
         self.forward(Batch { frames: &[frame], port, now_ns }, out);
     }
 
-    /// Processes frames that came in on one port together, in order.
+    /// Processes frames that one port received together, in order.
     pub fn process_batch<'a>(
         &mut self,
         now_ns: u64,
@@ -148,24 +151,28 @@ impl Switch {
         }
     }
 
-    /// Processes one frame as [`Switch::process`] does and writes every step down.
+    /// Processes one frame as [`Switch::process`] does, and returns a trace of every step.
     pub fn trace(&mut self, now_ns: u64, port: u16, frame: &[u8], out: &mut Output) -> Trace {
         let mut recorder = Recorder::new(&self.program);
-        self.drive(Frame { bytes: frame, port, now_ns }, out, &mut Some(&mut recorder));
+        self.process_graph_by_graph(
+            Frame { bytes: frame, port, now_ns },
+            out,
+            &mut Some(&mut recorder),
+        );
         recorder.finish()
     }
 
-    /// Whether digests wait for the control plane.
+    /// True if digests are queued for the control plane.
     pub fn has_digests(&self) -> bool {
         !self.digests.is_empty()
     }
 
-    /// The digests that wait for the control plane, oldest first; the queue is empty afterwards.
+    /// Removes all queued digests, and returns them, oldest first.
     pub fn take_digests(&mut self) -> Vec<DigestMessage> {
         self.digests.take()
     }
 
-    /// Counts since the switch was made.
+    /// Counters since the creation of the switch.
     pub fn statistics(&self) -> &Statistics {
         &self.statistics
     }

@@ -1,4 +1,4 @@
-//! What a traced packet did: events as data, and as text that reads well.
+//! The trace of a packet: its events as data, and as text.
 
 use std::fmt;
 
@@ -6,23 +6,23 @@ use serde::Serialize;
 
 use crate::executor::Graph;
 
-/// Everything that one frame did, in order, its copies and passes included.
+/// All events of one frame in order, including those of its copies and additional passes.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Trace {
     /// The events.
     pub events: Vec<Event>,
 }
 
-/// One thing that happened.
+/// An event with its position in the program.
 #[derive(Debug, Clone, Serialize)]
 pub struct Event {
-    /// The graph that ran; none between graphs.
+    /// The graph that ran; `None` between graphs.
     pub graph: Option<Graph>,
-    /// Source file; empty when there is no source.
+    /// Source file; empty if there is no source.
     pub file: String,
-    /// Line from 1; 0 when there is no source.
+    /// Line from 1; 0 if there is no source.
     pub line: u32,
-    /// What happened.
+    /// The event.
     #[serde(flatten)]
     pub kind: EventKind,
 }
@@ -30,40 +30,40 @@ pub struct Event {
 /// A name and a value in hexadecimal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named {
-    /// Field, key or parameter.
+    /// Name of the field, key or parameter.
     pub name: String,
-    /// `0x…`.
+    /// Value as `0x…`.
     pub value: String,
 }
 
-/// What happened.
+/// The kind of an event, with its details.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[allow(missing_docs)]
 pub enum EventKind {
-    /// A frame came in.
+    /// A frame was received.
     Received { port: u16, bytes: String },
-    /// Ingress or egress starts; the port is the ingress or egress port. The number is that of the
-    /// pipeline whose ingress or egress it is, where a switch has several.
+    /// Ingress or egress starts. `port` is the ingress or egress port. `number` is that of the
+    /// pipeline, if the switch has several.
     Pass {
         pipeline: &'static str,
         port: u16,
         #[serde(skip_serializing_if = "Option::is_none")]
         number: Option<usize>,
     },
-    /// A parser state or another named block.
+    /// A parser state or another named block starts.
     Enter { label: String },
     /// A header was read from the packet.
     Extract { header: String, fields: Vec<Named> },
-    /// The parser stopped.
+    /// The parser stopped with an error.
     ParserError { error: String },
-    /// A place got a value.
+    /// A variable or field was assigned.
     Assign { name: String, value: String },
-    /// A header turned valid or invalid.
+    /// A header became valid or invalid.
     Validity { header: String, valid: bool },
-    /// An `if` was decided.
+    /// The condition of an `if` was evaluated.
     Branch { taken: bool },
-    /// A table was applied; the entry is its matches in words, none on a miss.
+    /// A table was applied. `entry` is the text of its matches, `None` on a miss.
     Table {
         table: String,
         keys: Vec<Named>,
@@ -72,43 +72,43 @@ pub enum EventKind {
         action: String,
         params: Vec<Named>,
     },
-    /// A register was read; in range or not.
+    /// A register was read. `value` is `None` if the index is out of range.
     RegisterRead { register: String, index: u64, value: Option<String> },
-    /// A register was written; none when out of range.
+    /// A register was written. `value` is `None` if the index is out of range.
     RegisterWrite { register: String, index: u64, value: Option<String> },
-    /// A counter was counted.
+    /// A counter was incremented.
     Count { counter: String, index: u64 },
-    /// A meter gave a colour.
+    /// A meter was executed or read.
     Meter { meter: String, colour: u64 },
     /// A hash, checksum or random number was stored.
     Computed { what: &'static str, name: String, value: String },
-    /// A checksum was compared.
+    /// A checksum was verified.
     ChecksumVerified { ok: bool },
     /// A header was written to the outgoing packet.
     Emit { header: String },
-    /// Another operation, by its name.
+    /// Another operation, as text.
     Operation { text: String },
     /// `log_msg`.
     Log { message: String },
-    /// An `assert` or `assume` that did not hold.
+    /// An `assert` or `assume` failed.
     AssertionFailed,
-    /// `mark_to_drop`, or a pipeline asked for a clone, resubmit, recirculate or truncate.
+    /// The program called `mark_to_drop`, or requested a clone, resubmit, recirculate or truncate.
     Request { text: String },
     /// A clone was made, or its session is unknown.
     Clone { pipeline: &'static str, session: u64, known: bool },
-    /// Copies were made; none when the group is unknown.
+    /// The packet was replicated. `copies` is `None` if the group is unknown.
     Multicast { group: u64, copies: Option<usize> },
-    /// A digest went to the control plane.
+    /// A digest was sent to the control plane.
     Digest { name: String },
-    /// The packet goes back to the parser at the end of ingress.
+    /// The packet was sent back to the parser at the end of ingress.
     Resubmit,
-    /// The packet goes back to the parser at the end of egress.
+    /// The packet was sent back to the parser at the end of egress.
     Recirculate,
     /// The packet was dropped at the end of a pipeline.
     Drop { pipeline: &'static str },
-    /// The packet was dropped because it went round too often.
+    /// The packet was dropped because it exceeded the number of passes.
     LoopCut { passes: u32 },
-    /// A frame left.
+    /// A frame was transmitted.
     Transmitted { port: u16, bytes: String },
 }
 

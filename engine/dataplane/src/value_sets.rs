@@ -1,17 +1,17 @@
-//! Members of parser value sets.
+//! Lookup in parser value sets.
 
 use netkv_ir::Match;
 
 use crate::tables::in_range;
 
-/// Whether the keys of a select are this member of a value set.
+/// True if the concatenated keys of a select match this member of a value set.
 pub(crate) fn member_holds(member: &[Match], key: &[u64]) -> bool {
     let mut from = 0;
     member.iter().all(|one| {
         let words = match one {
             Match::Exact(value) | Match::Lpm(value, _) | Match::Optional(Some(value)) => value,
             Match::Ternary(value, _) | Match::Range(value, _) => value,
-            // The control plane spells it out as a mask of 0.
+            // The control-plane API stores it as a mask of 0 instead.
             Match::Optional(None) => return true,
         };
         let part = &key[from..from + words.words.len()];

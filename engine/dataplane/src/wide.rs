@@ -1,12 +1,12 @@
 //! Arithmetic on little-endian words, for values wider than 64 bits.
 //!
-//! All functions work in place and modulo 2^64n; the caller cuts to the width in bits.
+//! All functions work in place, modulo 2^64n. The caller truncates the result to its width.
 
 use std::cmp::Ordering;
 
 use crate::bits::mask;
 
-/// Words that a value of `width` bits takes.
+/// Number of words of a value of `width` bits.
 pub(crate) const fn words(width: u32) -> usize {
     width.div_ceil(64) as usize
 }
@@ -66,7 +66,7 @@ pub(crate) fn neg(a: &mut [u64]) {
     }
 }
 
-/// `out = a * b`, cut to the length of `out`, which starts at 0.
+/// `out = a * b`, truncated to the length of `out`. `out` must be 0 before.
 pub(crate) fn mul(a: &[u64], b: &[u64], out: &mut [u64]) {
     for (i, x) in a.iter().enumerate() {
         let mut carry = 0u128;
@@ -78,8 +78,8 @@ pub(crate) fn mul(a: &[u64], b: &[u64], out: &mut [u64]) {
     }
 }
 
-/// Long division bit by bit: `a` turns into the quotient, `rest` (starts at 0) into the remainder.
-/// Division by 0 gives 0 and remainder 0.
+/// Long division bit by bit: `a` becomes the quotient and `rest`, which must be 0 before, the
+/// remainder. A division by 0 has quotient 0 and remainder 0.
 pub(crate) fn div_mod(a: &mut [u64], b: &[u64], rest: &mut [u64]) {
     if b.iter().all(|word| *word == 0) {
         a.fill(0);
@@ -108,7 +108,7 @@ pub(crate) fn shl(a: &mut [u64], amount: u32) {
     }
 }
 
-/// `a >>= amount`, zeros come in.
+/// `a >>= amount`, with zeros from the left.
 pub(crate) fn shr(a: &mut [u64], amount: u32) {
     let (skip, bits) = ((amount / 64) as usize, amount % 64);
     for i in 0..a.len() {
@@ -118,13 +118,13 @@ pub(crate) fn shr(a: &mut [u64], amount: u32) {
     }
 }
 
-/// Unsigned order of two values of equal length.
+/// Compares two unsigned values of equal length.
 pub(crate) fn compare(a: &[u64], b: &[u64]) -> Ordering {
     debug_assert_eq!(a.len(), b.len());
     a.iter().rev().cmp(b.iter().rev())
 }
 
-/// Order as two's complement of `width` bits.
+/// Compares two values as two's complement of `width` bits.
 pub(crate) fn compare_signed(a: &[u64], b: &[u64], width: u32) -> Ordering {
     match (bit(a, width - 1), bit(b, width - 1)) {
         (true, false) => Ordering::Less,
@@ -133,7 +133,7 @@ pub(crate) fn compare_signed(a: &[u64], b: &[u64], width: u32) -> Ordering {
     }
 }
 
-/// Writes the low `width` bits of `source` to the bits from `low` on.
+/// Replaces `width` bits of the target, from bit `low` on, by the low bits of `source`.
 pub(crate) fn deposit(target: &mut [u64], low: u32, width: u32, source: &[u64]) {
     for (i, word) in source.iter().enumerate() {
         let from = 64 * i as u32;
@@ -175,7 +175,7 @@ mod tests {
     ];
 
     #[test]
-    fn words_calculate_as_u128_does() {
+    fn arithmetic_on_words_equals_u128() {
         for x in SAMPLES {
             for y in SAMPLES {
                 let (a, b) = (split(x), split(y));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_is_written_across_words_and_nowhere_else() {
+    fn deposit_changes_only_its_bits_across_words() {
         let mut target = [u64::MAX, 0, u64::MAX];
         deposit(&mut target, 60, 70, &[0x5555_5555_5555_5555, 0x15]);
         assert_eq!(target, [0x5fff_ffff_ffff_ffff, 0x5555_5555_5555_5555, !3 | 1]);

@@ -1,7 +1,7 @@
-//! Operators at widths around the word boundaries, against arithmetic on `u128`.
+//! Compares operators at widths around the word boundaries with arithmetic on `u128`.
 
 mod common;
-use common::{Build, binary, block, constant, load, send};
+use common::{ProgramBuilder, binary, block, constant, load, send};
 
 use netkv_dataplane::Random;
 use netkv_ir::*;
@@ -42,7 +42,8 @@ fn signed(value: u128, width: u32) -> i128 {
     ((value << shift) as i128) >> shift
 }
 
-/// What the language says, for results of at most 127 bits signed and 128 unsigned.
+/// Result that the specification defines, for signed results of at most 127 bits and unsigned ones
+/// of at most 128 bits.
 fn reference(op: BinaryOp, a: u128, b: u128, width: u32) -> u128 {
     let (x, y) = (signed(a, width), signed(b, width));
     let (most, least) = ((mask(width) >> 1) as i128, -((mask(width) >> 1) as i128) - 1);
@@ -75,9 +76,9 @@ fn reference(op: BinaryOp, a: u128, b: u128, width: u32) -> u128 {
     result & mask(width)
 }
 
-/// Runs expressions over the fields of a header; the answer is 160 bits per expression.
+/// Runs expressions over the fields of a header. The program returns 256 bits per expression.
 struct Bench {
-    build: Build,
+    build: ProgramBuilder,
     input: HeaderId,
     fields: Vec<Place>,
     ops: Vec<Op>,
@@ -86,7 +87,7 @@ struct Bench {
 
 impl Bench {
     fn new(widths: &[u32]) -> Self {
-        let mut build = Build::new();
+        let mut build = ProgramBuilder::new();
         let names: Vec<String> = (0..widths.len()).map(|i| format!("f{i}")).collect();
         let mut fields: Vec<(&str, u32)> =
             names.iter().map(String::as_str).zip(widths.iter().copied()).collect();
@@ -123,7 +124,7 @@ impl Bench {
     }
 }
 
-/// Fields one after the other, filled up to whole bytes.
+/// Concatenates fields, and pads them to whole bytes.
 fn pack(fields: &[(u128, u32)]) -> Vec<u8> {
     let mut bits: Vec<bool> = Vec::new();
     for (value, width) in fields {
@@ -134,7 +135,7 @@ fn pack(fields: &[(u128, u32)]) -> Vec<u8> {
 }
 
 #[test]
-fn every_operator_is_right_at_every_width() {
+fn every_operator_is_correct_at_every_width() {
     let mut random = Random::new(3);
     for width in WIDTHS {
         let mut bench = Bench::new(&[width, width]);
@@ -173,7 +174,7 @@ fn every_operator_is_right_at_every_width() {
 }
 
 #[test]
-fn slices_casts_concatenation_and_choice_work_across_words() {
+fn slices_casts_concat_and_mux_work_across_words() {
     let value = 0x8123_4567_89ab_cdef_fedc_ba98_7654_3210u128;
     let mut bench = Bench::new(&[128, 8]);
     let (wide, small) = (load(bench.fields[0]), load(bench.fields[1]));

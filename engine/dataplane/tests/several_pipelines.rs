@@ -1,9 +1,9 @@
-//! Switches of several pipelines: which pipeline a packet passes, and what the control plane
-//! writes and reads where.
+//! Switches with several pipelines: the pipelines that a packet passes, and those that the control
+//! plane writes and reads.
 
 mod common;
 use common::router::*;
-use common::{Build, binary, block, constant, identity, load, send, straight};
+use common::{ProgramBuilder, binary, block, constant, identity, load, send, straight};
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ fn several(program: Program, pipelines: usize) -> Switch {
     Switch::new(Arc::new(program), SwitchOptions { seed: 1, pipelines }).unwrap()
 }
 
-/// The switch of `router`, with as many pipelines.
+/// The switch of `router` with a number of pipelines.
 fn routers(
     pipelines: usize,
     keys: &[(&str, u32, MatchKind)],
@@ -33,10 +33,10 @@ fn exact_in(pipelines: usize) -> Switch {
     routers(pipelines, &[("h.k", 16, MatchKind::Exact)], |_| ())
 }
 
-/// Every graph counts in a cell of its own that a packet was there; frames go to the port that
-/// their first byte says.
-fn marking() -> Build {
-    let mut build = Build::new();
+/// A program in which each graph counts its packets in a register cell. The first byte of a frame
+/// is its egress port.
+fn marking() -> ProgramBuilder {
+    let mut build = ProgramBuilder::new();
     let (q, fields) = build.header("q", &[("to", 8)]);
     let seen = build.place("seen", 32);
     let register = build.register("passed", 32, 6);
@@ -61,7 +61,7 @@ fn marking() -> Build {
     build
 }
 
-/// How many packets each graph of a pipeline has seen, in the order of the graphs.
+/// Number of packets that each graph of a pipeline has counted, in the order of the graphs.
 fn passed(switch: &mut Switch, pipeline: usize) -> Vec<u64> {
     let cells = switch.in_pipeline(pipeline, |switch| switch.read_register(PASSED, None)).unwrap();
     cells.iter().map(|(_, value)| value.words[0]).collect()
@@ -95,9 +95,9 @@ fn every_port_belongs_to_the_pipeline_of_its_number() {
 }
 
 #[test]
-fn a_recirculated_packet_enters_the_pipeline_that_it_left_by() {
+fn a_recirculated_packet_enters_its_egress_pipeline() {
     let mut build = marking();
-    // The first time that egress sees a packet.
+    // True at the first packet in egress.
     let seen = build.program.vars.iter().find(|var| var.name == "seen").unwrap().place;
     let first = binary(BinaryOp::Eq, load(seen), constant(32, 0));
     let again = Op::Recirculate { field_list: None };
@@ -136,7 +136,7 @@ fn a_resubmitted_packet_stays_in_its_pipeline() {
 }
 
 #[test]
-fn copies_take_the_egress_of_their_own_ports() {
+fn copies_use_the_egress_of_their_own_ports() {
     let mut build = marking();
     let session = constant(32, 5);
     let clone = Op::Clone { ingress: true, session: session.clone(), field_list: None };
@@ -171,7 +171,7 @@ fn copies_take_the_egress_of_their_own_ports() {
 }
 
 #[test]
-fn statistics_and_digests_are_the_switchs_own() {
+fn statistics_and_digests_are_shared_by_pipelines() {
     let mut build = marking();
     build.program.digests.push(Digest {
         identity: identity("d", 0x1700_0001),
@@ -194,7 +194,7 @@ fn statistics_and_digests_are_the_switchs_own() {
 }
 
 #[test]
-fn a_trace_says_which_pipeline_where_there_are_several() {
+fn a_trace_shows_the_pipeline_if_there_are_several() {
     let text = |pipelines| {
         let mut switch = several(marking().program, pipelines);
         switch.trace(0, 3, &[2], &mut Output::new()).to_string()
@@ -207,7 +207,7 @@ fn a_trace_says_which_pipeline_where_there_are_several() {
 }
 
 #[test]
-fn a_write_reaches_all_pipelines_or_the_one_that_is_named() {
+fn a_write_changes_all_pipelines_or_the_selected_one() {
     let mut s = exact_in(2);
     s.insert_entry(entry(vec![key(1)], 0, 7)).unwrap();
     let to = |s: &mut Switch, port| send(s, port, &[0, 1])[0].0;
@@ -224,17 +224,17 @@ fn a_write_reaches_all_pipelines_or_the_one_that_is_named() {
     assert_eq!((miss(&mut s, 0), miss(&mut s, 1)), (0, 0));
     s.delete_entry(TABLE, &[(1, key(1))], 0).unwrap();
     assert_eq!((to(&mut s, 0), to(&mut s, 1)), (0, 0));
-    refused(
+    assert_rejected(
         s.in_pipeline(2, |s| s.reset_default(TABLE)),
         ControlCode::OutOfRange,
         "The switch has 2 pipelines, from 0, so there is no pipeline 2.",
     );
-    refused(
+    assert_rejected(
         exact().in_pipeline(1, |s| s.reset_default(TABLE)),
         ControlCode::OutOfRange,
         "The switch has one pipeline, so there is no pipeline 1.",
     );
-    // A request that failed means no pipeline beyond itself.
+    // A failed request ends the selection of its pipeline, too.
     let missing = s.in_pipeline(1, |s| s.delete_entry(TABLE, &[(1, key(5))], 0));
     assert_eq!(missing.unwrap_err().code, ControlCode::NotFound);
     s.insert_entry(entry(vec![key(1)], 0, 7)).unwrap();
@@ -242,10 +242,10 @@ fn a_write_reaches_all_pipelines_or_the_one_that_is_named() {
 }
 
 #[test]
-fn a_write_that_one_pipeline_refuses_changes_none() {
+fn a_write_that_one_pipeline_rejects_changes_none() {
     let mut s = exact_in(4);
     s.in_pipeline(3, |s| s.insert_entry(entry(vec![key(1)], 0, 7))).unwrap();
-    refused(
+    assert_rejected(
         s.insert_entry(entry(vec![key(1)], 0, 8)),
         ControlCode::AlreadyExists,
         "Table 'I.t' has an entry with these matches already.",
@@ -258,7 +258,7 @@ fn a_write_that_one_pipeline_refuses_changes_none() {
 }
 
 #[test]
-fn profiles_and_value_sets_are_each_pipelines_own() {
+fn each_pipeline_has_its_own_profiles_and_value_sets() {
     let mut s = routers(2, &[("h.k", 16, MatchKind::Exact)], |program| {
         program.tables[0].action_profile = Some(0);
         program.action_profiles.push(ActionProfile {
@@ -290,7 +290,7 @@ fn profiles_and_value_sets_are_each_pipelines_own() {
 }
 
 #[test]
-fn counters_read_as_sums_and_as_they_were_set() {
+fn counters_are_read_as_sums_over_pipelines() {
     const COUNTER: u32 = 0x1200_0001;
     let direct = |program: &mut Program| {
         for (name, id, direct) in [("I.direct", 0x1300_0001, Some(0)), ("I.c", COUNTER, None)] {
@@ -317,7 +317,7 @@ fn counters_read_as_sums_and_as_they_were_set() {
     send(&mut s, 1, &[0, 1, 9]);
     let all = CounterData { packets: 3, bytes: 9 };
     assert_eq!(s.read_direct_counter(TABLE, &name, 0), Ok(all));
-    // Out at port 1 twice, at port 0 (a miss) and at port 2.
+    // Two packets left at port 1, one at port 0 (a miss), and one at port 2.
     let cells = |s: &Switch| s.read_counter(COUNTER, Some(1)).unwrap()[0].1.packets;
     assert_eq!(cells(&s), 4);
     let of = |s: &mut Switch, at| s.in_pipeline(at, |s| Ok(cells(s))).unwrap();
@@ -355,7 +355,7 @@ fn registers_and_meters_are_read_in_the_first_pipeline() {
 }
 
 #[test]
-fn an_entry_is_idle_when_no_pipeline_hits_it() {
+fn an_entry_is_idle_if_no_pipeline_hits_it() {
     let mut s = routers(2, &[("h.k", 16, MatchKind::Exact)], |program| {
         program.tables[0].idle_timeout = true;
     });

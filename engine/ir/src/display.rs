@@ -1,4 +1,4 @@
-//! Readable text of constants, for traces and dumps of the representation.
+//! Hexadecimal text of constants, for traces and dumps of the IR.
 
 use std::fmt;
 

@@ -9,20 +9,19 @@ use crate::{Place, StackId, Value};
 pub enum Expr {
     /// A constant.
     Const(Value),
-    /// A place. Reading a field of an invalid header is lowered to
-    /// [`Expr::Mux`] only where the language needs 0; executors keep fields of invalid headers 0
+    /// Value of a place. Fields of an invalid header read 0, because executors set them to 0
     /// (see [`crate::Op::SetInvalid`]).
     Load(Place),
-    /// A field of stack element `index` (element 0's place given). Out of range reads 0.
+    /// A field of stack element `index`. If the index is out of range, the value is 0.
     LoadElement {
         /// The stack.
         stack: StackId,
-        /// Which element, any width.
+        /// Index of the element, any width.
         index: Box<Expr>,
-        /// Place in element 0 (of a field or of the validity word with width 1).
+        /// Place of the field in element 0, or of its validity word with width 1.
         place: Place,
     },
-    /// One operand.
+    /// A unary operation.
     Unary {
         /// Operator.
         op: UnaryOp,
@@ -31,24 +30,24 @@ pub enum Expr {
         /// Result width.
         width: u32,
     },
-    /// Two operands.
+    /// A binary operation.
     Binary {
         /// Operator.
         op: BinaryOp,
-        /// Left.
+        /// Left operand.
         left: Box<Expr>,
-        /// Right (a shift amount may have another width than `left`).
+        /// Right operand. A shift amount may have another width than `left`.
         right: Box<Expr>,
         /// Result width: 1 for comparisons.
         width: u32,
     },
-    /// `cond ? then : otherwise`; both are pure, so an executor may evaluate both.
+    /// `cond ? then : otherwise`. Both values are pure, so an executor may evaluate both.
     Mux {
-        /// Width 1.
+        /// Condition, width 1.
         cond: Box<Expr>,
-        /// When 1.
+        /// Value if the condition is 1.
         then: Box<Expr>,
-        /// When 0.
+        /// Value if the condition is 0.
         otherwise: Box<Expr>,
     },
     /// `arg[high:low]`; width is `high - low + 1`.
@@ -73,9 +72,9 @@ pub enum UnaryOp {
     Not,
     /// `-`, modulo 2^w.
     Neg,
-    /// Cut or extend with zeros to the result width.
+    /// Truncate, or extend with zeros, to the result width.
     ZeroExtend,
-    /// Cut or extend with the sign bit to the result width.
+    /// Truncate, or extend with the sign bit, to the result width.
     SignExtend,
 }
 
@@ -86,7 +85,7 @@ pub enum BinaryOp {
     Add,
     Sub,
     Mul,
-    /// Unsigned, only on constants-positive operands (P4 has no run-time division in v1model, bmv2 accepts it).
+    /// Unsigned division. P4_16 defines division of constants only, but bmv2 divides at run time.
     Div,
     Mod,
     SatAddUnsigned,
@@ -96,7 +95,7 @@ pub enum BinaryOp {
     And,
     Or,
     Xor,
-    /// Shifts: an amount of the width or more gives 0 (or all sign bits for `SarSigned`).
+    /// Shifts. If the amount is at least the width, the result is 0 (`SarSigned`: all sign bits).
     Shl,
     Shr,
     SarSigned,

@@ -1,9 +1,21 @@
 //! The intermediate representation between the P4 front end and the executors.
 //!
 //! One program is six control-flow graphs (one per v1model block) over one flat state area.
-//! Everything that P4 leaves to the compiler is settled here: calls are inlined with
-//! copy-in/copy-out made explicit, `exit` and `return` are jumps, expressions are pure trees,
-//! and every variable has a fixed place. An executor needs no symbol table.
+//! The front end has already resolved names, inlined calls and made copy-in/copy-out explicit.
+//! `exit` and `return` are jumps, expressions are pure trees, and every variable has a fixed
+//! place. An executor needs no symbol table.
+//!
+//! # Modules
+//!
+//! ```text
+//! program          Program: everything below, for one P4 program
+//!  ├─ control_plane   tables, actions, externs: names and ids for P4Info and P4Runtime
+//!  ├─ state_layout    places in the state area: variables, headers, stacks, metadata
+//!  └─ control_flow    graphs of basic blocks and their terminators
+//!      └─ op             operations of a block
+//!          └─ expr          pure expressions
+//!              └─ value        constants (`display` prints them)
+//! ```
 //!
 //! # State area
 //!
@@ -17,25 +29,26 @@
 
 #![forbid(unsafe_code)]
 
-mod control;
+mod control_flow;
+mod control_plane;
 mod display;
 mod expr;
-mod graph;
 mod op;
 mod program;
-mod state;
+mod state_layout;
 mod value;
 
-pub use control::{
+pub use control_flow::{Apply, ApplyTarget, Block, Cfg, Pattern, SelectCase, Span, Terminator};
+pub use control_plane::{
     Action, ActionCall, ActionParam, ActionProfile, ControllerHeader, Counter, CounterUnit, Digest,
     Identity, InitialEntry, Match, MatchKind, Meter, Register, Table, TableAction, TableKey,
     ValueSet,
 };
 pub use expr::{BinaryOp, Expr, UnaryOp};
-pub use graph::{Apply, ApplyTarget, Block, Cfg, Pattern, SelectCase, Span, Terminator};
+
 pub use op::{HashAlgorithm, HashInput, Op};
 pub use program::Program;
-pub use state::{FieldList, Header, HeaderField, Place, Stack, StandardMetadata, Var};
+pub use state_layout::{FieldList, Header, HeaderField, Place, Stack, StandardMetadata, Var};
 pub use value::Value;
 
 /// A word offset in the state area.

@@ -1,14 +1,16 @@
-//! Operations of a block, externs included.
+//! Operations of a basic block: assignments, header and packet operations, extern calls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{CounterId, DigestId, Expr, HeaderId, MeterId, Place, RegisterId, StackId, Word};
 
-/// An operation. In the parser, `Extract*`, `Lookahead`, `Advance` and `Verify` may fail: then
-/// `standard_metadata.parser_error` is set to the error's index and the parser graph ends at once.
+/// An operation.
+///
+/// In the parser, `Extract*`, `Lookahead`, `Advance` and `Verify` may fail. On failure,
+/// `standard_metadata.parser_error` becomes the index of the error, and the parser graph ends.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Op {
-    /// `place = expr`, equal widths.
+    /// `place = expr`; both have the same width.
     Assign {
         /// Target.
         to: Place,
@@ -26,247 +28,251 @@ pub enum Op {
         /// Value of `high - low + 1` bits.
         value: Expr,
     },
-    /// A field of stack element `index` (or its validity). Out of range: nothing.
+    /// Write a field (or the validity) of stack element `index`. An index out of range is ignored.
     StoreElement {
         /// The stack.
         stack: StackId,
-        /// Which element.
+        /// Index of the element.
         index: Expr,
-        /// Place in element 0.
+        /// Place of the field in element 0.
         place: Place,
         /// Value.
         value: Expr,
     },
-    /// Copy a header with validity between two headers of one type.
+    /// Copy a header and its validity to another header of the same type.
     CopyHeader {
         /// Target.
         to: HeaderId,
         /// Source.
         from: HeaderId,
     },
-    /// Copy `words` words (whole structs, stacks with `nextIndex`); areas do not overlap.
+    /// Copy words: a whole struct, or a stack with its `nextIndex`. The areas do not overlap.
     CopyWords {
         /// Target.
         to: Word,
         /// Source.
         from: Word,
-        /// How many.
+        /// Number of words.
         words: u32,
     },
-    /// Set words to 0 (a local that comes into scope again, an `out` parameter).
+    /// Set words to 0: a local whose declaration is reached again, or an `out` parameter.
     ZeroWords {
-        /// First.
+        /// First word.
         to: Word,
-        /// How many.
+        /// Number of words.
         words: u32,
     },
-    /// `setValid()`: an invalid header turns valid with all fields 0; a valid one stays as it is.
+    /// `setValid()`: an invalid header becomes valid with all fields 0. A valid one is unchanged.
     SetValid(HeaderId),
-    /// `setInvalid()`: validity and all fields to 0.
+    /// `setInvalid()`: sets the validity and all fields to 0.
     SetInvalid(HeaderId),
     /// `setValid()`/`setInvalid()` on a stack element with run-time index.
     SetValidElement {
         /// The stack.
         stack: StackId,
-        /// Which element; out of range: nothing.
+        /// Index of the element; an index out of range is ignored.
         index: Expr,
-        /// Valid or invalid.
+        /// `setValid()` if true.
         valid: bool,
     },
-    /// `stack.push_front(count)`: shifts up, new front elements invalid, `nextIndex` grows (capped).
+    /// `stack.push_front(count)`: moves the elements up and makes the first `count` invalid.
+    /// `nextIndex` grows by `count`, at most to the size of the stack.
     PushFront {
         /// The stack.
         stack: StackId,
-        /// By how many.
+        /// Number of elements.
         count: u32,
     },
     /// `stack.pop_front(count)`.
     PopFront {
         /// The stack.
         stack: StackId,
-        /// By how many.
+        /// Number of elements.
         count: u32,
     },
-    /// `packet.extract(header)`. PacketTooShort when bits are missing.
+    /// `packet.extract(header)`. Error PacketTooShort if bits are missing.
     Extract(HeaderId),
-    /// `packet.extract(stack.next)`; StackOutOfBounds past the end.
+    /// `packet.extract(stack.next)`. Error StackOutOfBounds if the stack is full.
     ExtractNext(StackId),
-    /// `packet.extract(header, bits)` for a header with one varbit.
-    /// Not a multiple of 8 → ParserInvalidArgument; too few bytes → PacketTooShort; over the
-    /// maximum → HeaderTooShort (checked in this order as bmv2 does).
+    /// `packet.extract(header, bits)` for a header with one varbit. Errors, in bmv2's order:
+    ///
+    /// 1. ParserInvalidArgument if `bits` is not a multiple of 8,
+    /// 2. PacketTooShort if bits are missing,
+    /// 3. HeaderTooShort if `bits` exceeds the maximum width.
     ExtractVarbit {
         /// The header.
         header: HeaderId,
         /// Width of the varbit in bits (32-bit expression).
         bits: Expr,
     },
-    /// `packet.lookahead<T>()` into a place; scalars only (structs become several with offsets).
+    /// `packet.lookahead<T>()` of a scalar. The lookahead of a struct is one operation per field.
     Lookahead {
         /// Target.
         to: Place,
-        /// Bits to skip before it, from the cursor.
+        /// Offset of the scalar from the cursor, in bits.
         skip: u32,
-        /// Bits that must be there from the cursor (whole type), else PacketTooShort.
+        /// Size of the whole type in bits. Error PacketTooShort if the packet has fewer left.
         need: u32,
     },
     /// `packet.advance(bits)`.
     Advance(Expr),
     /// `verify(cond, error)`.
     Verify {
-        /// Width 1.
+        /// Condition, width 1.
         cond: Expr,
-        /// Width-16 index of the error.
+        /// Index of the error, width 16.
         error: Expr,
     },
-    /// Check for `stack.last` / `stack.lastIndex` / `stack.next` reads in the parser: when
-    /// `nextIndex` is 0, StackOutOfBounds.
+    /// Check before the parser reads `stack.last` or `stack.lastIndex`: error StackOutOfBounds if
+    /// `nextIndex` is 0.
     CheckStackLast(StackId),
-    /// Enter reject explicitly (`transition reject`): parser error NoError stays, graph ends.
+    /// `transition reject`. The graph ends and the parser error stays NoError.
     Reject,
-    /// `packet.emit(header)` if valid.
+    /// `packet.emit(header)`: appends the header if it is valid.
     Emit(HeaderId),
-    /// `packet.emit(stack)`: all valid elements.
+    /// `packet.emit(stack)`: appends all valid elements.
     EmitStack(StackId),
-    /// `register.read`; out of range leaves `to` unchanged.
+    /// `register.read`. If the index is out of range, `to` is unchanged.
     RegisterRead {
-        /// Which.
+        /// The register.
         register: RegisterId,
         /// 32-bit index.
         index: Expr,
         /// Target.
         to: Place,
     },
-    /// `register.write`; out of range is ignored.
+    /// `register.write`. An index out of range is ignored.
     RegisterWrite {
-        /// Which.
+        /// The register.
         register: RegisterId,
         /// 32-bit index.
         index: Expr,
         /// Value.
         value: Expr,
     },
-    /// `counter.count(index)`: one packet, ingress length in bytes.
+    /// `counter.count(index)`: adds one packet and the packet's length at ingress in bytes.
     Count {
-        /// Which.
+        /// The counter.
         counter: CounterId,
         /// Index.
         index: Expr,
     },
     /// `meter.execute_meter(index, result)`.
     ExecuteMeter {
-        /// Which.
+        /// The meter.
         meter: MeterId,
         /// Index.
         index: Expr,
-        /// 0 green, 1 yellow, 2 red.
+        /// Colour: 0 green, 1 yellow, 2 red.
         to: Place,
     },
-    /// `direct_meter.read(result)` inside an action of its table: colour computed at the hit.
+    /// `direct_meter.read(result)` in an action of its table: the colour computed at the hit.
     ReadDirectMeter {
-        /// Which.
+        /// The meter.
         meter: MeterId,
         /// Result.
         to: Place,
     },
-    /// `hash(result, algorithm, base, data, max)`: `base + H mod max`, max 0 gives base.
+    /// `hash(result, algorithm, base, data, max)`: `base + H mod max`, or `base` if `max` is 0.
     Hash {
         /// Result.
         to: Place,
-        /// Which.
+        /// Hash algorithm.
         algorithm: HashAlgorithm,
-        /// Base.
+        /// Smallest result.
         base: Expr,
-        /// Data in order.
+        /// Hashed data, in order.
         data: Vec<HashInput>,
-        /// Max.
+        /// Number of possible results.
         max: Expr,
     },
     /// `random(result, low, high)`, inclusive.
     Random {
         /// Result.
         to: Place,
-        /// Low.
+        /// Smallest result.
         low: Expr,
-        /// High.
+        /// Largest result.
         high: Expr,
     },
-    /// `verify_checksum`: on mismatch sets `checksum_error` to 1.
+    /// `verify_checksum`: on a mismatch, sets `checksum_error` to 1.
     VerifyChecksum {
-        /// Width 1.
+        /// Condition, width 1: if it is 0, nothing is verified.
         cond: Expr,
-        /// Data in order.
+        /// Data under the checksum, in order.
         data: Vec<HashInput>,
-        /// What the packet says.
+        /// Checksum in the packet.
         checksum: Expr,
-        /// Which.
+        /// Hash algorithm.
         algorithm: HashAlgorithm,
-        /// The payload after the parsed headers is part of the data.
+        /// The data includes the payload after the parsed headers.
         with_payload: bool,
     },
     /// `update_checksum`.
     UpdateChecksum {
-        /// Width 1.
+        /// Condition, width 1: if it is 0, nothing is updated.
         cond: Expr,
-        /// Data in order.
+        /// Data under the checksum, in order.
         data: Vec<HashInput>,
         /// Target.
         to: Place,
-        /// The target is written only while this header is valid, if given.
+        /// If given, the target is written only while this header is valid.
         header: Option<HeaderId>,
-        /// Which.
+        /// Hash algorithm.
         algorithm: HashAlgorithm,
-        /// The payload is part of the data.
+        /// The data includes the payload.
         with_payload: bool,
     },
     /// `mark_to_drop`: `egress_spec = 511`, `mcast_grp = 0`.
     MarkToDrop,
-    /// `clone` / `clone_preserving_field_list`. The last call of a pipeline wins.
+    /// `clone` or `clone_preserving_field_list`. Only the last call of a pipeline has an effect.
     Clone {
-        /// Ingress to egress (else egress to egress).
+        /// Ingress to egress if true, otherwise egress to egress.
         ingress: bool,
-        /// Session.
+        /// Clone session.
         session: Expr,
-        /// Preserved list, if any.
+        /// Field list to preserve, if any.
         field_list: Option<u32>,
     },
     /// `resubmit_preserving_field_list`.
     Resubmit {
-        /// Preserved list, if any.
+        /// Field list to preserve, if any.
         field_list: Option<u32>,
     },
     /// `recirculate_preserving_field_list`.
     Recirculate {
-        /// Preserved list, if any.
+        /// Field list to preserve, if any.
         field_list: Option<u32>,
     },
-    /// `digest(receiver, data)`. Values are taken at the call. The last one of a packet wins.
+    /// `digest(receiver, data)`. The values are those at the call. Only the last digest of a
+    /// packet is sent.
     Digest {
-        /// Type.
+        /// Digest type.
         digest: DigestId,
-        /// One per member of the digest.
+        /// One value per member of the digest.
         values: Vec<Expr>,
     },
     /// `truncate(bytes)`.
     Truncate(Expr),
-    /// `log_msg(format, args)`: into the trace.
+    /// `log_msg(format, args)`: adds a line to the trace.
     Log {
-        /// With `{}` for each argument.
+        /// Text with `{}` for each argument.
         format: String,
         /// Arguments.
         args: Vec<Expr>,
     },
-    /// `assert` / `assume`: a false one is reported in the trace and counted.
+    /// `assert` or `assume`: if the expression is 0, the trace reports it and a counter grows.
     Assert(Expr),
 }
 
 /// One member of a hash's or checksum's data list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HashInput {
-    /// The value; a varbit field contributes its current bits only.
+    /// The value. A varbit field contributes its current bits only.
     pub value: Expr,
-    /// If the value is a field of a header, it is left out while that header is invalid.
+    /// Header of the field, if the value is one. The field is omitted while the header is invalid.
     pub header: Option<HeaderId>,
-    /// If the value is a varbit: the word with its current width.
+    /// Word with the current width in bits, if the value is a varbit.
     pub varbit_length: Option<Word>,
 }
 
@@ -280,7 +286,6 @@ pub enum HashAlgorithm {
     Crc16Custom,
     Random,
     Identity,
-
     Csum16,
     Xor16,
 }

@@ -1,4 +1,4 @@
-//! A whole program.
+//! The root of the IR: one compiled program.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +7,7 @@ use crate::{
     Register, Stack, StandardMetadata, Table, ValueSet, Var,
 };
 
-/// A whole v1model program, ready to run.
+/// A compiled v1model program.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Program {
     /// Name of the main source file, for traces.
@@ -16,17 +16,18 @@ pub struct Program {
     pub files: Vec<String>,
     /// Number of words in the state area.
     pub state_words: u32,
-    /// Named places: every header field, metadata field, local and parameter, for traces and tests.
+    /// Names and places of all header fields, metadata fields, locals and parameters. Traces and
+    /// tests use them.
     pub vars: Vec<Var>,
     /// Header instances, stack elements included (consecutive ids within one stack).
     pub headers: Vec<Header>,
     /// Header stacks.
     pub stacks: Vec<Stack>,
-    /// Names of errors; index 0 is `NoError`. Order: core.p4's, then the program's.
+    /// Names of errors: those of core.p4, then those of the program. Index 0 is `NoError`.
     pub errors: Vec<String>,
-    /// Where the v1model intrinsic metadata lives.
+    /// Places of the v1model intrinsic metadata.
     pub standard_metadata: StandardMetadata,
-    /// User metadata places kept by a field list: `(list id, place)`, from `@field_list`.
+    /// Metadata that a resubmitted, recirculated or cloned packet keeps, from `@field_list`.
     pub field_lists: Vec<FieldList>,
     /// Match-action tables.
     pub tables: Vec<Table>,
@@ -46,16 +47,17 @@ pub struct Program {
     pub value_sets: Vec<ValueSet>,
     /// `@controller_header("packet_in" | "packet_out")` types.
     pub controller_headers: Vec<ControllerHeader>,
-    /// The parser. Its exit is [`crate::Terminator::Exit`]; errors leave by themselves (see [`crate::Op`]).
+    /// Parser. It ends at [`crate::Terminator::Exit`] or at an operation that fails
+    /// (see [`crate::Op`]).
     pub parser: Cfg,
-    /// `VerifyChecksum`.
+    /// `VerifyChecksum` control.
     pub verify_checksum: Cfg,
     /// Ingress control.
     pub ingress: Cfg,
     /// Egress control.
     pub egress: Cfg,
-    /// `ComputeChecksum`.
+    /// `ComputeChecksum` control.
     pub compute_checksum: Cfg,
-    /// Deparser: a graph whose packet operations are [`crate::Op::Emit`] and [`crate::Op::EmitStack`].
+    /// Deparser. Its packet operations are [`crate::Op::Emit`] and [`crate::Op::EmitStack`].
     pub deparser: Cfg,
 }

@@ -1,8 +1,8 @@
-//! Constants.
+//! Constants of any width, and their conversion from and to integers, words and bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// A constant: little-endian 64-bit words, high bits 0, `ceil(width / 64)` of them.
+/// A constant: `ceil(width / 64)` 64-bit words, least significant first, unused high bits 0.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Value {
     /// Width in bits.
@@ -12,7 +12,7 @@ pub struct Value {
 }
 
 impl Value {
-    /// A constant from up to 128 bits, cut to `width`.
+    /// A constant from up to 128 bits, truncated to `width`.
     pub fn new(width: u32, value: u128) -> Self {
         let mut words = vec![0u64; width.div_ceil(64) as usize];
         for (i, word) in words.iter_mut().enumerate().take(2) {
@@ -21,7 +21,7 @@ impl Value {
         Self::from_words(width, words)
     }
 
-    /// A constant from words, cut to `width`.
+    /// A constant from words, truncated to `width`.
     pub fn from_words(width: u32, mut words: Vec<u64>) -> Self {
         words.resize(width.div_ceil(64) as usize, 0);
         if !width.is_multiple_of(64)
@@ -32,7 +32,7 @@ impl Value {
         Self { width, words }
     }
 
-    /// A constant from big-endian bytes (any number of them), cut to `width`.
+    /// A constant from any number of big-endian bytes, truncated to `width`.
     pub fn from_bytes(width: u32, bytes: &[u8]) -> Self {
         let mut words = vec![0u64; bytes.len().div_ceil(8)];
         for (i, byte) in bytes.iter().rev().enumerate() {

@@ -1,4 +1,4 @@
-/* The core library of P4_16: what the language specification declares for every architecture. */
+/* The core library of P4_16, which the language specification declares for all architectures. */
 #ifndef _CORE_P4_
 #define _CORE_P4_
 

@@ -1,5 +1,5 @@
-/* The v1model architecture, declared after its public documentation.
- * V1MODEL_VERSION chooses, as there, whether indexed externs carry an index type. */
+/* The declarations of the v1model architecture, from its public documentation.
+ * V1MODEL_VERSION selects whether indexed externs have a type parameter for the index. */
 #ifndef _V1_MODEL_P4_
 #define _V1_MODEL_P4_
 

@@ -1,11 +1,11 @@
-//! The syntax tree.
+//! The abstract syntax tree, as the parser builds it.
 
 use std::rc::Rc;
 
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-/// An identifier where it stands.
+/// An identifier and its position in the source.
 #[derive(Debug, Clone)]
 pub(crate) struct Name {
     pub text: Rc<str>,
@@ -16,11 +16,11 @@ pub(crate) struct Name {
 #[derive(Debug, Clone)]
 pub(crate) struct Annotation {
     pub name: Rc<str>,
-    /// First string of the body.
+    /// First string literal of the body.
     pub string: Option<Rc<str>>,
-    /// Expressions of the body, for the annotations that the compiler reads.
+    /// Expressions of the body. Only annotations that the compiler uses have them.
     pub exprs: Vec<Expr>,
-    /// As written.
+    /// Source text.
     pub text: String,
     pub span: Span,
 }
@@ -37,7 +37,7 @@ pub(crate) enum ExprKind {
     Bool(bool),
     Str(Rc<str>),
     Ident(Name),
-    /// `.name`: looked up in the outermost scope.
+    /// `.name`: a name in the outermost scope.
     Global(Name),
     Member(Box<Expr>, Name),
     Index(Box<Expr>, Box<Expr>),
@@ -50,7 +50,7 @@ pub(crate) enum ExprKind {
     List(Vec<Expr>),
     Record(Vec<(Name, Expr)>),
     /// `{#}`
-    Invalid,
+    InvalidHeader,
     /// `...`
     Dots,
     /// `_` or `default`, in arguments and key sets.
@@ -121,10 +121,10 @@ pub(crate) enum StructKind {
     Union,
 }
 
-/// Name, type parameters, parameters and result of something that can be called.
+/// Signature of a function, method or constructor.
 #[derive(Debug, Clone)]
 pub(crate) struct Signature {
-    /// Constructors have none.
+    /// Result type; `None` for a constructor.
     pub result: Option<Type>,
     pub name: Name,
     pub type_params: Vec<Name>,
@@ -153,7 +153,7 @@ pub(crate) enum DeclKind {
     Typedef {
         ty: Type,
         name: Name,
-        fresh: bool,
+        new_type: bool,
     },
     Struct {
         kind: StructKind,
@@ -180,7 +180,7 @@ pub(crate) enum DeclKind {
         params: Vec<Param>,
         body: Vec<Stmt>,
     },
-    /// A parser or control; no body when it is only a type.
+    /// A parser or control. A parser or control type has no body.
     Block(BlockDecl),
     Package {
         name: Name,
@@ -278,7 +278,7 @@ pub(crate) struct Stmt {
 #[derive(Debug, Clone)]
 pub(crate) enum StmtKind {
     Empty,
-    /// Operator of a compound assignment, if any.
+    /// Target, operator of a compound assignment, value.
     Assign(Expr, Option<&'static str>, Expr),
     Call(Expr),
     If(Expr, Box<Stmt>, Option<Box<Stmt>>),
@@ -291,9 +291,9 @@ pub(crate) enum StmtKind {
 
 #[derive(Debug, Clone)]
 pub(crate) struct SwitchCase {
-    /// No label: `default`.
+    /// `None`: `default`.
     pub label: Option<Expr>,
-    /// None: falls through to the next.
+    /// `None`: falls through to the next case.
     pub body: Option<Vec<Stmt>>,
     pub span: Span,
 }

@@ -1,4 +1,7 @@
-//! The checked program: names resolved, constants folded, conversions explicit.
+//! The high-level intermediate representation (HIR): the program after semantic analysis.
+//!
+//! Names are resolved, every expression has a type, constants are folded, and implicit conversions
+//! are explicit. The structure is still that of the source: nested statements, calls, instances.
 
 use std::rc::Rc;
 
@@ -8,10 +11,10 @@ use num_bigint::BigInt;
 use crate::ast::Dir;
 use crate::types::{Ty, Types};
 
-/// A declaration of a variable, parameter or instance; unique in the program.
-pub(crate) type Id = u32;
+/// Identifies the declaration of a variable, parameter or instance in the program.
+pub(crate) type DeclId = u32;
 
-/// Annotations that the compiler reads, and the text of the others.
+/// Annotations of a declaration.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Annotations {
     pub name: Option<Rc<str>>,
@@ -20,44 +23,47 @@ pub(crate) struct Annotations {
     pub default_only: bool,
     pub field_lists: Vec<u32>,
     pub controller_header: Option<Rc<str>>,
+    /// Source text of all other annotations that P4Info lists.
     pub others: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct HExpr {
-    pub kind: HKind,
+    pub kind: HExprKind,
     pub ty: Ty,
     pub span: Span,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum HKind {
-    /// A scalar constant: the mathematical value.
+pub(crate) enum HExprKind {
+    /// A scalar constant, as a mathematical integer.
     Const(BigInt),
     Str(Rc<str>),
-    Var(Id),
+    Var(DeclId),
     Field(Box<HExpr>, usize),
     Element(Box<HExpr>, Box<HExpr>),
-    /// `stack.next`, `stack.last`, `stack.lastIndex`.
+    /// `stack.next`
     Next(Box<HExpr>),
+    /// `stack.last`
     Last(Box<HExpr>),
+    /// `stack.lastIndex`
     LastIndex(Box<HExpr>),
     Slice(Box<HExpr>, u32, u32),
     Unary(UnOp, Box<HExpr>),
     Binary(BinOp, Box<HExpr>, Box<HExpr>),
     Mux(Box<HExpr>, Box<HExpr>, Box<HExpr>),
-    /// To the type of the expression.
+    /// Conversion to the type of this expression.
     Cast(Box<HExpr>),
     /// Members of a struct, header or tuple in order.
     Aggregate(Vec<HExpr>),
     /// `{#}`
-    Invalid,
+    InvalidHeader,
     IsValid(Box<HExpr>),
     Call(Box<Call>),
     /// `table.apply().hit`, or `.miss` when false.
     Hit(Box<Call>, bool),
-    /// Reported already.
-    Wrong,
+    /// An expression with an error, which is already reported.
+    Error,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,9 +97,9 @@ pub(crate) enum BinOp {
     Gt,
     Ge,
     /// `&&`
-    Both,
+    LogicalAnd,
     /// `||`
-    Either,
+    LogicalOr,
     Concat,
 }
 
@@ -108,7 +114,7 @@ pub(crate) struct Call {
 #[derive(Debug, Clone)]
 pub(crate) struct CallArg {
     pub dir: Dir,
-    /// None: `_`.
+    /// `None`: `_`.
     pub expr: Option<HExpr>,
 }
 
@@ -117,11 +123,11 @@ pub(crate) enum Callee {
     Function(usize),
     Action(usize),
     /// `apply` of an instance of a parser or control.
-    Instance(Id),
+    Instance(DeclId),
     Table(usize),
     Extern(Rc<str>),
-    /// Object, its extern type, method.
-    Method(Id, Rc<str>, Rc<str>),
+    /// Object, name of its extern type, name of the method.
+    Method(DeclId, Rc<str>, Rc<str>),
     SetValid(Box<HExpr>, bool),
     /// `push_front` (true) or `pop_front` by a count.
     Push(Box<HExpr>, bool, u32),
@@ -129,7 +135,7 @@ pub(crate) enum Callee {
 
 #[derive(Debug, Clone)]
 pub(crate) struct HParam {
-    pub id: Id,
+    pub id: DeclId,
     pub name: Rc<str>,
     pub dir: Dir,
     pub ty: Ty,
@@ -146,11 +152,11 @@ pub(crate) struct HStmt {
 pub(crate) enum HStmtKind {
     Decl(HVar),
     Assign(HExpr, HExpr),
-    /// `to op= value`: the target is evaluated once.
-    Update(HExpr, BinOp, HExpr),
+    /// `to op= value`. The target is evaluated once.
+    CompoundAssign(HExpr, BinOp, HExpr),
     Call(HExpr),
     If(HExpr, Vec<HStmt>, Vec<HStmt>),
-    /// Cases: actions (none: default) and body.
+    /// Apply call, and cases: the actions (`None`: `default`) and the body.
     SwitchTable(Box<Call>, Vec<(Vec<Option<usize>>, Vec<HStmt>)>),
     SwitchValue(HExpr, Vec<(Vec<Option<HExpr>>, Vec<HStmt>)>),
     Block(Vec<HStmt>),
@@ -160,7 +166,7 @@ pub(crate) enum HStmtKind {
 
 #[derive(Debug, Clone)]
 pub(crate) struct HVar {
-    pub id: Id,
+    pub id: DeclId,
     pub name: Rc<str>,
     pub ty: Ty,
     pub init: Option<HExpr>,
@@ -187,16 +193,16 @@ pub(crate) struct HAction {
 
 #[derive(Debug, Clone)]
 pub(crate) struct HInstance {
-    pub id: Id,
+    pub id: DeclId,
     pub name: Rc<str>,
     pub annotations: Annotations,
-    pub of: InstanceOf,
+    pub kind: InstanceKind,
     pub args: Vec<HExpr>,
     pub span: Span,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum InstanceOf {
+pub(crate) enum InstanceKind {
     Block(usize),
     /// Name of the extern type, and its type arguments.
     Extern(Rc<str>, Vec<Ty>),
@@ -244,20 +250,20 @@ pub(crate) enum HTransition {
     Select { keys: Vec<HExpr>, cases: Vec<(Vec<KeySet>, Target)>, span: Span },
 }
 
-/// What a case or entry says of one key.
+/// The set of values of one key that a select case or table entry matches.
 #[derive(Debug, Clone)]
 pub(crate) enum KeySet {
     Any,
     Value(HExpr),
     Mask(HExpr, HExpr),
     Range(HExpr, HExpr),
-    /// For all keys of the select.
-    ValueSet(Id),
+    /// A parser value set, which covers all keys of the select.
+    ValueSet(DeclId),
 }
 
 #[derive(Debug)]
 pub(crate) struct HValueSet {
-    pub id: Id,
+    pub id: DeclId,
     pub name: Rc<str>,
     pub annotations: Annotations,
     /// Names and types of the keys.
@@ -275,7 +281,7 @@ pub(crate) struct HKey {
 #[derive(Debug)]
 pub(crate) struct HTableAction {
     pub action: usize,
-    /// For the parameters with a direction.
+    /// Arguments for the parameters with a direction.
     pub args: Vec<CallArg>,
     pub table_only: bool,
     pub default_only: bool,
@@ -283,10 +289,10 @@ pub(crate) struct HTableAction {
 
 #[derive(Debug)]
 pub(crate) struct HEntry {
-    /// Larger wins; it counts where several entries can match.
+    /// The larger priority wins; 0 if at most one entry of the table can match.
     pub priority: u32,
     pub keys: Vec<KeySet>,
-    /// Place in the table's list of actions.
+    /// Index in the table's list of actions.
     pub action: usize,
     pub data: Vec<HExpr>,
     pub span: Span,
@@ -294,7 +300,7 @@ pub(crate) struct HEntry {
 
 #[derive(Debug)]
 pub(crate) struct HTable {
-    pub id: Id,
+    pub id: DeclId,
     pub name: Rc<str>,
     pub annotations: Annotations,
     pub keys: Vec<HKey>,
@@ -306,9 +312,9 @@ pub(crate) struct HTable {
     pub largest_priority_wins: bool,
     pub priority_delta: u32,
     pub size: Option<HExpr>,
-    pub counter: Option<Id>,
-    pub meter: Option<Id>,
-    pub profile: Option<Id>,
+    pub counter: Option<DeclId>,
+    pub meter: Option<DeclId>,
+    pub profile: Option<DeclId>,
     pub idle_timeout: bool,
     pub span: Span,
 }
@@ -326,42 +332,49 @@ pub(crate) struct Hir {
     /// The six blocks of the pipeline, in V1Switch's order.
     pub main: Vec<HInstance>,
     pub main_span: Span,
-    /// First number that is no declaration.
-    pub next_id: Id,
+    /// Id for the next declaration.
+    pub next_id: DeclId,
 }
 
-impl HKind {
-    /// The expressions that it is made of, left to right; the arguments of a call are not among
-    /// them.
-    pub fn parts(&self) -> Vec<&HExpr> {
+impl HExprKind {
+    /// Direct operands, left to right. A call has none: its arguments are not operands.
+    pub fn operands(&self) -> Vec<&HExpr> {
         match self {
-            HKind::Const(_) | HKind::Str(_) | HKind::Var(_) | HKind::Invalid | HKind::Wrong => {
-                Vec::new()
-            }
-            HKind::Field(e, _) | HKind::Slice(e, ..) | HKind::Unary(_, e) | HKind::Cast(e) => {
+            HExprKind::Const(_)
+            | HExprKind::Str(_)
+            | HExprKind::Var(_)
+            | HExprKind::InvalidHeader
+            | HExprKind::Error => Vec::new(),
+            HExprKind::Field(e, _)
+            | HExprKind::Slice(e, ..)
+            | HExprKind::Unary(_, e)
+            | HExprKind::Cast(e) => {
                 vec![e]
             }
-            HKind::IsValid(e) | HKind::Next(e) | HKind::Last(e) | HKind::LastIndex(e) => vec![e],
-            HKind::Element(a, b) | HKind::Binary(_, a, b) => vec![a, b],
-            HKind::Mux(a, b, c) => vec![a, b, c],
-            HKind::Aggregate(parts) => parts.iter().collect(),
-            HKind::Call(_) | HKind::Hit(..) => Vec::new(),
+            HExprKind::IsValid(e)
+            | HExprKind::Next(e)
+            | HExprKind::Last(e)
+            | HExprKind::LastIndex(e) => vec![e],
+            HExprKind::Element(a, b) | HExprKind::Binary(_, a, b) => vec![a, b],
+            HExprKind::Mux(a, b, c) => vec![a, b, c],
+            HExprKind::Aggregate(parts) => parts.iter().collect(),
+            HExprKind::Call(_) | HExprKind::Hit(..) => Vec::new(),
         }
     }
 }
 
 impl HExpr {
-    pub fn wrong(span: Span) -> Self {
-        HExpr { kind: HKind::Wrong, ty: Ty::Unknown, span }
+    pub fn error(span: Span) -> Self {
+        HExpr { kind: HExprKind::Error, ty: Ty::Unknown, span }
     }
 
     pub fn constant(value: impl Into<BigInt>, ty: Ty, span: Span) -> Self {
-        HExpr { kind: HKind::Const(value.into()), ty, span }
+        HExpr { kind: HExprKind::Const(value.into()), ty, span }
     }
 
     pub fn as_const(&self) -> Option<&BigInt> {
         match &self.kind {
-            HKind::Const(value) => Some(value),
+            HExprKind::Const(value) => Some(value),
             _ => None,
         }
     }

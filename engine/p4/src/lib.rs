@@ -1,56 +1,69 @@
-//! P4_16 front end for v1model: source text in, a [`netkv_ir::Program`] out.
+//! P4_16 front end for v1model: compiles source text to a [`netkv_ir::Program`].
 //!
-//! The stages, each in a module of its own, each only knowing the one before: preprocessor
-//! (text to tokens), parser (tokens to syntax tree), checker (syntax tree to a typed tree with
-//! every name resolved), lowering (typed tree to control-flow graphs, every call inlined).
-//! A stage that found errors is the last one to run.
+//! ```text
+//! source text
+//!    │  preprocessor    includes, conditionals, macros (token: the lexer)
+//! tokens
+//!    │  parser          recursive descent
+//! syntax tree (ast)
+//!    │  checker         names, types, constant folding
+//! HIR (hir, types)
+//!    │  lowering        inlining, state layout, control-flow graphs, dead-store elimination
+//! netkv_ir::Program     p4info_ids: ids and aliases of its control-plane objects
+//! ```
+//!
+//! If a stage reports errors, the lowering does not run. Four modules serve several stages:
+//!
+//! - `diagnostics`: errors and warnings;
+//! - `constant_folding`: arithmetic on constants;
+//! - `side_effects`: analyses of expressions and actions;
+//! - `dead_parameter_stores` (with `storage_locations`) and `argument_temporaries`: properties of
+//!   p4c's compilation that decide which results survive an `exit`.
 
 #![forbid(unsafe_code)]
 
-mod alias;
+mod argument_temporaries;
 mod ast;
-mod check;
-mod condition;
-mod diag;
-mod effects;
-mod exits;
-mod fold;
+mod checker;
+mod constant_folding;
+mod dead_parameter_stores;
+mod diagnostics;
 mod hir;
-mod lower;
-mod macros;
-mod p4info;
-mod parse;
-mod parts;
-mod preprocess;
+mod lowering;
+mod p4info_ids;
+mod parser;
+mod preprocessor;
+mod side_effects;
+mod storage_locations;
 mod token;
 mod types;
 
 use std::path::{Path, PathBuf};
 
-use diag::Reporter;
-pub use diag::{Diagnostic, Diagnostics, Severity};
+use diagnostics::Reporter;
+pub use diagnostics::{Diagnostic, Diagnostics, Severity};
 
-/// What the command line of a compiler gives.
+/// Compiler options, as on a command line.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// Where `#include` looks, in order. `core.p4` and `v1model.p4` are built in.
+    /// Directories that `#include` searches, in order. `core.p4` and `v1model.p4` are built in.
     pub include_dirs: Vec<PathBuf>,
-    /// Macros: name and value (1 when there is none).
+    /// Macros: name and value. The value is 1 if none is given.
     pub defines: Vec<(String, Option<String>)>,
 }
 
-/// A program, ready to run.
+/// Result of a successful compilation.
 #[derive(Debug, Clone)]
 pub struct Compiled {
     /// The program.
     pub program: netkv_ir::Program,
-    /// What is odd about the source without being wrong.
+    /// Warnings.
     pub warnings: Vec<Diagnostic>,
-    /// Hash of the preprocessed text: equal for equal programs, whatever their comments.
+    /// Hash of the preprocessed tokens. Comments and white space do not change it.
     pub source_hash: String,
 }
 
-/// Stack for the recursive stages; their depth is bounded (see `parse`).
+/// Stack size for the recursive stages, in bytes. The parser bounds the depth of recursion.
 const STACK_BYTES: usize = 256 << 20;
 
 /// Compiles a file.
@@ -69,7 +82,7 @@ pub fn compile_file(path: &Path, options: &Options) -> Result<Compiled, Diagnost
     }
 }
 
-/// Compiles a text; `name` stands for it in messages, and `#include "..."` looks beside it.
+/// Compiles a text. `name` is its path in messages; `#include "..."` searches its directory.
 pub fn compile_source(
     name: &str,
     source: &str,
@@ -89,24 +102,24 @@ pub fn compile_source(
 
 fn compile(name: &str, source: &str, options: &Options) -> Result<Compiled, Diagnostics> {
     let mut reporter = Reporter::default();
-    let tokens = preprocess::preprocess(name, source, options, &mut reporter);
-    let source_hash = hash(&tokens);
-    let decls = parse::parse(tokens, &mut reporter);
-    let hir = check::check(&decls, &mut reporter);
+    let tokens = preprocessor::preprocess(name, source, options, &mut reporter);
+    let source_hash = hash_tokens(&tokens);
+    let decls = parser::parse(tokens, &mut reporter);
+    let hir = checker::check(&decls, &mut reporter);
     let program = match hir {
-        Some(hir) if reporter.errors() == 0 => lower::lower(name, &hir, &mut reporter),
+        Some(hir) if reporter.errors() == 0 => lowering::lower(name, &hir, &mut reporter),
         _ => None,
     };
     match program {
         Some(program) if reporter.errors() == 0 => {
-            Ok(Compiled { program, warnings: reporter.into_found(), source_hash })
+            Ok(Compiled { program, warnings: reporter.into_diagnostics(), source_hash })
         }
-        _ => Err(Diagnostics(reporter.into_found())),
+        _ => Err(Diagnostics(reporter.into_diagnostics())),
     }
 }
 
 /// 128-bit FNV-1a over the text of the tokens.
-fn hash(tokens: &[token::Token]) -> String {
+fn hash_tokens(tokens: &[token::Token]) -> String {
     let mut hash: u128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d;
     for token in tokens {
         for byte in token.text().bytes().chain([b' ']) {

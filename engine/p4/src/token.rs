@@ -1,84 +1,84 @@
-//! Tokens and the lexer.
+//! The lexer: splits source text into tokens.
 
 use std::rc::Rc;
 
 use netkv_ir::Span;
 use num_bigint::BigInt;
 
-/// Widest value that the front end accepts, in bits.
+/// Maximum width of a value, in bits.
 pub(crate) const MAX_WIDTH: u32 = 16_384;
 
-/// What a token is.
+/// Kind and content of a token.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Tok {
+pub(crate) enum TokenKind {
     /// Identifier or keyword.
     Ident(Rc<str>),
-    /// Number; width and signedness if it has them (`8w1`, `4s-...`).
+    /// Number. `width` is the width and the signedness of a literal such as `8w1` or `4s1`.
     Int { value: BigInt, width: Option<(u32, bool)>, text: Rc<str> },
-    /// String literal, escapes resolved.
+    /// String literal after resolution of escapes.
     Str(Rc<str>),
     /// Operator or punctuation.
     Punct(&'static str),
-    /// Not a token of P4; the sentence that says why.
-    Bad(Rc<str>),
+    /// Not a token of P4, with the error message.
+    Invalid(Rc<str>),
     /// End of the input.
     Eof,
 }
 
-/// A token with its place.
+/// A token and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
-    pub tok: Tok,
+    pub kind: TokenKind,
     pub span: Span,
-    /// First of its line: a `#` there starts a directive.
-    pub first: bool,
+    /// First token of its line. A `#` there starts a preprocessor directive.
+    pub starts_line: bool,
     /// White space before it.
-    pub space: bool,
+    pub space_before: bool,
 }
 
 impl Token {
-    /// Is it this operator or punctuation?
+    /// True if the token is this operator or punctuation.
     pub fn is(&self, punct: &str) -> bool {
-        matches!(self.tok, Tok::Punct(p) if p == punct)
+        matches!(self.kind, TokenKind::Punct(p) if p == punct)
     }
 
-    /// Is it this word?
+    /// True if the token is this identifier or keyword.
     pub fn is_word(&self, word: &str) -> bool {
-        matches!(&self.tok, Tok::Ident(t) if &**t == word)
+        matches!(&self.kind, TokenKind::Ident(t) if &**t == word)
     }
 
-    /// The identifier.
+    /// The identifier or keyword, if the token is one.
     pub fn ident(&self) -> Option<&Rc<str>> {
-        match &self.tok {
-            Tok::Ident(text) => Some(text),
+        match &self.kind {
+            TokenKind::Ident(text) => Some(text),
             _ => None,
         }
     }
 
-    /// As it was written, for hashes and annotations.
+    /// Source text, for hashes and annotations.
     pub fn text(&self) -> String {
-        match &self.tok {
-            Tok::Ident(t) => t.to_string(),
-            Tok::Int { text, .. } => text.to_string(),
-            Tok::Str(t) => format!("{t:?}"),
-            Tok::Punct(p) => (*p).to_string(),
-            Tok::Bad(_) => "?".to_string(),
-            Tok::Eof => String::new(),
+        match &self.kind {
+            TokenKind::Ident(t) => t.to_string(),
+            TokenKind::Int { text, .. } => text.to_string(),
+            TokenKind::Str(t) => format!("{t:?}"),
+            TokenKind::Punct(p) => (*p).to_string(),
+            TokenKind::Invalid(_) => "?".to_string(),
+            TokenKind::Eof => String::new(),
         }
     }
 
-    /// As an error names it.
+    /// Text for error messages.
     pub fn describe(&self) -> String {
-        match &self.tok {
-            Tok::Eof => "the end of the file".to_string(),
-            Tok::Str(t) => format!("string {t:?}"),
+        match &self.kind {
+            TokenKind::Eof => "the end of the file".to_string(),
+            TokenKind::Str(t) => format!("string {t:?}"),
             _ => format!("'{}'", self.text()),
         }
     }
 }
 
-/// Longest first, so that the first that fits is the right one. `>>` is put together by the
-/// parser from two `>`: in `register<bit<8>>` they are two.
+/// Operators and punctuation, longest first: the lexer takes the first that fits. `>>` is not among
+/// them, because `register<bit<8>>` has two `>`. The parser combines two `>` to a shift.
 const PUNCTS: &[&str] = &[
     "|+|=", "|-|=", "&&&", "...", "<<=", "|+|", "|-|", "..", "++", "&&", "||", "==", "!=", "<=",
     ">=", "<<", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "##", "(", ")", "[", "]", "{", "}",
@@ -90,19 +90,19 @@ struct Lexer {
     chars: Vec<char>,
     at: usize,
     span: Span,
-    first: bool,
-    space: bool,
+    starts_line: bool,
+    space_before: bool,
     out: Vec<Token>,
 }
 
-/// Cuts a file into tokens. Never fails: what is no token becomes [`Tok::Bad`].
+/// Splits a file into tokens. Text that is not a token becomes [`TokenKind::Invalid`].
 pub(crate) fn lex(file: u32, text: &str) -> Vec<Token> {
     let mut lexer = Lexer {
         chars: text.chars().collect(),
         at: 0,
         span: Span { file, line: 1, column: 1 },
-        first: true,
-        space: false,
+        starts_line: true,
+        space_before: false,
         out: Vec::new(),
     };
     lexer.run();
@@ -126,10 +126,15 @@ impl Lexer {
         c
     }
 
-    fn push(&mut self, tok: Tok, span: Span) {
-        self.out.push(Token { tok, span, first: self.first, space: self.space });
-        self.first = false;
-        self.space = false;
+    fn push(&mut self, kind: TokenKind, span: Span) {
+        self.out.push(Token {
+            kind,
+            span,
+            starts_line: self.starts_line,
+            space_before: self.space_before,
+        });
+        self.starts_line = false;
+        self.space_before = false;
     }
 
     fn run(&mut self) {
@@ -140,22 +145,22 @@ impl Lexer {
                 '\\' if self.peek(1) == '\n' => {
                     self.bump();
                     self.bump();
-                    self.space = true;
+                    self.space_before = true;
                 }
                 '\\' if self.peek(1) == '\r' && self.peek(2) == '\n' => {
                     self.bump();
                     self.bump();
                     self.bump();
-                    self.space = true;
+                    self.space_before = true;
                 }
                 '\n' => {
                     self.bump();
-                    self.first = true;
-                    self.space = true;
+                    self.starts_line = true;
+                    self.space_before = true;
                 }
                 c if c.is_whitespace() => {
                     self.bump();
-                    self.space = true;
+                    self.space_before = true;
                 }
                 '/' if self.peek(1) == '/' => {
                     while self.at < self.chars.len() && self.peek(0) != '\n' {
@@ -167,13 +172,13 @@ impl Lexer {
                 c if c.is_ascii_digit() => self.number(span),
                 c if c.is_ascii_alphabetic() || c == '_' => {
                     let text = self.word();
-                    self.push(Tok::Ident(text), span);
+                    self.push(TokenKind::Ident(text), span);
                 }
                 _ => self.punct(span),
             }
         }
-        self.first = true;
-        self.push(Tok::Eof, self.span);
+        self.starts_line = true;
+        self.push(TokenKind::Eof, self.span);
     }
 
     fn comment(&mut self, span: Span) {
@@ -183,12 +188,12 @@ impl Lexer {
             if self.peek(0) == '*' && self.peek(1) == '/' {
                 self.bump();
                 self.bump();
-                self.space = true;
+                self.space_before = true;
                 return;
             }
             self.bump();
         }
-        self.push(Tok::Bad("This comment has no end; '*/' is missing.".into()), span);
+        self.push(TokenKind::Invalid("This comment has no end; '*/' is missing.".into()), span);
     }
 
     fn string(&mut self, span: Span) {
@@ -196,7 +201,10 @@ impl Lexer {
         let mut text = String::new();
         loop {
             if self.at >= self.chars.len() || self.peek(0) == '\n' {
-                self.push(Tok::Bad("This string has no end; '\"' is missing.".into()), span);
+                self.push(
+                    TokenKind::Invalid("This string has no end; '\"' is missing.".into()),
+                    span,
+                );
                 return;
             }
             match self.bump() {
@@ -209,7 +217,7 @@ impl Lexer {
                 c => text.push(c),
             }
         }
-        self.push(Tok::Str(text.into()), span);
+        self.push(TokenKind::Str(text.into()), span);
     }
 
     fn word(&mut self) -> Rc<str> {
@@ -222,8 +230,8 @@ impl Lexer {
 
     fn number(&mut self, span: Span) {
         let text = self.word();
-        let tok = parse_number(&text).unwrap_or_else(|message| Tok::Bad(message.into()));
-        self.push(tok, span);
+        let kind = parse_number(&text).unwrap_or_else(|message| TokenKind::Invalid(message.into()));
+        self.push(kind, span);
     }
 
     fn punct(&mut self, span: Span) {
@@ -232,17 +240,17 @@ impl Lexer {
                 for _ in 0..punct.len() {
                     self.bump();
                 }
-                self.push(Tok::Punct(punct), span);
+                self.push(TokenKind::Punct(punct), span);
                 return;
             }
         }
         let c = self.bump();
-        self.push(Tok::Bad(format!("{c:?} is not a character of P4.").into()), span);
+        self.push(TokenKind::Invalid(format!("{c:?} is not a character of P4.").into()), span);
     }
 }
 
-/// `[width w|s] [0x|0d|0o|0b] digits`.
-fn parse_number(text: &str) -> Result<Tok, String> {
+/// Parses a number: `[width w|s] [0x|0d|0o|0b] digits`.
+fn parse_number(text: &str) -> Result<TokenKind, String> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (width, rest) = match text.as_bytes().get(digits) {
         Some(sign @ (b'w' | b's')) => {
@@ -271,7 +279,7 @@ fn parse_number(text: &str) -> Result<Tok, String> {
         BigInt::parse_bytes(plain.as_bytes(), radix)
     };
     match value {
-        Some(value) => Ok(Tok::Int { value, width, text: text.into() }),
+        Some(value) => Ok(TokenKind::Int { value, width, text: text.into() }),
         None => Err(format!("'{text}' is not a number; 10, 0x0A, 0b1010, 8w10 or 8s10 are.")),
     }
 }

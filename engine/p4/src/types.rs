@@ -1,4 +1,4 @@
-//! Types after name resolution.
+//! Types after name resolution, and their sizes.
 
 use std::rc::Rc;
 
@@ -8,13 +8,13 @@ use crate::hir::Annotations;
 /// A type.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Ty {
-    /// Of something wrong that is reported already; fits everywhere.
+    /// Type of code with an error, which is already reported. Compatible with every type.
     Unknown,
     Void,
     Bool,
     Bit(u32),
     Int(u32),
-    /// `int`: only constants have it.
+    /// `int`: arbitrary precision, for constants only.
     InfInt,
     Varbit(u32),
     Str,
@@ -24,23 +24,23 @@ pub(crate) enum Ty {
     /// Struct, header or header union.
     Struct(usize),
     Stack(Rc<Ty>, u32),
-    /// A tuple type, and the type of `{ a, b }`.
+    /// A tuple type, or the type of `{ a, b }`.
     Tuple(Rc<[Ty]>),
-    /// The type of `{ x = a, y = b }` before it becomes a struct.
+    /// The type of `{ x = a, y = b }` before its conversion to a struct.
     Record(Rc<[(Rc<str>, Ty)]>),
-    /// The type of `{#}` before it becomes a header.
-    Invalid,
+    /// The type of `{#}` before its conversion to a header.
+    InvalidHeader,
     /// `type T N`.
-    New(usize),
+    NewType(usize),
     Extern(usize, Rc<[Ty]>),
     /// A parser or control of the program.
     Block(usize),
     Package(usize),
     /// A type parameter.
     Var(Rc<str>),
-    /// What `table.apply()` gives.
-    Applied,
-    /// `_` as a type argument: to be inferred.
+    /// The result of `table.apply()`.
+    ApplyResult,
+    /// `_` as a type argument, which is inferred.
     Infer,
 }
 
@@ -57,30 +57,30 @@ pub(crate) struct StructDef {
     pub kind: StructKind,
     pub fields: Vec<FieldDef>,
     pub annotations: Annotations,
-    /// Number of scalars in it, stacks counted in full.
+    /// Number of 64-bit words of its scalars, including all stack elements.
     pub scalars: u64,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct EnumDef {
     pub name: Rc<str>,
-    /// Underlying type; plain enums have none.
+    /// Underlying type; `None` for an enum without one.
     pub repr: Option<Ty>,
     pub members: Vec<(Rc<str>, num_bigint::BigInt)>,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct SigParam {
+pub(crate) struct ParamType {
     pub name: Rc<str>,
     pub dir: Dir,
     pub ty: Ty,
 }
 
 #[derive(Debug, Clone)]
-pub(crate) struct Sig {
+pub(crate) struct FunctionType {
     pub name: Rc<str>,
     pub type_params: Vec<Rc<str>>,
-    pub params: Vec<SigParam>,
+    pub params: Vec<ParamType>,
     pub result: Ty,
 }
 
@@ -88,13 +88,13 @@ pub(crate) struct Sig {
 pub(crate) struct ExternDef {
     pub name: Rc<str>,
     pub type_params: Vec<Rc<str>>,
-    pub constructors: Vec<Sig>,
-    pub methods: Vec<Sig>,
+    pub constructors: Vec<FunctionType>,
+    pub methods: Vec<FunctionType>,
 }
 
-/// A package, or a parser or control type: what it is for is settled by its name.
+/// A package declaration. The checker knows V1Switch by its name.
 #[derive(Debug, Clone)]
-pub(crate) struct BlockType {
+pub(crate) struct PackageType {
     pub name: Rc<str>,
     pub type_params: usize,
 }
@@ -103,28 +103,28 @@ pub(crate) struct BlockType {
 pub(crate) struct Types {
     pub structs: Vec<StructDef>,
     pub enums: Vec<EnumDef>,
-    pub news: Vec<(Rc<str>, Ty)>,
+    pub new_types: Vec<(Rc<str>, Ty)>,
     pub externs: Vec<ExternDef>,
     /// Names of the program's parsers and controls, for messages.
     pub block_names: Vec<Rc<str>>,
     pub errors: Vec<Rc<str>>,
 }
 
-/// Width of an error value.
+/// Width of an error value, in bits.
 pub(crate) const ERROR_WIDTH: u32 = 16;
-/// Width of an enum without underlying type.
+/// Width of an enum without underlying type, in bits.
 pub(crate) const ENUM_WIDTH: u32 = 32;
 
 impl Types {
-    /// The type without `type` wrappers.
+    /// The type that a `type` declaration is based on. Other types are returned unchanged.
     pub fn base(&self, ty: &Ty) -> Ty {
         match ty {
-            Ty::New(id) => self.base(&self.news[*id].1.clone()),
+            Ty::NewType(id) => self.base(&self.new_types[*id].1.clone()),
             _ => ty.clone(),
         }
     }
 
-    /// Width of a scalar; nothing else has one.
+    /// Width of a scalar in bits. Other types have none.
     pub fn width(&self, ty: &Ty) -> Option<u32> {
         match ty {
             Ty::Bool => Some(1),
@@ -134,7 +134,7 @@ impl Types {
                 Some(repr) => self.width(repr),
                 None => Some(ENUM_WIDTH),
             },
-            Ty::New(id) => self.width(&self.news[*id].1),
+            Ty::NewType(id) => self.width(&self.new_types[*id].1),
             _ => None,
         }
     }
@@ -151,7 +151,7 @@ impl Types {
         matches!(ty, Ty::Struct(id) if self.structs[*id].kind == StructKind::Header)
     }
 
-    /// Least and greatest size in bits.
+    /// Smallest and largest size in bits.
     pub fn size(&self, ty: &Ty) -> Option<(u64, u64)> {
         if let Some(width) = self.width(ty) {
             return Some((u64::from(width), u64::from(width)));
@@ -182,7 +182,7 @@ impl Types {
         }
     }
 
-    /// Number of scalars that a value takes; huge types are refused by it.
+    /// Number of 64-bit words of a value. The checker uses it to reject very large types.
     pub fn scalars(&self, ty: &Ty) -> u64 {
         match ty {
             Ty::Struct(id) => self.structs[*id].scalars,
@@ -190,13 +190,13 @@ impl Types {
             Ty::Tuple(parts) => {
                 parts.iter().fold(0u64, |n, part| n.saturating_add(self.scalars(part)))
             }
-            Ty::New(id) => self.scalars(&self.news[*id].1),
+            Ty::NewType(id) => self.scalars(&self.new_types[*id].1),
             Ty::Bit(w) | Ty::Int(w) | Ty::Varbit(w) => u64::from(w.div_ceil(64)),
             _ => 1,
         }
     }
 
-    /// As the source would name it.
+    /// Name of the type in messages, as in the source.
     pub fn show(&self, ty: &Ty) -> String {
         let list = |parts: &[Ty]| parts.iter().map(|t| self.show(t)).collect::<Vec<_>>().join(", ");
         match ty {
@@ -218,14 +218,14 @@ impl Types {
                 let names: Vec<&str> = fields.iter().map(|(n, _)| &**n).collect();
                 format!("a list of the fields {}", names.join(", "))
             }
-            Ty::Invalid => "an invalid header".into(),
-            Ty::New(id) => self.news[*id].0.to_string(),
+            Ty::InvalidHeader => "an invalid header".into(),
+            Ty::NewType(id) => self.new_types[*id].0.to_string(),
             Ty::Extern(id, args) if args.is_empty() => self.externs[*id].name.to_string(),
             Ty::Extern(id, args) => format!("{}<{}>", self.externs[*id].name, list(args)),
             Ty::Block(id) => self.block_names[*id].to_string(),
             Ty::Package(_) => "package".into(),
             Ty::Var(name) => name.to_string(),
-            Ty::Applied => "the result of a table".into(),
+            Ty::ApplyResult => "the result of a table".into(),
             Ty::Infer => "_".into(),
         }
     }

@@ -1,84 +1,96 @@
-//! Errors name the place, what is wrong, and what would be right.
+//! Compiler errors state the position, what is wrong, and what would be right.
 
 mod common;
 
 use common::compile;
 use netkv_p4::{Options, Severity, compile_source};
 
-/// The errors of a program, with the lines they are on.
+/// Messages and source lines of the errors of a program.
 fn errors(globals: &str, ingress: &str) -> Vec<(String, String)> {
     let found = compile(globals, ingress).expect_err("the program is wrong");
     found.0.iter().map(|d| (d.message.clone(), d.source_line.trim().to_string())).collect()
 }
 
-fn fails(globals: &str, ingress: &str, message: &str) {
+fn assert_error(globals: &str, ingress: &str, message: &str) {
     let found = errors(globals, ingress);
     assert!(found.iter().any(|(m, _)| m.contains(message)), "{found:#?}");
 }
 
 #[test]
-fn a_misspelt_name_is_answered_with_the_right_one() {
-    fails("", "apply { hdr.ipv4.tll = 1; }", "no field 'tll'. Did you mean 'ttl'?");
-    fails("", "apply { hdr.ipv5.ttl = 1; }", "Did you mean 'ipv4'?");
-    fails("", "apply { mta.a = 1; }", "'mta' is not declared. Did you mean 'meta'?");
-    fails("", "apply { hdr.ipv4.isVald(); }", "Did you mean 'isValid'?");
-    fails("", "apply { mark_to_dorp(std); }", "Did you mean 'mark_to_drop'?");
-    fails("contrl X() { apply { } }", "apply { }", "Did you mean 'control'?");
-    fails(
+fn a_misspelt_name_gets_a_proposal() {
+    assert_error("", "apply { hdr.ipv4.tll = 1; }", "no field 'tll'. Did you mean 'ttl'?");
+    assert_error("", "apply { hdr.ipv5.ttl = 1; }", "Did you mean 'ipv4'?");
+    assert_error("", "apply { mta.a = 1; }", "'mta' is not declared. Did you mean 'meta'?");
+    assert_error("", "apply { hdr.ipv4.isVald(); }", "Did you mean 'isValid'?");
+    assert_error("", "apply { mark_to_dorp(std); }", "Did you mean 'mark_to_drop'?");
+    assert_error("contrl X() { apply { } }", "apply { }", "Did you mean 'control'?");
+    assert_error(
         "",
         "table t { key = { hdr.ipv4.ttl: exat; } actions = { NoAction; } } apply { }",
         "Did you mean 'exact'?",
     );
-    fails("", "table t { kye = { } } apply { }", "Did you mean 'key'?");
+    assert_error("", "table t { kye = { } } apply { }", "Did you mean 'key'?");
 }
 
-/// No message of a program proposes something.
-fn proposes_nothing(globals: &str, ingress: &str, message: &str) {
+/// Asserts that no message of a program proposes a name.
+fn assert_no_proposal(globals: &str, ingress: &str, message: &str) {
     let found = errors(globals, ingress);
     assert!(found.iter().any(|(m, _)| m.contains(message)), "{found:#?}");
     assert!(found.iter().all(|(m, _)| !m.contains("Did you mean")), "{found:#?}");
 }
 
 #[test]
-fn keywords_are_proposed_only_where_they_can_stand() {
-    proposes_nothing("", "apply { meta.a = foo; }", "'foo' is not declared.");
-    proposes_nothing("", "apply { foo(); }", "'foo' is not declared.");
-    proposes_nothing("", "foo x; apply { }", "'foo' is not declared.");
-    proposes_nothing("", "apply { meta.a = ot; }", "'ot' is not declared.");
-    proposes_nothing("", "table t { actions = { actio; } } apply { }", "'actio' is not declared.");
-    proposes_nothing("in x;", "apply { }", "Expected a declaration, not 'in'.");
-    proposes_nothing("", "apply { meta.a = x; }", "'x' is not declared.");
-    fails("", "apply { if (treu) { } }", "Did you mean 'true'?");
-    fails("bol f() { return true; }", "apply { }", "Did you mean 'bool'?");
-    fails("strct x { }", "apply { }", "Did you mean 'struct'?");
-    fails("", "tabel t { } apply { }", "Did you mean 'table'?");
-    fails("", "actoin a() { } apply { }", "Did you mean 'action'?");
-    fails("", "apply { retrun; }", "'retrun' starts no statement here. Did you mean 'return'?");
-    fails("", "apply { swich (meta.a) { } }", "Did you mean 'switch'?");
+fn keywords_are_proposed_only_where_they_are_allowed() {
+    assert_no_proposal("", "apply { meta.a = foo; }", "'foo' is not declared.");
+    assert_no_proposal("", "apply { foo(); }", "'foo' is not declared.");
+    assert_no_proposal("", "foo x; apply { }", "'foo' is not declared.");
+    assert_no_proposal("", "apply { meta.a = ot; }", "'ot' is not declared.");
+    assert_no_proposal(
+        "",
+        "table t { actions = { actio; } } apply { }",
+        "'actio' is not declared.",
+    );
+    assert_no_proposal("in x;", "apply { }", "Expected a declaration, not 'in'.");
+    assert_no_proposal("", "apply { meta.a = x; }", "'x' is not declared.");
+    assert_error("", "apply { if (treu) { } }", "Did you mean 'true'?");
+    assert_error("bol f() { return true; }", "apply { }", "Did you mean 'bool'?");
+    assert_error("strct x { }", "apply { }", "Did you mean 'struct'?");
+    assert_error("", "tabel t { } apply { }", "Did you mean 'table'?");
+    assert_error("", "actoin a() { } apply { }", "Did you mean 'action'?");
+    assert_error(
+        "",
+        "apply { retrun; }",
+        "'retrun' starts no statement here. Did you mean 'return'?",
+    );
+    assert_error("", "apply { swich (meta.a) { } }", "Did you mean 'switch'?");
 }
 
 #[test]
-fn only_names_of_the_wanted_kind_are_proposed() {
-    // A header type is no value, a value no type, an action no match kind.
-    proposes_nothing("", "apply { meta.a = ipv4; }", "'ipv4' is not declared.");
-    proposes_nothing("", "met x; apply { }", "'met' is not declared.");
-    fails("", "apply { meta.a = met.a; }", "Did you mean 'meta'?");
-    fails("", "ipv4_tt x; apply { }", "Did you mean 'ipv4_t'?");
-    fails("", "action run() { } table t { actions = { rnu; } } apply { }", "Did you mean 'run'?");
+fn only_names_of_the_expected_kind_are_proposed() {
+    // A type is not proposed for a value, nor a value for a type.
+    assert_no_proposal("", "apply { meta.a = ipv4; }", "'ipv4' is not declared.");
+    assert_no_proposal("", "met x; apply { }", "'met' is not declared.");
+    assert_error("", "apply { meta.a = met.a; }", "Did you mean 'meta'?");
+    assert_error("", "ipv4_tt x; apply { }", "Did you mean 'ipv4_t'?");
+    assert_error(
+        "",
+        "action run() { } table t { actions = { rnu; } } apply { }",
+        "Did you mean 'run'?",
+    );
 }
 
 #[test]
-fn the_name_of_the_package_is_said_once() {
+fn a_wrong_package_name_is_reported_once() {
     let text = common::program("", "apply { }").replace(" main;", " mian;");
     let found = compile_source("test.p4", &text, &Options::default()).unwrap_err();
     let messages: Vec<_> = found.0.iter().map(|d| d.message.as_str()).collect();
     assert_eq!(messages, ["The package instance must be called 'main'."]);
 }
 
-/// Whatever word of a program is misspelt, no message proposes a word that it has said, and none
-/// proposes what stands there.
+/// Misspells every second word of a program, one at a time. No message proposes a word that the
+/// message already contains, or the word that is in the source.
 #[test]
-fn no_proposal_repeats_what_is_said_or_written() {
+fn no_proposal_repeats_the_message_or_the_source() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/p4/features.p4");
     let text = std::fs::read_to_string(path).expect("the program");
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -115,7 +127,7 @@ fn no_proposal_repeats_what_is_said_or_written() {
 }
 
 #[test]
-fn an_error_shows_line_column_and_a_caret() {
+fn an_error_shows_line_column_and_caret() {
     let text = "const bit<8> x = 1;\nconst bit<8> y = x +;\n";
     let found = compile_source("small.p4", text, &Options::default()).unwrap_err();
     let first = &found.0[0];
@@ -128,7 +140,7 @@ fn an_error_shows_line_column_and_a_caret() {
 }
 
 #[test]
-fn several_mistakes_are_told_in_one_run() {
+fn several_errors_are_reported_in_one_run() {
     let found = errors(
         "",
         "action a( { }
@@ -141,33 +153,33 @@ fn several_mistakes_are_told_in_one_run() {
 }
 
 #[test]
-fn types_that_do_not_fit_are_errors_with_advice() {
-    fails(
+fn type_errors_propose_a_correction() {
+    assert_error(
         "",
         "apply { meta.a = meta.b; }",
         "Expected a value of type bit<8>, not bit<16>. A cast makes it one: (bit<8>)",
     );
-    fails(
+    assert_error(
         "",
         "apply { meta.a = meta.a + meta.b; }",
         "Operator '+' does not take bit<8> and bit<16>.",
     );
-    fails("", "apply { if (meta.a) { } }", "Expected a value of type bool, not bit<8>.");
-    fails("", "apply { meta.b = (bit<16>)(int<8>)meta.a; }", "Two casts do");
-    fails("", "apply { meta.a[8:0] = 1; }", "Slice [8:0] does not fit");
-    fails("", "apply { hdr.v[4].x = 1; }", "Index 4 is out of range");
-    fails("", "action a(bit<8> x) { x = 1; } apply { }", "cannot be changed");
-    fails(
+    assert_error("", "apply { if (meta.a) { } }", "Expected a value of type bool, not bit<8>.");
+    assert_error("", "apply { meta.b = (bit<16>)(int<8>)meta.a; }", "Two casts do");
+    assert_error("", "apply { meta.a[8:0] = 1; }", "Slice [8:0] does not fit");
+    assert_error("", "apply { hdr.v[4].x = 1; }", "Index 4 is out of range");
+    assert_error("", "action a(bit<8> x) { x = 1; } apply { }", "cannot be changed");
+    assert_error(
         "",
         "apply { hash(meta.b, HashAlgorithm.crc16, 0, { meta.a }, 16w4); meta.b = 1 << 3; hdr.v.next.x = 1; }",
         "only be used in a parser",
     );
-    fails(
+    assert_error(
         "header odd_t { bit<13> x; bit<4> y; }",
         "apply { }",
         "The fields of header 'odd_t' take 17 bits, but v1model's headers take whole bytes: add 7 bits",
     );
-    fails(
+    assert_error(
         "bit<8> f(in bit<8> x) { if (x == 1) { return 1; } }",
         "apply { }",
         "can end without returning",
@@ -175,18 +187,26 @@ fn types_that_do_not_fit_are_errors_with_advice() {
 }
 
 #[test]
-fn what_is_missing_is_named_as_not_supported_yet() {
-    fails(
+fn unsupported_constructs_are_reported_as_such() {
+    assert_error(
         "header_union u { ipv4_t a; v_t b; }",
         "apply { }",
         "A header_union is not supported yet.",
     );
-    fails("", "apply { for (bit<8> i in 0 .. 3) { } }", "'for' is not supported yet.");
-    fails("struct g<T> { T x; }", "apply { }", "A generic struct or header is not supported yet.");
-    fails("", "apply { clone3(CloneType.I2E, 1, { meta.a }); }", "clone_preserving_field_list");
+    assert_error("", "apply { for (bit<8> i in 0 .. 3) { } }", "'for' is not supported yet.");
+    assert_error(
+        "struct g<T> { T x; }",
+        "apply { }",
+        "A generic struct or header is not supported yet.",
+    );
+    assert_error(
+        "",
+        "apply { clone3(CloneType.I2E, 1, { meta.a }); }",
+        "clone_preserving_field_list",
+    );
 }
 
-/// A table with one key, whose properties are given.
+/// Ingress with a table that has one key of this match kind, and these properties.
 fn table(kind: &str, properties: &str) -> String {
     format!(
         "action a() {{ }}
@@ -196,25 +216,41 @@ fn table(kind: &str, properties: &str) -> String {
 }
 
 #[test]
-fn priorities_that_do_not_count_are_errors() {
+fn priorities_without_effect_are_errors() {
     let entries = "entries = { 1: a(); priority = 3: 2: a(); }";
-    fails("", &table("ternary", &format!("const {entries}")), "'const entries' have no priority");
-    fails("", &table("lpm", entries), "No key of table 't' is ternary, range or optional");
-    fails("", &table("ternary", entries), "The first entry needs a priority");
-    fails("", &table("ternary", "entries = { priority = 0: 2: a(); }"), "out of range");
-    fails("", &table("ternary", "entries = { priority = 1: 1: a(); 2: a(); }"), "out of range");
-    fails("", &table("ternary", "priority_delta = 0; entries = { 1: a(); }"), "at least 1");
-    fails(
+    assert_error(
+        "",
+        &table("ternary", &format!("const {entries}")),
+        "'const entries' have no priority",
+    );
+    assert_error("", &table("lpm", entries), "No key of table 't' is ternary, range or optional");
+    assert_error("", &table("ternary", entries), "The first entry needs a priority");
+    assert_error("", &table("ternary", "entries = { priority = 0: 2: a(); }"), "out of range");
+    assert_error(
+        "",
+        &table("ternary", "entries = { priority = 1: 1: a(); 2: a(); }"),
+        "out of range",
+    );
+    assert_error("", &table("ternary", "priority_delta = 0; entries = { 1: a(); }"), "at least 1");
+    assert_error(
         "",
         &table("ternary", "entries = { 1: a() @priority; }"),
         "Expected one number: @priority(3).",
     );
-    fails("", &table("ternary", "entries = { 1: a() @priority(1, 2); }"), "Expected one number");
-    fails("", &table("ternary", "entries = { 1: a() @priority(meta.a); }"), "must be a constant");
+    assert_error(
+        "",
+        &table("ternary", "entries = { 1: a() @priority(1, 2); }"),
+        "Expected one number",
+    );
+    assert_error(
+        "",
+        &table("ternary", "entries = { 1: a() @priority(meta.a); }"),
+        "must be a constant",
+    );
 }
 
 #[test]
-fn a_missing_include_says_where_it_was_searched() {
+fn a_missing_include_lists_the_searched_directories() {
     let options = Options { include_dirs: vec!["/nowhere".into()], defines: Vec::new() };
     let found = compile_source("a/b.p4", "#include \"x.p4\"\n", &options).unwrap_err();
     assert!(found.0[0].message.contains("'x.p4'"), "{found}");
@@ -222,7 +258,7 @@ fn a_missing_include_says_where_it_was_searched() {
 }
 
 #[test]
-fn a_literal_that_is_cut_is_warned_about() {
+fn a_truncated_literal_is_a_warning() {
     let compiled = compile("", "apply { meta.a = 300; }").unwrap();
     assert_eq!(compiled.warnings.len(), 1);
     assert!(compiled.warnings[0].message.contains("300 does not fit in bit<8>"));

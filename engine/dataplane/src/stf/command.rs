@@ -1,8 +1,8 @@
-//! One line of a file.
+//! Parses the lines of an STF file.
 
 use std::fmt;
 
-/// A command, names and values still as text.
+/// A command. Names and values are still text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Command {
     Packet { port: u16, bytes: Vec<u8> },
@@ -16,7 +16,7 @@ pub(super) enum Command {
     RegisterWrite { register: String, index: u32, value: String },
 }
 
-/// An action with its arguments; a name is empty where the position counts.
+/// An action with its arguments. An argument without name is assigned by its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Call {
     pub(super) action: String,
@@ -26,9 +26,9 @@ pub(super) struct Call {
 /// An expected frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Expected {
-    /// Hexadecimal digits; none for `*`.
+    /// Hexadecimal digits; `None` for `*`.
     digits: Vec<Option<u8>>,
-    /// Nothing may follow.
+    /// The frame must end after the digits.
     complete: bool,
 }
 
@@ -59,8 +59,8 @@ impl fmt::Display for Expected {
     }
 }
 
-/// Parses a line; none if it asks for nothing.
-pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
+/// Parses a line. `None`: the line has no effect.
+pub(super) fn parse_line(line: &str) -> Result<Option<Command>, String> {
     let line = line.split('#').next().unwrap_or("").trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let rest = rest.trim();
@@ -69,50 +69,57 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
         "" | "wait" | "no_packet" => return Ok(None),
         "packet" => {
             let (port, digits) = words.split_first().ok_or("packet needs a port and a frame.")?;
-            Command::Packet { port: number(port, "a port")?, bytes: bytes(&digits.concat())? }
+            Command::Packet {
+                port: parse_number(port, "a port")?,
+                bytes: parse_bytes(&digits.concat())?,
+            }
         }
         "expect" => {
             let (port, digits) = words.split_first().ok_or("expect needs a port.")?;
-            Command::Expect { port: number(port, "a port")?, expected: expected(digits.concat())? }
+            Command::Expect {
+                port: parse_number(port, "a port")?,
+                expected: parse_expected(digits.concat())?,
+            }
         }
-        "add" => add(rest)?,
+        "add" => parse_add(rest)?,
         "setdefault" => {
-            let (head, action) = call(rest)?;
+            let (head, action) = parse_call(rest)?;
             let [table] = head.as_slice() else {
                 return Err("setdefault needs a table and an action.".to_owned());
             };
             Command::SetDefault { table: (*table).to_owned(), action }
         }
         "mirroring_add" => {
-            let [session, port] = exactly(&words, "mirroring_add SESSION PORT")?;
+            let [session, port] = exact_words(&words, "mirroring_add SESSION PORT")?;
             Command::MirroringAdd {
-                session: number(session, "a session")?,
-                port: number(port, "a port")?,
+                session: parse_number(session, "a session")?,
+                port: parse_number(port, "a port")?,
             }
         }
         "mc_mgrp_create" => {
-            let [group] = exactly(&words, "mc_mgrp_create GROUP")?;
-            Command::GroupCreate(number(group, "a group")?)
+            let [group] = exact_words(&words, "mc_mgrp_create GROUP")?;
+            Command::GroupCreate(parse_number(group, "a group")?)
         }
         "mc_node_create" => {
             let (instance, ports) =
                 words.split_first().ok_or("mc_node_create needs RID PORT ...")?;
             let ports =
-                ports.iter().map(|port| number(port, "a port")).collect::<Result<_, _>>()?;
-            Command::NodeCreate { instance: number(instance, "a replication id")?, ports }
+                ports.iter().map(|port| parse_number(port, "a port")).collect::<Result<_, _>>()?;
+            Command::NodeCreate { instance: parse_number(instance, "a replication id")?, ports }
         }
         "mc_node_associate" => {
-            let [group, handle] = exactly(&words, "mc_node_associate GROUP HANDLE")?;
+            let [group, handle] = exact_words(&words, "mc_node_associate GROUP HANDLE")?;
             Command::NodeAssociate {
-                group: number(group, "a group")?,
-                handle: number(handle, "a handle")?,
+                group: parse_number(group, "a group")?,
+                handle: parse_number(handle, "a handle")?,
             }
         }
         "register_write" => {
-            let [register, index, value] = exactly(&words, "register_write REGISTER INDEX VALUE")?;
+            let [register, index, value] =
+                exact_words(&words, "register_write REGISTER INDEX VALUE")?;
             Command::RegisterWrite {
                 register: (*register).to_owned(),
-                index: number(index, "an index")?,
+                index: parse_number(index, "an index")?,
                 value: (*value).to_owned(),
             }
         }
@@ -127,13 +134,13 @@ pub(super) fn parse(line: &str) -> Result<Option<Command>, String> {
     Ok(Some(command))
 }
 
-fn exactly<'a, const N: usize>(words: &[&'a str], usage: &str) -> Result<[&'a str; N], String> {
+fn exact_words<'a, const N: usize>(words: &[&'a str], usage: &str) -> Result<[&'a str; N], String> {
     words
         .try_into()
         .map_err(|_| format!("The command is {usage}, but {} words follow it.", words.len()))
 }
 
-fn number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
+fn parse_number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
     let value = match text.split_at_checked(2) {
         Some(("0x" | "0X", digits)) => u64::from_str_radix(digits, 16),
         Some(("0b" | "0B", digits)) => u64::from_str_radix(digits, 2),
@@ -143,30 +150,30 @@ fn number<T: TryFrom<u64>>(text: &str, what: &str) -> Result<T, String> {
     value.ok_or_else(|| format!("'{text}' is not {what}."))
 }
 
-fn digit(text: char) -> Result<u8, String> {
+fn parse_digit(text: char) -> Result<u8, String> {
     let digit = text.to_digit(16).ok_or_else(|| format!("'{text}' is no hexadecimal digit."))?;
     Ok(digit as u8)
 }
 
-fn bytes(text: &str) -> Result<Vec<u8>, String> {
-    let digits = text.chars().map(digit).collect::<Result<Vec<_>, _>>()?;
+fn parse_bytes(text: &str) -> Result<Vec<u8>, String> {
+    let digits = text.chars().map(parse_digit).collect::<Result<Vec<_>, _>>()?;
     if digits.len() % 2 == 1 {
         return Err(format!("The frame has {} hexadecimal digits, an odd number.", digits.len()));
     }
     Ok(digits.chunks(2).map(|pair| (pair[0] << 4) | pair[1]).collect())
 }
 
-fn expected(text: String) -> Result<Expected, String> {
+fn parse_expected(text: String) -> Result<Expected, String> {
     let (text, complete) = match text.strip_suffix('$') {
         Some(text) => (text.to_owned(), true),
         None => (text, false),
     };
-    let one = |c| if c == '*' { Ok(None) } else { digit(c).map(Some) };
+    let one = |c| if c == '*' { Ok(None) } else { parse_digit(c).map(Some) };
     Ok(Expected { digits: text.chars().map(one).collect::<Result<_, _>>()?, complete })
 }
 
-/// Words before an action, and the action with its arguments.
-fn call(text: &str) -> Result<(Vec<&str>, Call), String> {
+/// Splits a text into the words before an action, and the action with its arguments.
+fn parse_call(text: &str) -> Result<(Vec<&str>, Call), String> {
     let (head, arguments) = match text.split_once('(') {
         Some((head, rest)) => {
             let (inside, _) = rest.split_once(')').ok_or("The action's ')' is missing.")?;
@@ -188,11 +195,13 @@ fn call(text: &str) -> Result<(Vec<&str>, Call), String> {
     Ok((words, Call { action, arguments }))
 }
 
-fn add(text: &str) -> Result<Command, String> {
-    let (words, action) = call(text)?;
+fn parse_add(text: &str) -> Result<Command, String> {
+    let (words, action) = parse_call(text)?;
     let (table, rest) = words.split_first().ok_or("add needs a table and an action.")?;
     let (priority, rest) = match rest.split_first() {
-        Some((word, keys)) if !word.contains(':') => (Some(number(word, "a priority")?), keys),
+        Some((word, keys)) if !word.contains(':') => {
+            (Some(parse_number(word, "a priority")?), keys)
+        }
         _ => (None, rest),
     };
     let key = |word: &&str| {

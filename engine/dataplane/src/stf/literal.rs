@@ -1,10 +1,10 @@
-//! Values and matches as text.
+//! Parses values and matches.
 
 use netkv_ir::{Match, MatchKind, Value};
 
-/// A number of any width.
-pub(super) fn value(text: &str, width: u32) -> Result<Value, String> {
-    let (radix, digits) = radix(text);
+/// Parses a number of any width.
+pub(super) fn parse_value(text: &str, width: u32) -> Result<Value, String> {
+    let (radix, digits) = split_radix(text);
     let mut words = vec![0u64; width.div_ceil(64) as usize + 1];
     if digits.is_empty() {
         return Err(format!("'{text}' is not a number."));
@@ -25,7 +25,7 @@ pub(super) fn value(text: &str, width: u32) -> Result<Value, String> {
     Ok(Value::from_words(width, words))
 }
 
-fn radix(text: &str) -> (u32, &str) {
+fn split_radix(text: &str) -> (u32, &str) {
     match text.split_at_checked(2) {
         Some(("0x" | "0X", digits)) => (16, digits),
         Some(("0b" | "0B", digits)) => (2, digits),
@@ -33,38 +33,42 @@ fn radix(text: &str) -> (u32, &str) {
     }
 }
 
-/// A match on a key; none when it says nothing about it.
-pub(super) fn parse(text: &str, kind: MatchKind, width: u32) -> Result<Option<Match>, String> {
+/// Parses a match. `None`: it accepts every value.
+pub(super) fn parse_match(
+    text: &str,
+    kind: MatchKind,
+    width: u32,
+) -> Result<Option<Match>, String> {
     let wanted = |form: &str| format!("'{text}' is no match on {form} key.");
     match kind {
-        MatchKind::Exact => Ok(Some(Match::Exact(value(text, width)?))),
-        MatchKind::Optional => Ok(Some(Match::Optional(Some(value(text, width)?)))),
+        MatchKind::Exact => Ok(Some(Match::Exact(parse_value(text, width)?))),
+        MatchKind::Optional => Ok(Some(Match::Optional(Some(parse_value(text, width)?)))),
         MatchKind::Selector => Err(wanted("a selector")),
         MatchKind::Range => {
             let (low, high) = text.split_once("->").unwrap_or((text, text));
-            let (low, high) = (value(low, width)?, value(high, width)?);
+            let (low, high) = (parse_value(low, width)?, parse_value(high, width)?);
             let all = Value::from_words(width, vec![u64::MAX; low.words.len()]);
             let everything = low.words.iter().all(|word| *word == 0) && high == all;
             Ok((!everything).then_some(Match::Range(low, high)))
         }
         MatchKind::Ternary => {
-            let (value, mask) = masked(text, width)?;
+            let (value, mask) = parse_masked(text, width)?;
             Ok(mask.words.iter().any(|word| *word != 0).then_some(Match::Ternary(value, mask)))
         }
         MatchKind::Lpm => {
-            let (value, length) = prefix(text, width)?;
+            let (value, length) = parse_prefix(text, width)?;
             Ok((length > 0).then_some(Match::Lpm(value, length)))
         }
     }
 }
 
-/// `value`, `value/mask`, `value&&&mask` or `0x1*`, the value cut to the mask.
-fn masked(text: &str, width: u32) -> Result<(Value, Value), String> {
+/// Parses `value`, `value/mask`, `value&&&mask` or `0x1*` to a value under its mask, and the mask.
+fn parse_masked(text: &str, width: u32) -> Result<(Value, Value), String> {
     let split = text.split_once("&&&").or_else(|| text.split_once('/'));
     let (found, mask) = if let Some((found, mask)) = split {
-        (value(found, width)?, value(mask, width)?)
+        (parse_value(found, width)?, parse_value(mask, width)?)
     } else if text.contains('*') {
-        let (radix, digits) = radix(text);
+        let (radix, digits) = split_radix(text);
         let (prefix, full) = match radix {
             16 => ("0x", "f"),
             2 => ("0b", "1"),
@@ -72,24 +76,27 @@ fn masked(text: &str, width: u32) -> Result<(Value, Value), String> {
         };
         let ones: String =
             digits.chars().map(|c| if c == '*' { "0" } else { full }).collect::<String>();
-        let mask = value(&format!("{prefix}{ones}"), width)?;
-        (value(&text.replace('*', "0"), width)?, mask)
+        let mask = parse_value(&format!("{prefix}{ones}"), width)?;
+        (parse_value(&text.replace('*', "0"), width)?, mask)
     } else {
-        (value(text, width)?, Value::from_words(width, vec![u64::MAX; width.div_ceil(64) as usize]))
+        (
+            parse_value(text, width)?,
+            Value::from_words(width, vec![u64::MAX; width.div_ceil(64) as usize]),
+        )
     };
     let words = found.words.iter().zip(&mask.words).map(|(value, mask)| value & mask).collect();
     Ok((Value { width, words }, mask))
 }
 
-/// `value/length`, `value`, or a number whose last digits are wildcards.
-fn prefix(text: &str, width: u32) -> Result<(Value, u32), String> {
+/// Parses `value/length`, `value`, or a number whose last digits are wildcards.
+fn parse_prefix(text: &str, width: u32) -> Result<(Value, u32), String> {
     let (found, length) = match text.split_once('/') {
         Some((found, length)) => {
             let length = length.parse().map_err(|_| format!("'{length}' is no prefix length."))?;
-            (value(found, width)?, length)
+            (parse_value(found, width)?, length)
         }
         None => {
-            let (found, mask) = masked(text, width)?;
+            let (found, mask) = parse_masked(text, width)?;
             let length = mask.words.iter().map(|word| word.count_ones()).sum();
             (found, length)
         }
@@ -108,9 +115,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_way_to_write_a_match_is_understood() {
+    fn every_notation_of_a_match_is_parsed() {
         let v = |value| Value::new(16, value);
-        let of = |text, kind| parse(text, kind, 16);
+        let of = |text, kind| parse_match(text, kind, 16);
         assert_eq!(of("0x0102", MatchKind::Exact), Ok(Some(Match::Exact(v(0x102)))));
         assert_eq!(of("0b101", MatchKind::Optional), Ok(Some(Match::Optional(Some(v(5))))));
         assert_eq!(of("513/8", MatchKind::Lpm), Ok(Some(Match::Lpm(v(0x200), 8))));
@@ -128,7 +135,7 @@ mod tests {
     #[test]
     fn wide_decimal_numbers_are_exact() {
         let text = "340282366920938463463374607431768211455";
-        assert_eq!(value(text, 128), Ok(Value::new(128, u128::MAX)));
-        assert!(value("340282366920938463463374607431768211456", 128).is_err());
+        assert_eq!(parse_value(text, 128), Ok(Value::new(128, u128::MAX)));
+        assert!(parse_value("340282366920938463463374607431768211456", 128).is_err());
     }
 }

@@ -1,23 +1,27 @@
-//! Runs packet tests written as STF, the form of p4c's tests and of `tests/golden`.
+//! Runs packet tests in STF, the format of p4c's tests and of `tests/golden`.
 //!
-//! One command a line; `#` starts a comment. Numbers are decimal, `0x…` or `0b…`.
+//! Each line has one command, and `#` starts a comment. Numbers are decimal, `0x…` or `0b…`.
 //!
 //! ```text
-//! packet PORT HEX                      a frame comes in
-//! expect PORT [HEX [$]]                a frame leaves; * is any digit, $ ends the frame
+//! packet PORT HEX                      the port receives a frame
+//! expect PORT [HEX [$]]                it transmits a frame; * is any digit, $ the end of frame
 //! add TABLE [PRIORITY] KEY:MATCH ... ACTION(PARAM:VALUE, ...)
 //! setdefault TABLE ACTION(PARAM:VALUE, ...)
 //! mirroring_add SESSION PORT
 //! mc_mgrp_create GROUP | mc_node_create RID PORT ... | mc_node_associate GROUP HANDLE
 //! register_write REGISTER INDEX VALUE
-//! wait | no_packet                     nothing: the switch is done when `packet` is
+//! wait | no_packet                     no effect, because `packet` returns when it is done
 //! ```
 //!
-//! Expectations are met in order per port, and every frame that leaves must be expected.
+//! For each port, the transmitted frames must be the expected ones, in the same order.
+//!
+//! `command` parses lines, `literal` values, `name_lookup` finds objects of the program. `setup`
+//! executes the commands that configure the switch. `record` writes a file, and `trace` traces
+//! packets of a file.
 
 mod command;
 mod literal;
-mod names;
+mod name_lookup;
 mod record;
 mod setup;
 mod trace;
@@ -34,14 +38,14 @@ use command::{Command, Expected};
 pub use record::{frames, record};
 pub use trace::{TracedPacket, trace};
 
-/// A file that cannot be run: what is wrong, and where.
+/// An error in an STF file, with its position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StfError {
     /// Name of the file.
     pub name: String,
     /// Line from 1.
     pub line: usize,
-    /// A sentence.
+    /// Message for the user.
     pub message: String,
 }
 
@@ -53,21 +57,21 @@ impl fmt::Display for StfError {
 
 impl std::error::Error for StfError {}
 
-/// A frame that is not what the file says.
+/// A transmitted frame that differs from the expected one, is missing or was not expected.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct StfMismatch {
     /// Line of the expectation, or of the packet that caused an unexpected frame.
     pub line: usize,
-    /// Line of the packet that caused the frame; where none left, of the last packet before the
-    /// expectation. None if the expectation stands before all packets.
+    /// Line of the packet that caused the frame. If the frame is missing, the line of the last
+    /// packet before the expectation. `None`: no packet precedes the expectation.
     pub packet: Option<usize>,
     /// Egress port.
     pub port: u16,
-    /// What the file says; none for a frame that nothing expects.
+    /// The expected frame; `None`: no frame was expected.
     pub expected: Option<String>,
-    /// What left; none when nothing did.
+    /// The transmitted frame; `None`: there was none.
     pub actual: Option<String>,
-    /// Index of the first byte that differs, if both are there.
+    /// Index of the first byte that differs, if there are both frames.
     pub first_difference: Option<usize>,
 }
 
@@ -92,21 +96,21 @@ impl fmt::Display for StfMismatch {
     }
 }
 
-/// What came of a file.
+/// Result of running a file.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct StfReport {
     /// Name of the file.
     pub name: String,
-    /// Frames that went in.
+    /// Number of received frames.
     pub packets: usize,
-    /// Frames that were expected.
+    /// Number of expected frames.
     pub expectations: usize,
-    /// What was different.
+    /// Differences from the expected frames.
     pub mismatches: Vec<StfMismatch>,
 }
 
 impl StfReport {
-    /// Whether everything was as expected.
+    /// True if there is no mismatch.
     pub fn passed(&self) -> bool {
         self.mismatches.is_empty()
     }
@@ -126,38 +130,38 @@ impl fmt::Display for StfReport {
     }
 }
 
-/// Frames that left on a port, each with the line of the packet that caused it.
-type Seen = BTreeMap<u16, VecDeque<(usize, Vec<u8>)>>;
+/// Transmitted frames by port, each with the line of the packet that caused it.
+type FramesByPort = BTreeMap<u16, VecDeque<(usize, Vec<u8>)>>;
 
-/// A frame that the file expects.
-struct Awaited {
+/// A frame that the file expects, with its line.
+struct ExpectedFrame {
     line: usize,
-    /// Line of the last packet before it.
+    /// Line of the last packet before the expectation.
     after: Option<usize>,
     port: u16,
     frame: Expected,
 }
 
-/// Nanoseconds between two packets of a file.
+/// Time between two packets of a file, in nanoseconds.
 const PACKET_GAP_NS: u64 = 1_000_000;
 
-/// Runs a file on a switch. `name` is for messages.
+/// Runs a file on a switch. `name` is the file name in messages.
 ///
 /// # Errors
 ///
-/// [`StfError`] for a line that is no command, a name that the program does not have, or a
-/// request that the switch refuses. Frames that differ are in the report.
+/// [`StfError`] for a line that is not a command, a name that the program does not have, or a
+/// request that the switch rejects. Frames that differ are in the report.
 pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, StfError> {
     let mut report =
         StfReport { name: name.to_owned(), packets: 0, expectations: 0, mismatches: Vec::new() };
     let mut setup = setup::Setup::default();
-    let mut seen = Seen::new();
-    let mut expected: Vec<Awaited> = Vec::new();
+    let mut seen = FramesByPort::new();
+    let mut expected: Vec<ExpectedFrame> = Vec::new();
     let mut last_packet = None;
     let mut output = Output::new();
     for (line, text) in (1..).zip(text.lines()) {
         let fail = |message: String| StfError { name: name.to_owned(), line, message };
-        let Some(command) = command::parse(text).map_err(fail)? else { continue };
+        let Some(command) = command::parse_line(text).map_err(fail)? else { continue };
         match command {
             Command::Packet { port, bytes } => {
                 output.clear();
@@ -170,7 +174,7 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
                 }
             }
             Command::Expect { port, expected: frame } => {
-                expected.push(Awaited { line, after: last_packet, port, frame });
+                expected.push(ExpectedFrame { line, after: last_packet, port, frame });
             }
             other => setup.run(switch, other).map_err(fail)?,
         }
@@ -180,9 +184,9 @@ pub fn run(switch: &mut Switch, text: &str, name: &str) -> Result<StfReport, Stf
     Ok(report)
 }
 
-fn compare(expected: Vec<Awaited>, mut seen: Seen) -> Vec<StfMismatch> {
+fn compare(expected: Vec<ExpectedFrame>, mut seen: FramesByPort) -> Vec<StfMismatch> {
     let mut mismatches = Vec::new();
-    for Awaited { line, after, port, frame } in expected {
+    for ExpectedFrame { line, after, port, frame } in expected {
         let actual = seen.get_mut(&port).and_then(VecDeque::pop_front);
         let difference = actual.as_ref().and_then(|(_, bytes)| frame.first_difference(bytes));
         if actual.is_none() || difference.is_some() {

@@ -1,4 +1,4 @@
-//! The other way round: frames go in, and the answers become the expectations of a file.
+//! Records an STF file: sends frames, and writes the transmitted frames as expectations.
 
 use std::fmt::Write as _;
 
@@ -8,13 +8,13 @@ use crate::output::Output;
 use crate::switch::Switch;
 use crate::trace::hex;
 
-/// Sets a switch up with the lines of a file, sends frames, and writes all of it down as a file
-/// that [`super::run`] accepts on a fresh switch, and so does whoever else reads STF. Frames and
-/// expectations that stand in `setup` are left out. `name` is for messages about `setup`.
+/// Configures a switch with the lines of `setup`, sends frames, and returns an STF file of both
+/// with the transmitted frames as expectations. [`super::run`] passes the file on a new switch.
+/// Frames and expectations in `setup` are omitted. `name` is the name of `setup` in messages.
 ///
 /// # Errors
 ///
-/// [`StfError`] for a line of `setup` that is no command or that the switch refuses.
+/// [`StfError`] for a line of `setup` that is not a command, or that the switch rejects.
 pub fn record(
     switch: &mut Switch,
     setup: &str,
@@ -25,7 +25,7 @@ pub fn record(
     let mut done = setup::Setup::default();
     for (line, source) in (1..).zip(setup.lines()) {
         let fail = |message: String| StfError { name: name.to_owned(), line, message };
-        match command::parse(source).map_err(fail)? {
+        match command::parse_line(source).map_err(fail)? {
             Some(Command::Packet { .. } | Command::Expect { .. }) => continue,
             Some(command) => done.run(switch, command).map_err(fail)?,
             None => {}
@@ -44,16 +44,16 @@ pub fn record(
     Ok(text)
 }
 
-/// The frames that a file sends, each with its port.
+/// The frames of the `packet` commands in a file, each with its port.
 ///
 /// # Errors
 ///
-/// [`StfError`] for a line that is no command.
+/// [`StfError`] for a line that is not a command.
 pub fn frames(text: &str, name: &str) -> Result<Vec<(u16, Vec<u8>)>, StfError> {
     let mut frames = Vec::new();
     for (line, source) in (1..).zip(text.lines()) {
         let fail = |message: String| StfError { name: name.to_owned(), line, message };
-        if let Some(Command::Packet { port, bytes }) = command::parse(source).map_err(fail)? {
+        if let Some(Command::Packet { port, bytes }) = command::parse_line(source).map_err(fail)? {
             frames.push((port, bytes));
         }
     }

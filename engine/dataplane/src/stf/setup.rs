@@ -1,16 +1,16 @@
-//! Commands that set the switch up.
+//! Executes the commands that configure the switch.
 
 use std::collections::BTreeMap;
 
 use netkv_ir::{MatchKind, Program, Value};
 
 use super::command::{Call, Command};
-use super::{literal, names};
-use crate::control::{EntryAction, TableEntry};
+use super::{literal, name_lookup};
+use crate::control_plane::{EntryAction, TableEntry};
 use crate::replication::CloneSession;
 use crate::switch::Switch;
 
-/// Multicast nodes, which are created before they join a group.
+/// Multicast nodes and groups. A node is created before it is associated with a group.
 #[derive(Debug, Default)]
 pub(super) struct Setup {
     nodes: Vec<(u16, Vec<u16>)>,
@@ -18,17 +18,17 @@ pub(super) struct Setup {
 }
 
 impl Setup {
-    /// Runs one command.
+    /// Executes one command.
     pub(super) fn run(&mut self, switch: &mut Switch, command: Command) -> Result<(), String> {
         match command {
             Command::Add { table, priority, keys, action } => {
-                let entry = entry(switch, &table, priority, &keys, &action)?;
+                let entry = build_entry(switch, &table, priority, &keys, &action)?;
                 switch.insert_entry(entry).map_err(|error| error.message)
             }
             Command::SetDefault { table, action } => {
                 let program = switch.program().clone();
                 let at = find_table(&program, &table)?;
-                let (action_id, params) = resolve(&program, at, &action)?;
+                let (action_id, params) = bind_action(&program, at, &action)?;
                 let id = program.tables[at].identity.id;
                 switch.set_default(id, action_id, &params).map_err(|error| error.message)
             }
@@ -49,9 +49,9 @@ impl Setup {
             Command::RegisterWrite { register, index, value } => {
                 let registers = &switch.program().registers;
                 let identities = registers.iter().map(|register| &register.identity);
-                let at = names::find("register", &register, identities)?;
+                let at = name_lookup::find("register", &register, identities)?;
                 let (id, width) = (registers[at].identity.id, registers[at].width);
-                let value = literal::value(&value, width)?;
+                let value = literal::parse_value(&value, width)?;
                 switch.write_register(id, Some(index), &value).map_err(|error| error.message)
             }
             Command::Packet { .. } | Command::Expect { .. } => {
@@ -77,10 +77,10 @@ impl Setup {
 }
 
 fn find_table(program: &Program, name: &str) -> Result<usize, String> {
-    names::find("table", name, program.tables.iter().map(|table| &table.identity))
+    name_lookup::find("table", name, program.tables.iter().map(|table| &table.identity))
 }
 
-fn entry(
+fn build_entry(
     switch: &Switch,
     table: &str,
     priority: Option<u32>,
@@ -93,21 +93,21 @@ fn entry(
     let field_names: Vec<&str> = fields.iter().map(|key| key.name.as_str()).collect();
     let mut matches = Vec::new();
     for (name, text) in keys {
-        let field = names::by_suffix("key", name, &field_names)?;
+        let field = name_lookup::by_suffix("key", name, &field_names)?;
         let key = fields[field];
-        if let Some(one) = literal::parse(text, key.kind, key.width)? {
+        if let Some(one) = literal::parse_match(text, key.kind, key.width)? {
             matches.push((field as u32 + 1, one));
         }
     }
     let by_priority =
         |kind| matches!(kind, MatchKind::Ternary | MatchKind::Range | MatchKind::Optional);
     let has_priority = fields.iter().any(|key| by_priority(key.kind));
-    let (action_id, params) = resolve(program, at, action)?;
+    let (action_id, params) = bind_action(program, at, action)?;
     Ok(TableEntry {
         table_id: program.tables[at].identity.id,
         matches,
         action: EntryAction::Direct { action_id, params },
-        // p4c's tests give priorities to exact tables too, where they mean nothing.
+        // Tests of p4c give priorities in exact tables, too, where they have no effect.
         priority: if has_priority { priority.unwrap_or(1) } else { 0 },
         metadata: Vec::new(),
         controller_metadata: 0,
@@ -115,14 +115,15 @@ fn entry(
     })
 }
 
-/// An action of a table with its arguments in order.
-fn resolve(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Value>), String> {
+/// P4Info id of an action of a table, and its arguments in order.
+fn bind_action(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Value>), String> {
     let actions: Vec<_> = program.tables[table]
         .actions
         .iter()
         .map(|action| &program.actions[action.action as usize])
         .collect();
-    let at = names::find("action", &call.action, actions.iter().map(|action| &action.identity))?;
+    let at =
+        name_lookup::find("action", &call.action, actions.iter().map(|action| &action.identity))?;
     let action = actions[at];
     let mut params: Vec<Option<Value>> = vec![None; action.params.len()];
     for (position, (name, text)) in call.arguments.iter().enumerate() {
@@ -140,7 +141,7 @@ fn resolve(program: &Program, table: usize, call: &Call) -> Result<(u32, Vec<Val
                 if known.is_empty() { "none".to_owned() } else { known.join(", ") }
             ));
         };
-        *slot = Some(literal::value(text, param.width)?);
+        *slot = Some(literal::parse_value(text, param.width)?);
     }
     let params = params.into_iter().zip(&action.params).map(|(value, param)| {
         value.ok_or_else(|| {

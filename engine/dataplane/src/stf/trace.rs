@@ -1,4 +1,4 @@
-//! A file as the way to a state: its set-up and packets are done, some packets step by step.
+//! Runs an STF file, and traces some of its packets.
 
 use super::command::{self, Command};
 use super::{PACKET_GAP_NS, StfError, setup};
@@ -6,29 +6,29 @@ use crate::output::Output;
 use crate::switch::Switch;
 use crate::trace::Trace;
 
-/// What one packet of a file did.
+/// A traced packet of a file.
 #[derive(Debug, Clone)]
 pub struct TracedPacket {
-    /// Its line, from 1.
+    /// Line of the packet, from 1.
     pub line: usize,
-    /// Port at which it came in.
+    /// Port that received it.
     pub port: u16,
-    /// The frame that came in.
+    /// The received frame.
     pub frame: Vec<u8>,
-    /// The frames that left, each with its port.
+    /// The transmitted frames, each with its port.
     pub out: Vec<(u16, Vec<u8>)>,
-    /// Every step.
+    /// Its trace.
     pub trace: Trace,
 }
 
-/// Does what a file says to a switch, and traces the packets of the lines that `wanted` takes.
-/// Packets enter at the times at which [`super::run`] sends them; expectations are skipped.
-/// `name` is for messages.
+/// Executes the commands of a file on a switch, and traces the packets whose lines satisfy
+/// `wanted`. Packets have the same times as in [`super::run`], and expectations are skipped.
+/// `name` is the file name in messages.
 ///
 /// # Errors
 ///
-/// [`StfError`] for a line that is no command, a name that the program does not have, or a
-/// request that the switch refuses.
+/// [`StfError`] for a line that is not a command, a name that the program does not have, or a
+/// request that the switch rejects.
 pub fn trace(
     switch: &mut Switch,
     text: &str,
@@ -41,7 +41,7 @@ pub fn trace(
     let mut now_ns = 0;
     for (line, source) in (1..).zip(text.lines()) {
         let fail = |message: String| StfError { name: name.to_owned(), line, message };
-        match command::parse(source).map_err(fail)? {
+        match command::parse_line(source).map_err(fail)? {
             Some(Command::Packet { port, bytes }) => {
                 output.clear();
                 if wanted(line) {

@@ -1,21 +1,21 @@
-//! One entry of a table.
+//! Table entries and their actions.
 
 use netkv_ir::{ActionId, Match, Program, Value};
 
 use crate::counters::CounterData;
 use crate::meters::Meter;
 
-/// An action with its data, checked against the program.
+/// An action with its action data, checked against the program.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolved {
+pub(crate) struct BoundAction {
     pub(crate) action: ActionId,
-    /// Words of the control-plane parameters, one after the other: a packet copies them as they
-    /// are, without following a pointer per parameter.
+    /// Concatenated words of the control-plane parameters, which a packet can copy without one
+    /// pointer per parameter.
     pub(crate) words: Box<[u64]>,
 }
 
-impl Resolved {
-    /// An action of the program with values of its parameters' widths.
+impl BoundAction {
+    /// Binds an action to values with the widths of its parameters.
     pub(crate) fn new(action: ActionId, params: &[Value]) -> Self {
         Self { action, words: params.iter().flat_map(|value| value.words.clone()).collect() }
     }
@@ -33,22 +33,22 @@ impl Resolved {
     }
 }
 
-/// What an entry runs.
+/// The action of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum EntryKind {
-    Direct(Resolved),
+    Direct(BoundAction),
     /// Member of the table's action profile.
     Member(u32),
     /// Group of the table's action selector.
     Group(u32),
-    /// Actions with their weights, in the entry itself.
-    OneShot(Vec<(Resolved, u32)>),
+    /// One-shot selector: actions in the entry itself, with their weights.
+    OneShot(Vec<(BoundAction, u32)>),
 }
 
 /// An entry.
 #[derive(Debug)]
 pub(crate) struct Entry {
-    /// One per key, don't cares spelt out.
+    /// One match per key.
     pub(crate) matches: Vec<Match>,
     pub(crate) priority: u32,
     pub(crate) kind: EntryKind,
@@ -76,7 +76,7 @@ impl Entry {
     }
 }
 
-/// A match with the bits that it does not look at set to 0, as P4Runtime wants them.
+/// The canonical form of a match in P4Runtime: value bits outside of the mask or prefix are 0.
 pub(super) fn canonical(one: &Match) -> Match {
     let under = |value: &Value, mask: &[u64]| Value {
         width: value.width,

@@ -1,17 +1,17 @@
-//! Finding an entry by its key.
+//! Lookup of entries by key.
 //!
-//! A key is the words of its fields one after the other, each field from a word of its own.
+//! A key is the concatenation of its fields. Each field starts at a new word.
 
 use netkv_ir::{Match, MatchKind, TableKey};
 
 use super::TableKind;
-use super::exact::{ExactMap, Inline};
-use super::lpm::Lpm;
-use super::priority::Priorities;
+use super::exact_map::{ExactMap, SlotAction};
+use super::prefix_trie::PrefixTrie;
+use super::priority_index::PriorityIndex;
 use super::row::Row;
 use crate::wide;
 
-/// The index of a table.
+/// The lookup structure of a table.
 #[derive(Debug)]
 pub(crate) struct Index {
     widths: Box<[u32]>,
@@ -25,14 +25,14 @@ enum Search {
     /// The longest prefix wins.
     Lpm {
         key: usize,
-        prefixes: Lpm,
+        prefixes: PrefixTrie,
     },
-    /// The largest priority wins, then the oldest.
-    Priority(Box<Priorities>),
+    /// The largest priority wins, and the oldest of equal ones.
+    Priority(Box<PriorityIndex>),
 }
 
 impl Index {
-    /// `data_words`: what the longest action data of the table takes.
+    /// An empty index. `data_words` is the number of words of the longest action data.
     pub(crate) fn new(kind: TableKind, keys: &[TableKey], data_words: usize) -> Self {
         let widths: Box<[u32]> = keys.iter().map(|key| key.width).collect();
         let words = widths.iter().map(|width| wide::words(*width)).sum();
@@ -40,14 +40,14 @@ impl Index {
             TableKind::Exact => Search::Exact(ExactMap::new(words, data_words)),
             TableKind::Lpm => {
                 let key = keys.iter().position(|key| key.kind == MatchKind::Lpm).unwrap_or(0);
-                Search::Lpm { key, prefixes: Lpm::new(&widths, key) }
+                Search::Lpm { key, prefixes: PrefixTrie::new(&widths, key) }
             }
-            TableKind::Priority => Search::Priority(Box::new(Priorities::new(keys))),
+            TableKind::Priority => Search::Priority(Box::new(PriorityIndex::new(keys))),
         };
         Self { widths, words, search }
     }
 
-    /// The entry that wins for these key words.
+    /// Id of the entry that wins for these key words.
     #[inline]
     pub(crate) fn find(&self, key: &[u64]) -> Option<u32> {
         debug_assert_eq!(key.len(), self.words);
@@ -65,18 +65,24 @@ impl Index {
         if let Search::Exact(map) = &self.search { Some(map) } else { None }
     }
 
-    /// Changes what an entry runs.
-    pub(crate) fn update(&mut self, matches: &[Match], id: u32, inline: Inline<'_>) {
+    /// Changes the action of an entry.
+    pub(crate) fn update(&mut self, matches: &[Match], id: u32, slot_action: SlotAction<'_>) {
         if let Search::Exact(_) = &self.search {
-            self.insert(matches, 0, id, inline);
+            self.insert(matches, 0, id, slot_action);
         }
     }
 
     /// Adds an entry.
-    pub(crate) fn insert(&mut self, matches: &[Match], priority: u32, id: u32, inline: Inline<'_>) {
+    pub(crate) fn insert(
+        &mut self,
+        matches: &[Match],
+        priority: u32,
+        id: u32,
+        slot_action: SlotAction<'_>,
+    ) {
         let row = Row::new(&self.widths, matches);
         match &mut self.search {
-            Search::Exact(map) => map.insert(&row.value, id, inline),
+            Search::Exact(map) => map.insert(&row.value, id, slot_action),
             Search::Lpm { key, prefixes } => {
                 prefixes.insert(&row.value, prefix_length(&matches[*key]), id);
             }
@@ -84,7 +90,7 @@ impl Index {
         }
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, matches: &[Match], id: u32) {
         match &mut self.search {
             Search::Exact(map) => map.remove(&Row::new(&self.widths, matches).value),

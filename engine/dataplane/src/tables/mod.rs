@@ -1,53 +1,67 @@
-//! Match-action tables: entries, and the index that finds them.
+//! Match-action tables: their entries, and the lookup of entries by key.
+//!
+//! ```text
+//! mod (Table)            entries by id, default action
+//!  ├─ entry              an entry and its bound action ─ action_profile: members and groups
+//!  └─ index              lookup by key, one structure per kind of table
+//!      ├─ exact_map         exact keys: a hash table
+//!      ├─ prefix_trie       one lpm key: a trie ─ sparse_array: arrays of its nodes
+//!      └─ priority_index    ternary, range and optional keys
+//!          └─ row_block        groups of rows in order of priority
+//!              └─ bit_planes      which rows accept a byte of the key ─ plane_layout
+//! ```
+//!
+//! `row` has the values and masks of an entry, `key_bytes` the bytes of a key. `reference_model` is
+//! a linear search that tests compare the structures with.
 
-mod block;
-mod bytes;
+mod action_profile;
+mod bit_planes;
 mod entry;
-mod exact;
+mod exact_map;
 mod index;
-mod lpm;
+mod key_bytes;
+mod plane_layout;
+mod prefix_trie;
+mod priority_index;
 #[cfg(test)]
-mod model;
-mod planes;
-mod priority;
-mod profile;
+mod reference_model;
 mod row;
-mod shape;
-mod sparse;
+mod row_block;
+mod sparse_array;
 
-pub(crate) use entry::{Entry, EntryKind, Resolved};
-pub use exact::{ExactMap, HASH_KEYS};
+pub(crate) use action_profile::{Profile, weighted};
+pub(crate) use entry::{BoundAction, Entry, EntryKind};
+pub use exact_map::{ExactMap, HASH_KEYS};
 pub(crate) use index::Index;
-pub(crate) use profile::{Profile, weighted};
 pub(crate) use row::in_range;
 
 use netkv_ir::{HashAlgorithm, Match, MatchKind, Program, Table as IrTable, TableKey};
 use rustc_hash::FxHashMap;
 
-use exact::Inline;
+use exact_map::SlotAction;
 
 use crate::error::ProgramError;
 
-/// How the entries of a table are found.
+/// The kind of a table, which determines its lookup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableKind {
     Exact,
-    /// Prefix length decides.
+    /// One lpm key: the longest prefix wins.
     Lpm,
-    /// Priority decides: ternary, optional or range keys.
+    /// Ternary, optional or range keys: the largest priority wins.
     Priority,
 }
 
-/// What names an entry: its matches in key order, and its priority.
-type EntryName = (Box<[Match]>, u32);
+/// The identity of an entry in a table: its matches in key order, and its priority.
+type EntryIdentity = (Box<[Match]>, u32);
 
 /// A table with its entries.
 #[derive(Debug)]
 pub(crate) struct Table {
     pub(crate) kind: TableKind,
-    /// Keys that entries match on (no selector keys).
+    /// Keys without the selector keys.
     pub(crate) keys: Vec<TableKey>,
-    pub(crate) default: Resolved,
+    pub(crate) default: BoundAction,
     pub(crate) direct_meter: Option<u32>,
     pub(crate) direct_counter: bool,
     pub(crate) idle_timeout: bool,
@@ -58,12 +72,12 @@ pub(crate) struct Table {
     action_index: Vec<(u32, u32)>,
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
-    names: FxHashMap<EntryName, u32>,
+    ids: FxHashMap<EntryIdentity, u32>,
     index: Index,
 }
 
 impl Table {
-    /// The table with its entries from the source.
+    /// A table with its initial entries from the source.
     pub(crate) fn new(program: &Program, table: &IrTable) -> Result<Self, ProgramError> {
         let keys: Vec<TableKey> =
             table.keys.iter().filter(|key| key.kind != MatchKind::Selector).cloned().collect();
@@ -71,7 +85,7 @@ impl Table {
             ProgramError::new(format!("Table '{}': {text}.", table.identity.name))
         })?;
         let action_of = |call: &netkv_ir::ActionCall| {
-            Resolved::new(table.actions[call.action as usize].action, &call.data)
+            BoundAction::new(table.actions[call.action as usize].action, &call.data)
         };
         let profile = table.action_profile.map(|index| index as usize);
         let mut result = Self {
@@ -90,11 +104,11 @@ impl Table {
                 .collect(),
             entries: Vec::new(),
             free: Vec::new(),
-            names: FxHashMap::default(),
+            ids: FxHashMap::default(),
         };
         for initial in &table.entries {
             let priority = if kind == TableKind::Priority { initial.priority } else { 0 };
-            // Of two equal entries the first in program order wins.
+            // If two entries are equal, the first one in the source wins.
             let matches: Vec<Match> = initial.matches.iter().map(entry::canonical).collect();
             if result.find(&matches, priority).is_none() {
                 let action = EntryKind::Direct(action_of(&initial.action));
@@ -104,43 +118,43 @@ impl Table {
         Ok(result)
     }
 
-    /// The entry that matches these key words, if any.
+    /// Id of the entry that wins for these key words, if any matches.
     #[inline]
     pub(crate) fn lookup(&self, key: &[u64]) -> Option<u32> {
         self.index.find(key)
     }
 
-    /// Entries installed.
+    /// Number of entries.
     pub(crate) fn len(&self) -> usize {
-        self.names.len()
+        self.ids.len()
     }
 
-    /// All entries with their ids, in order of installation slots.
+    /// All entries in order of their ids.
     pub(crate) fn entries(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().flatten()
     }
 
-    /// The entry with exactly these matches and this priority.
+    /// Id of the entry with exactly these matches and this priority.
     pub(crate) fn find(&self, matches: &[Match], priority: u32) -> Option<u32> {
-        self.names.get(&(matches.into(), priority)).copied()
+        self.ids.get(&(matches.into(), priority)).copied()
     }
 
-    /// An entry that exists.
+    /// The entry with this id, which must exist.
     pub(crate) fn entry(&self, id: u32) -> &Entry {
         self.entries[id as usize].as_ref().expect("the index names only installed entries")
     }
 
-    /// An entry that exists.
+    /// The entry with this id, which must exist.
     pub(crate) fn entry_mut(&mut self, id: u32) -> &mut Entry {
         self.entries[id as usize].as_mut().expect("the index names only installed entries")
     }
 
-    /// Installs an entry whose name is new.
+    /// Adds an entry. The table must not have an entry with this identity.
     pub(crate) fn insert(&mut self, entry: Entry) {
         let id = self.free.pop().unwrap_or(self.entries.len() as u32);
-        let inline = inline(&self.action_index, &entry.kind);
-        self.index.insert(&entry.matches, entry.priority, id, inline);
-        self.names.insert((entry.matches.as_slice().into(), entry.priority), id);
+        let slot_action = slot_action(&self.action_index, &entry.kind);
+        self.index.insert(&entry.matches, entry.priority, id, slot_action);
+        self.ids.insert((entry.matches.as_slice().into(), entry.priority), id);
         if id as usize == self.entries.len() {
             self.entries.push(Some(entry));
         } else {
@@ -148,23 +162,23 @@ impl Table {
         }
     }
 
-    /// Changes what an entry runs.
+    /// Changes the action of an entry.
     pub(crate) fn set_kind(&mut self, id: u32, kind: EntryKind) {
         let Some(entry) = &mut self.entries[id as usize] else { return };
-        self.index.update(&entry.matches, id, inline(&self.action_index, &kind));
+        self.index.update(&entry.matches, id, slot_action(&self.action_index, &kind));
         entry.kind = kind;
     }
 
-    /// Its hash table, if all keys are exact.
+    /// The hash table of a table with exact keys only.
     pub(crate) fn exact(&self) -> Option<&ExactMap> {
         self.index.exact()
     }
 
-    /// Takes an entry out.
+    /// Removes an entry.
     pub(crate) fn remove(&mut self, id: u32) {
         if let Some(entry) = self.entries[id as usize].take() {
             self.index.remove(&entry.matches, id);
-            self.names.remove(&(entry.matches.into_boxed_slice(), entry.priority));
+            self.ids.remove(&(entry.matches.into_boxed_slice(), entry.priority));
             self.free.push(id);
         }
     }
@@ -180,18 +194,17 @@ fn index_of(actions: &[(u32, u32)], action: u32) -> Option<u32> {
     actions.iter().find(|(id, _)| *id == action).map(|(_, index)| *index)
 }
 
-/// What a slot says of an entry. Members and groups are looked up elsewhere, so nothing is theirs.
-fn inline<'a>(actions: &[(u32, u32)], kind: &'a EntryKind) -> Inline<'a> {
+/// The action in a slot of the hash table. Entries with a member or group store none there.
+fn slot_action<'a>(actions: &[(u32, u32)], kind: &'a EntryKind) -> SlotAction<'a> {
     match kind {
-        EntryKind::Direct(resolved) => Inline {
-            action: index_of(actions, resolved.action).unwrap_or(0),
-            data: &resolved.words,
-        },
-        _ => Inline { action: 0, data: &[] },
+        EntryKind::Direct(bound) => {
+            SlotAction { action: index_of(actions, bound.action).unwrap_or(0), data: &bound.words }
+        }
+        _ => SlotAction { action: 0, data: &[] },
     }
 }
 
-/// Words of the longest action data of a table.
+/// Number of words of the longest action data of a table.
 fn data_words(program: &Program, table: &IrTable) -> usize {
     let words = |action: &netkv_ir::TableAction| {
         let params = program.actions[action.action as usize].params.iter();
@@ -200,7 +213,7 @@ fn data_words(program: &Program, table: &IrTable) -> usize {
     table.actions.iter().map(words).max().unwrap_or(0)
 }
 
-/// The kind of a table by its keys.
+/// The kind of a table with these keys.
 fn kind_of(keys: &[TableKey]) -> Result<TableKind, String> {
     let any = |kind| keys.iter().any(|key| key.kind == kind);
     if any(MatchKind::Range) || any(MatchKind::Ternary) || any(MatchKind::Optional) {

@@ -1,16 +1,16 @@
-//! An entry as words: what it wants of a key.
+//! The matches of an entry as values, masks and ranges over the words of a key.
 
 use netkv_ir::Match;
 
 use crate::wide;
 
-/// What an entry wants of a key, over the words of the key.
+/// The matches of an entry, over the words of a key.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// Words under their masks; range keys have mask 0 here.
+    /// Required value of the bits under the mask. The mask of a range key is 0.
     pub(super) value: Box<[u64]>,
     pub(super) mask: Box<[u64]>,
-    /// One per range key, in order of the keys.
+    /// One range per range key, in order of the keys.
     pub(super) ranges: Box<[RowRange]>,
 }
 
@@ -24,7 +24,7 @@ pub(super) struct RowRange {
 }
 
 impl Row {
-    /// The matches of an entry, one per key.
+    /// Converts the matches of an entry, one per key.
     pub(super) fn new(widths: &[u32], matches: &[Match]) -> Self {
         let words = widths.iter().map(|width| wide::words(*width)).sum();
         let (mut value, mut mask) = (vec![0; words], vec![0; words]);
@@ -67,7 +67,7 @@ impl Row {
     }
 }
 
-/// `low <= key <= high`, unsigned, equal lengths.
+/// `low <= key <= high` for unsigned values of equal length.
 #[inline]
 pub(crate) fn in_range(key: &[u64], low: &[u64], high: &[u64]) -> bool {
     if let ([key], [low], [high]) = (key, low, high) {

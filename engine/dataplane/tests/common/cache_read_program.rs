@@ -1,11 +1,11 @@
-//! `tests/golden/cache_read.p4` lowered by hand.
+//! The IR of `tests/golden/cache_read.p4`, lowered by hand.
 
 use netkv_ir::*;
 
-use crate::common::{Build, binary, block, constant, copy, equal, load, set, straight};
+use crate::common::{ProgramBuilder, binary, block, constant, copy, equal, load, set, straight};
 
 pub fn program() -> Program {
-    let mut b = Build::new();
+    let mut b = ProgramBuilder::new();
     let (eth, eth_f) = b.header("h.eth", &[("dst", 48), ("src", 48), ("type", 16)]);
     let (ip, ip_f) = b.header(
         "h.ip",

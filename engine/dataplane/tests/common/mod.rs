@@ -1,4 +1,4 @@
-//! Builds small IR programs by hand, so that the data plane is tested without the front end.
+//! Builds small IR programs by hand, for tests of the data plane without the front end.
 #![allow(dead_code)] // each test file uses a part of it
 
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use netkv_dataplane::{Output, Switch, SwitchOptions};
 use netkv_ir::*;
 
 /// A program under construction.
-pub struct Build {
+pub struct ProgramBuilder {
     pub program: Program,
 }
 
@@ -16,12 +16,12 @@ pub fn constant(width: u32, value: u128) -> Expr {
     Expr::Const(Value::new(width, value))
 }
 
-/// The value of a place.
+/// An expression that loads a place.
 pub fn load(place: Place) -> Expr {
     Expr::Load(place)
 }
 
-/// An operator on two operands; comparisons are one bit wide.
+/// A binary operation. The result of a comparison has one bit.
 pub fn binary(op: BinaryOp, left: Expr, right: Expr) -> Expr {
     use BinaryOp::*;
     let compare = matches!(op, Eq | Ne | LtUnsigned | LeUnsigned | LtSigned | LeSigned);
@@ -56,7 +56,7 @@ pub fn identity(name: &str, id: u32) -> Identity {
     Identity { name: name.to_owned(), alias, id, annotations: Vec::new() }
 }
 
-impl Build {
+impl ProgramBuilder {
     pub fn new() -> Self {
         let none = Place { word: 0, width: 1 };
         let mut build = Self {
@@ -115,7 +115,7 @@ impl Build {
         place
     }
 
-    /// A header; returns its id and the places of its fields.
+    /// Adds a header. Returns its id and the places of its fields.
     pub fn header(&mut self, name: &str, fields: &[(&str, u32)]) -> (HeaderId, Vec<Place>) {
         let valid = self.place(&format!("{name}.$valid"), 1).word;
         let base = self.program.state_words;
@@ -140,7 +140,7 @@ impl Build {
         (self.program.headers.len() as u32 - 1, places)
     }
 
-    /// Turns the last field of a header into a varbit of its width.
+    /// Makes the last field of a header a varbit with its width as the maximum.
     pub fn varbit(&mut self, header: HeaderId) {
         let length = self.place("varbit.length", 32).word;
         let header = &mut self.program.headers[header as usize];
@@ -152,7 +152,7 @@ impl Build {
         Place { word: self.program.headers[header as usize].valid, width: 1 }
     }
 
-    /// A stack of headers with these fields; returns its id and the places in element 0.
+    /// Adds a stack of headers with these fields. Returns its id and the places in element 0.
     pub fn stack(
         &mut self,
         name: &str,
@@ -173,7 +173,7 @@ impl Build {
         (self.program.stacks.len() as u32 - 1, places)
     }
 
-    /// An action with `(name, width)` parameters.
+    /// Adds an action with `(name, width)` parameters.
     pub fn action(&mut self, name: &str, params: &[(&str, u32)]) -> ActionId {
         let id = self.program.actions.len() as u32;
         let params = params
@@ -186,7 +186,7 @@ impl Build {
         id
     }
 
-    /// A table whose last action, without parameters, is the default.
+    /// Adds a table. Its last action has no parameters and is the default action.
     pub fn table(
         &mut self,
         name: &str,
@@ -239,7 +239,7 @@ impl Build {
     }
 }
 
-/// Frames that leave for one that comes in.
+/// Frames that the switch transmits for a received frame.
 pub fn send(switch: &mut Switch, port: u16, frame: &[u8]) -> Vec<(u16, Vec<u8>)> {
     let mut output = Output::new();
     switch.process(0, port, frame, &mut output);

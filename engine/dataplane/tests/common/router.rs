@@ -1,10 +1,10 @@
-//! A table that chooses the egress port, for tests of the control plane.
+//! A program whose table sets the egress port, for tests of the control-plane API.
 #![allow(dead_code)] // each test file uses a part of it
 
 use netkv_dataplane::{ControlCode, ControlError, EntryAction, Switch, TableEntry};
 use netkv_ir::*;
 
-use super::{Build, block, load, send, straight};
+use super::{ProgramBuilder, block, load, send, straight};
 
 pub const TABLE: u32 = 0x0200_0001;
 pub const SET: u32 = 0x0100_0001;
@@ -12,9 +12,10 @@ pub const NONE: u32 = 0x0100_0002;
 pub const OTHER: u32 = 0x0100_0003;
 pub const PROFILE: u32 = 0x1100_0001;
 
-/// A program whose table on the bytes of `q` chooses the port; 0 on a miss.
+/// A switch whose table matches the fields of the header `q` and sets the port. On a miss, the port
+/// is 0.
 pub fn router(keys: &[(&str, u32, MatchKind)], change: impl FnOnce(&mut Program)) -> Switch {
-    let mut build = Build::new();
+    let mut build = ProgramBuilder::new();
     let fields: Vec<(&str, u32)> = keys.iter().map(|(name, width, _)| (*name, *width)).collect();
     let (q, places) = build.header("q", &fields);
     let standard = build.standard();
@@ -86,7 +87,7 @@ pub fn port(switch: &mut Switch, frame: &[u8]) -> u16 {
 }
 
 #[track_caller]
-pub fn refused(result: Result<(), ControlError>, code: ControlCode, message: &str) {
+pub fn assert_rejected(result: Result<(), ControlError>, code: ControlCode, message: &str) {
     let error = result.expect_err("the request is refused");
     assert_eq!((error.code, error.message.as_str()), (code, message));
 }

@@ -1,8 +1,9 @@
-//! A whole program around the part that a test is about.
+//! Wraps a code fragment in a complete v1model program and compiles it.
 
 use netkv_p4::{Compiled, Diagnostics, Options, compile_source};
 
-/// Headers, parser and the other blocks; `globals` come before the ingress, `ingress` is its body.
+/// A complete program. `globals` are declarations before the ingress control, `ingress` is its
+/// body.
 pub fn program(globals: &str, ingress: &str) -> String {
     format!(
         "#include <core.p4>

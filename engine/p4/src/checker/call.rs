@@ -1,0 +1,365 @@
+//! Checks calls: functions, actions, externs, methods, `apply`.
+
+use std::rc::Rc;
+
+use netkv_ir::Span;
+
+use super::type_inference::{Bindings, substitute};
+use super::{Checker, Context, ExpectedSymbol, Symbol};
+use crate::ast::{self, Arg, Expr, ExprKind, Name};
+use crate::diagnostics::did_you_mean;
+use crate::hir::{Annotations, Call, Callee, HExpr, HExprKind, HParam};
+use crate::types::{FunctionType, ParamType, Ty};
+
+/// Extern functions of other versions of v1model, and their replacements.
+const RENAMED: &[(&str, &str)] = &[
+    ("clone3", "clone_preserving_field_list"),
+    ("resubmit", "resubmit_preserving_field_list"),
+    ("recirculate", "recirculate_preserving_field_list"),
+];
+
+impl Checker<'_> {
+    pub(super) fn check_call(
+        &mut self,
+        callee: &Expr,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        match &callee.kind {
+            ExprKind::Ident(name) | ExprKind::Global(name) => {
+                self.check_named_call(name, types, args, span)
+            }
+            ExprKind::Member(base, method) => {
+                self.check_member_call(base, method, types, args, span)
+            }
+            _ => self.error_expr(span, "Only functions, actions and methods can be called."),
+        }
+    }
+
+    fn check_named_call(
+        &mut self,
+        name: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        match self.lookup(&name.text).cloned() {
+            Some(Symbol::Functions(overloads)) => {
+                let fits = |c: &Self, id: usize| {
+                    let params = &c.hir.functions[id].params;
+                    let least = params.iter().filter(|p| p.default.is_none()).count();
+                    (least..=params.len()).contains(&args.len())
+                };
+                let id =
+                    overloads.iter().copied().find(|id| fits(self, *id)).unwrap_or(overloads[0]);
+                let result = self.hir.functions[id].result.clone();
+                let params = self.hir.functions[id].params.clone();
+                self.check_call_with_body(
+                    Callee::Function(id),
+                    &params,
+                    result,
+                    args,
+                    span,
+                    &name.text,
+                )
+            }
+            Some(Symbol::Action(id)) => {
+                if self.context == Context::Function || self.context == Context::Parser {
+                    return self.error_expr(
+                        span,
+                        "An action can only be called in a control or an action.",
+                    );
+                }
+                let params = self.hir.actions[id].params.clone();
+                self.check_call_with_body(
+                    Callee::Action(id),
+                    &params,
+                    Ty::Void,
+                    args,
+                    span,
+                    &name.text,
+                )
+            }
+            Some(Symbol::Externs(overloads)) => {
+                if &*name.text == "static_assert" {
+                    return self.check_static_assert(args, span);
+                }
+                if &*name.text == "verify" && self.context != Context::Parser {
+                    return self.error_expr(span, "'verify' can only be called in a parser.");
+                }
+                let callee = Callee::Extern(name.text.clone());
+                self.check_extern_call(callee, &overloads, Bindings::new(), types, args, span)
+            }
+            Some(Symbol::Type(Ty::Unknown)) => HExpr::error(span),
+            None => {
+                if let Some((_, new)) = RENAMED.iter().find(|(old, _)| **old == *name.text) {
+                    return self.error_expr(
+                        span,
+                        format!("'{}' is not supported yet; '{new}' does the same.", name.text),
+                    );
+                }
+                self.report_undeclared(name, ExpectedSymbol::Callee);
+                HExpr::error(span)
+            }
+            Some(_) => self.error_expr(span, format!("'{}' cannot be called.", name.text)),
+        }
+    }
+
+    fn check_static_assert(&mut self, args: &[Arg], span: Span) -> HExpr {
+        let cond = match args.first() {
+            Some(arg) => self.check_expr_of_type(&arg.expr, &Ty::Bool),
+            None => return self.error_expr(span, "'static_assert' takes a condition."),
+        };
+        match cond.as_const() {
+            Some(value) if *value != num_bigint::BigInt::ZERO => {}
+            Some(_) => {
+                let text = match args.get(1).map(|a| &a.expr.kind) {
+                    Some(ExprKind::Str(text)) => format!(": {text}"),
+                    _ => ".".to_string(),
+                };
+                self.error(span, format!("This assertion does not hold{text}"));
+            }
+            None => self.error(span, "The condition of 'static_assert' must be a constant."),
+        }
+        HExpr::constant(1, Ty::Bool, span)
+    }
+
+    fn check_member_call(
+        &mut self,
+        base: &Expr,
+        method: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        if let ExprKind::Ident(name) | ExprKind::Global(name) = &base.kind {
+            match self.lookup(&name.text).cloned() {
+                Some(Symbol::Table(id)) => return self.check_table_apply(id, method, args, span),
+                Some(Symbol::Type(Ty::Block(block))) => {
+                    return self.check_direct_invocation(block, name, method, args, span);
+                }
+                Some(Symbol::Var(id, Ty::Block(block))) => {
+                    return self.check_block_apply(id, block, method, args, span);
+                }
+                Some(Symbol::Var(id, Ty::Extern(of, type_args))) => {
+                    return self.check_method_call(id, of, &type_args, method, types, args, span);
+                }
+                Some(Symbol::Var(_, Ty::Unknown)) => {
+                    for arg in args {
+                        self.check_arg_expr(&arg.expr, None);
+                    }
+                    return HExpr::error(span);
+                }
+                Some(Symbol::Action(_) | Symbol::Functions(_) | Symbol::Externs(_)) => {
+                    return self.error_expr(span, format!("'{}' has no methods.", name.text));
+                }
+                _ => {}
+            }
+        }
+        let object = self.check_expr(base, None);
+        self.check_builtin_method(object, method, args, span)
+    }
+
+    fn check_table_apply(&mut self, id: usize, method: &Name, args: &[Arg], span: Span) -> HExpr {
+        if &*method.text != "apply" {
+            return self.error_expr(
+                method.span,
+                format!("A table has the method 'apply', not '{}'.", method.text),
+            );
+        }
+        if let Some(arg) = args.first() {
+            return self.error_expr(arg.expr.span, "'apply' of a table takes no arguments.");
+        }
+        if self.context != Context::Control {
+            return self.error_expr(
+                span,
+                "A table can only be applied in the 'apply' block of a control.",
+            );
+        }
+        let call =
+            Call { callee: Callee::Table(id), type_args: Vec::new(), args: Vec::new(), span };
+        HExpr { kind: HExprKind::Call(Box::new(call)), ty: Ty::ApplyResult, span }
+    }
+
+    /// Direct type invocation, `Type.apply(...)`: creates an instance that is named like its type.
+    fn check_direct_invocation(
+        &mut self,
+        block: usize,
+        name: &Name,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        if !self.direct_invocations.contains_key(&block) {
+            let text = name.text.clone();
+            let checked =
+                self.make_instance(&Ty::Block(block), &[], text, Annotations::default(), span);
+            let Some(checked) = checked else { return HExpr::error(span) };
+            self.direct_invocations.insert(block, checked);
+        }
+        let id = self.direct_invocations[&block].id;
+        self.check_block_apply(id, block, method, args, span)
+    }
+
+    fn check_block_apply(
+        &mut self,
+        id: u32,
+        block: usize,
+        method: &Name,
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        if &*method.text != "apply" {
+            return self.error_expr(
+                method.span,
+                format!("Parsers and controls have the method 'apply', not '{}'.", method.text),
+            );
+        }
+        let found = &self.hir.blocks[block];
+        let context = if found.is_parser { Context::Parser } else { Context::Control };
+        let (name, params) = (found.name.clone(), found.params.clone());
+        if self.context != context {
+            let (what, where_) = match context {
+                Context::Parser => ("parser", "a parser"),
+                _ => ("control", "the 'apply' block of a control"),
+            };
+            return self.error_expr(span, format!("A {what} can only be applied in {where_}."));
+        }
+        self.check_call_with_body(Callee::Instance(id), &params, Ty::Void, args, span, &name)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn check_method_call(
+        &mut self,
+        id: u32,
+        of: usize,
+        type_args: &[Ty],
+        method: &Name,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        let def = &self.hir.types.externs[of];
+        let overloads: Vec<Rc<FunctionType>> =
+            def.methods.iter().filter(|m| m.name == method.text).cloned().map(Rc::new).collect();
+        if overloads.is_empty() {
+            let hint = did_you_mean(&method.text, def.methods.iter().map(|m| &*m.name));
+            let message = format!("'{}' has no method '{}'.{hint}", def.name, method.text);
+            return self.error_expr(method.span, message);
+        }
+        if &*def.name == "packet_in" && self.context != Context::Parser {
+            return self.error_expr(span, "Methods of packet_in can only be called in a parser.");
+        }
+        let bindings: Bindings =
+            def.type_params.iter().cloned().zip(type_args.iter().cloned()).collect();
+        let callee = Callee::Method(id, def.name.clone(), method.text.clone());
+        self.check_extern_call(callee, &overloads, bindings, types, args, span)
+    }
+
+    fn check_arg_expr(&mut self, expr: &Expr, hint: Option<&Ty>) -> Option<HExpr> {
+        match expr.kind {
+            ExprKind::DontCare => None,
+            _ => Some(self.check_expr(expr, hint)),
+        }
+    }
+
+    /// Call of an extern function or method. The number of arguments selects the overload.
+    fn check_extern_call(
+        &mut self,
+        callee: Callee,
+        overloads: &[Rc<FunctionType>],
+        mut bindings: Bindings,
+        types: &[ast::Type],
+        args: &[Arg],
+        span: Span,
+    ) -> HExpr {
+        let Some(sig) = overloads.iter().find(|s| s.params.len() == args.len()).cloned() else {
+            let counts: Vec<String> =
+                overloads.iter().map(|s| s.params.len().to_string()).collect();
+            let message = format!(
+                "'{}' takes {} arguments, but {} are given.",
+                overloads[0].name,
+                counts.join(" or "),
+                args.len()
+            );
+            return self.error_expr(span, message);
+        };
+        if !types.is_empty() && types.len() != sig.type_params.len() {
+            let message = format!(
+                "'{}' takes {} type arguments, but {} are given.",
+                sig.name,
+                sig.type_params.len(),
+                types.len()
+            );
+            return self.error_expr(span, message);
+        }
+        for (name, ty) in sig.type_params.iter().zip(types) {
+            let ty = self.check_type(ty);
+            if ty != Ty::Infer {
+                bindings.insert(name.clone(), ty);
+            }
+        }
+        let names: Vec<Rc<str>> = sig.params.iter().map(|p| p.name.clone()).collect();
+        let optional = vec![false; names.len()];
+        let Some(order) = self.match_args(&names, &optional, args, span, &sig.name) else {
+            return HExpr::error(span);
+        };
+        let mut checked: Vec<Option<HExpr>> = Vec::new();
+        for (param, index) in sig.params.iter().zip(&order) {
+            let arg = index.map(|i| &args[i].expr);
+            let hint = substitute(&param.ty, &bindings);
+            let value = arg.and_then(|expr| self.check_arg_expr(expr, Some(&hint)));
+            if let Some(value) = &value {
+                self.infer(&param.ty, &value.ty, &mut bindings);
+            }
+            checked.push(value);
+        }
+        let mut finished = Vec::new();
+        for (param, value) in sig.params.iter().zip(checked) {
+            let ty = substitute(&param.ty, &bindings);
+            finished.push(self.check_arg(param, &ty, value));
+        }
+        let mut type_args = Vec::new();
+        for name in &sig.type_params {
+            match bindings.get(name) {
+                Some(ty) => type_args.push(ty.clone()),
+                None => {
+                    return self.error_expr(span, format!("Type argument '{name}' of '{}' is not known here; write '{}<...>(...)'.", sig.name, sig.name));
+                }
+            }
+        }
+        let ty = substitute(&sig.result, &bindings);
+        let call = Call { callee, type_args, args: finished, span };
+        HExpr { kind: HExprKind::Call(Box::new(call)), ty, span }
+    }
+
+    /// Call of a function, action, parser or control.
+    fn check_call_with_body(
+        &mut self,
+        callee: Callee,
+        params: &[HParam],
+        result: Ty,
+        args: &[Arg],
+        span: Span,
+        name: &str,
+    ) -> HExpr {
+        let names: Vec<Rc<str>> = params.iter().map(|p| p.name.clone()).collect();
+        let optional: Vec<bool> = params.iter().map(|p| p.default.is_some()).collect();
+        let Some(order) = self.match_args(&names, &optional, args, span, name) else {
+            return HExpr::error(span);
+        };
+        let mut finished = Vec::new();
+        for (param, index) in params.iter().zip(order) {
+            let value = match index {
+                Some(i) => self.check_arg_expr(&args[i].expr, Some(&param.ty)),
+                None => param.default.clone(),
+            };
+            let plain =
+                ParamType { name: param.name.clone(), dir: param.dir, ty: param.ty.clone() };
+            finished.push(self.check_arg(&plain, &param.ty, value));
+        }
+        let call = Call { callee, type_args: Vec::new(), args: finished, span };
+        HExpr { kind: HExprKind::Call(Box::new(call)), ty: result, span }
+    }
+}

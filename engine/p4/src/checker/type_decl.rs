@@ -1,0 +1,392 @@
+//! Types: resolution, and declarations of structs, headers, enums, typedefs and externs.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use num_bigint::BigInt;
+
+use super::{Checker, ExpectedSymbol, Symbol};
+use crate::ast::{self, Expr, Name, Signature, StructKind, TypeKind};
+use crate::hir::Annotations;
+use crate::token::MAX_WIDTH;
+use crate::types::{EnumDef, ExternDef, FieldDef, FunctionType, ParamType, StructDef, Ty};
+
+/// Maximum number of state words of one struct.
+const MAX_SCALARS: u64 = 1 << 18;
+const MAX_STACK: u32 = 4096;
+/// Annotations that P4Info does not list: the compiler uses them, or they have no effect here.
+const CONSUMED: &[&str] = &[
+    "name",
+    "id",
+    "hidden",
+    "tableonly",
+    "defaultonly",
+    "field_list",
+    "controller_header",
+    "metadata",
+    "noWarn",
+    "noSideEffects",
+    "pure",
+    "deprecated",
+    "optional",
+    "alias",
+];
+
+impl Checker<'_> {
+    pub(super) fn check_type(&mut self, ty: &ast::Type) -> Ty {
+        match &ty.kind {
+            TypeKind::Void => Ty::Void,
+            TypeKind::Bool => Ty::Bool,
+            TypeKind::Error => Ty::Error,
+            TypeKind::MatchKind => Ty::MatchKind,
+            TypeKind::Str => Ty::Str,
+            TypeKind::DontCare => Ty::Infer,
+            TypeKind::Bit(None) => Ty::Bit(1),
+            TypeKind::Int(None) => Ty::InfInt,
+            TypeKind::Bit(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Bit),
+            TypeKind::Int(Some(width)) => self.check_width(width).map_or(Ty::Unknown, Ty::Int),
+            TypeKind::Varbit(width) => self.check_width(width).map_or(Ty::Unknown, Ty::Varbit),
+            TypeKind::Tuple(parts) => {
+                Ty::Tuple(parts.iter().map(|part| self.check_type(part)).collect::<Vec<_>>().into())
+            }
+            TypeKind::List => {
+                self.reporter.unsupported(ty.span, "The type 'list'");
+                Ty::Unknown
+            }
+            TypeKind::Stack(element, size) => {
+                let element_ty = self.check_type(element);
+                let size_span = size.span;
+                let Some(size) = self.const_u32(size, "The size of a stack") else {
+                    return Ty::Unknown;
+                };
+                if size == 0 || size > MAX_STACK {
+                    self.error(size_span, format!("The size of a stack is 1 to {MAX_STACK}."));
+                    return Ty::Unknown;
+                }
+                if element_ty != Ty::Unknown && !self.hir.types.is_header(&element_ty) {
+                    let shown = self.show(&element_ty);
+                    self.error(ty.span, format!("A stack is made of headers, not of {shown}."));
+                    return Ty::Unknown;
+                }
+                Ty::Stack(Rc::new(element_ty), size)
+            }
+            TypeKind::Named(name, global, args) => {
+                self.check_named_type(name, *global, args, ExpectedSymbol::Type)
+            }
+        }
+    }
+
+    /// Result type of a function.
+    pub(super) fn check_result_type(&mut self, ty: &ast::Type) -> Ty {
+        match &ty.kind {
+            TypeKind::Named(name, global, args) => {
+                self.check_named_type(name, *global, args, ExpectedSymbol::Result)
+            }
+            _ => self.check_type(ty),
+        }
+    }
+
+    fn check_named_type(
+        &mut self,
+        name: &Name,
+        global: bool,
+        args: &[ast::Type],
+        wanted: ExpectedSymbol,
+    ) -> Ty {
+        let found = match global {
+            true => self.scopes[0].get(&name.text),
+            false => self.lookup(&name.text),
+        };
+        let ty = match found {
+            Some(Symbol::Type(ty)) => ty.clone(),
+            Some(Symbol::BlockType) => {
+                self.reporter.unsupported(name.span, "A parser or control type as a type here");
+                return Ty::Unknown;
+            }
+            Some(_) => {
+                self.error(name.span, format!("'{}' is not a type.", name.text));
+                return Ty::Unknown;
+            }
+            None => {
+                self.report_undeclared(name, wanted);
+                return Ty::Unknown;
+            }
+        };
+        let args: Vec<Ty> = args.iter().map(|a| self.check_type(a)).collect();
+        let expected = match &ty {
+            Ty::Extern(id, _) => self.hir.types.externs[*id].type_params.len(),
+            Ty::Package(id) if !args.is_empty() => self.packages[*id].type_params,
+            _ => 0,
+        };
+        if args.len() != expected {
+            let message = format!(
+                "Type '{}' takes {expected} type arguments, but {} are given.",
+                name.text,
+                args.len()
+            );
+            self.error(name.span, message);
+            return Ty::Unknown;
+        }
+        match ty {
+            Ty::Extern(id, _) => Ty::Extern(id, args.into()),
+            ty => ty,
+        }
+    }
+
+    fn check_width(&mut self, expr: &Expr) -> Option<u32> {
+        let width = self.const_u32(expr, "A width")?;
+        if width == 0 || width > MAX_WIDTH {
+            self.error(expr.span, format!("A width is 1 to {MAX_WIDTH} bits, not {width}."));
+            return None;
+        }
+        Some(width)
+    }
+
+    /// Value of an expression that must be a constant. Otherwise, reports an error about `what`.
+    pub(super) fn const_u32(&mut self, expr: &Expr, what: &str) -> Option<u32> {
+        let value = self.check_expr(expr, None);
+        if value.ty == Ty::Unknown {
+            return None;
+        }
+        match value.as_const().map(u32::try_from) {
+            Some(Ok(value)) => Some(value),
+            Some(Err(_)) => {
+                self.error(expr.span, format!("{what} must be a number from 0 to 4294967295."));
+                None
+            }
+            None => {
+                self.error(expr.span, format!("{what} must be a constant that is known here."));
+                None
+            }
+        }
+    }
+
+    pub(super) fn check_annotations(&mut self, annotations: &[ast::Annotation]) -> Annotations {
+        let mut found = Annotations::default();
+        for annotation in annotations {
+            match &*annotation.name {
+                "name" => match &annotation.string {
+                    Some(name) => found.name = Some(name.clone()),
+                    None => self.error(annotation.span, "Expected @name(\"...\")."),
+                },
+                "id" => {
+                    found.id = annotation.exprs.first().and_then(|e| self.const_u32(e, "An id"));
+                }
+                "tableonly" => found.table_only = true,
+                "defaultonly" => found.default_only = true,
+                "field_list" => {
+                    for expr in &annotation.exprs {
+                        found.field_lists.extend(self.const_u32(expr, "A field list index"));
+                    }
+                }
+                "controller_header" => found.controller_header = annotation.string.clone(),
+                _ => {}
+            }
+            if !CONSUMED.contains(&&*annotation.name) {
+                found.others.push(annotation.text.clone());
+            }
+        }
+        found
+    }
+
+    pub(super) fn check_struct_decl(
+        &mut self,
+        decl: &ast::Decl,
+        kind: StructKind,
+        name: &Name,
+        fields: &[ast::Field],
+    ) {
+        if kind == StructKind::Union {
+            self.reporter.unsupported(decl.span, "A header_union");
+        }
+        let mut checked: Vec<FieldDef> = Vec::new();
+        let mut scalars = 1u64;
+        let mut varbits = 0;
+        for field in fields {
+            let ty = self.check_type(&field.ty);
+            let annotations = self.check_annotations(&field.annotations);
+            if checked.iter().any(|f| f.name == field.name.text) {
+                let message = format!("Field '{}' is declared twice.", field.name.text);
+                self.error(field.name.span, message);
+                continue;
+            }
+            let fits = match self.hir.types.base(&ty) {
+                Ty::Unknown | Ty::Bit(_) | Ty::Int(_) => true,
+                Ty::Varbit(_) => {
+                    varbits += 1;
+                    kind == StructKind::Header
+                }
+                Ty::Enum(id) => {
+                    kind == StructKind::Struct || self.hir.types.enums[id].repr.is_some()
+                }
+                Ty::Bool => true,
+                Ty::Error | Ty::Stack(..) | Ty::Tuple(_) => kind == StructKind::Struct,
+                Ty::Struct(_) if kind == StructKind::Header => {
+                    self.reporter.unsupported(field.ty.span, "A struct inside a header");
+                    true
+                }
+                Ty::Struct(_) => true,
+                _ => false,
+            };
+            if !fits {
+                let shown = self.show(&ty);
+                let what = if kind == StructKind::Header { "header" } else { "struct" };
+                self.error(field.ty.span, format!("A {what} cannot have a field of type {shown}."));
+            }
+            scalars = scalars.saturating_add(self.hir.types.scalars(&ty));
+            checked.push(FieldDef { name: field.name.text.clone(), ty, annotations });
+        }
+        if varbits > 1 {
+            self.error(name.span, "A header can have one varbit field, not more.");
+        }
+        if scalars > MAX_SCALARS {
+            self.error(name.span, format!("'{}' is too large.", name.text));
+            scalars = 1;
+            checked.clear();
+        }
+        if kind == StructKind::Header {
+            self.check_whole_bytes(name, &checked);
+        }
+        let annotations = self.check_annotations(&decl.annotations);
+        let id = self.hir.types.structs.len();
+        let def =
+            StructDef { name: name.text.clone(), kind, fields: checked, annotations, scalars };
+        self.hir.types.structs.push(def);
+        self.declare(name, Symbol::Type(Ty::Struct(id)));
+    }
+
+    /// Reports a header whose size is not a multiple of 8 bits, with and without its varbit.
+    fn check_whole_bytes(&mut self, name: &Name, fields: &[FieldDef]) {
+        let sizes = fields.iter().map(|field| self.hir.types.size(&field.ty));
+        let Some(sizes) = sizes.collect::<Option<Vec<_>>>() else { return };
+        let (least, most) = sizes.iter().fold((0, 0), |sum, size| (sum.0 + size.0, sum.1 + size.1));
+        if let Some(bits) = [least, most].into_iter().find(|bits| !bits.is_multiple_of(8)) {
+            let message = format!(
+                "The fields of header '{}' take {bits} bits, but v1model's headers take whole \
+                 bytes: add {} bits of padding.",
+                name.text,
+                8 - bits % 8
+            );
+            self.error(name.span, message);
+        }
+    }
+
+    pub(super) fn check_enum_decl(
+        &mut self,
+        name: &Name,
+        repr: Option<&ast::Type>,
+        members: &[(Name, Option<Expr>)],
+    ) {
+        let repr = repr.map(|ty| (self.check_type(ty), ty.span));
+        if let Some((ty, span)) = &repr
+            && !matches!(ty, Ty::Bit(_) | Ty::Int(_) | Ty::Unknown)
+        {
+            self.error(*span, "The underlying type of an enum is bit<W> or int<W>.");
+        }
+        let repr = repr.map(|(ty, _)| ty);
+        let mut checked: Vec<(Rc<str>, BigInt)> = Vec::new();
+        let mut seen = HashSet::new();
+        for (index, (member, value)) in members.iter().enumerate() {
+            if !seen.insert(member.text.clone()) {
+                self.error(member.span, format!("Member '{}' is declared twice.", member.text));
+                continue;
+            }
+            let number = match (&repr, value) {
+                (Some(ty), Some(expr)) => {
+                    let value = self.check_expr_of_type(expr, ty);
+                    match value.as_const() {
+                        Some(value) => value.clone(),
+                        None => {
+                            if value.ty != Ty::Unknown {
+                                self.error(expr.span, "The value of a member must be a constant.");
+                            }
+                            BigInt::from(index)
+                        }
+                    }
+                }
+                (Some(_), None) => {
+                    self.error(
+                        member.span,
+                        format!("Member '{}' needs a value: '{} = ...'.", member.text, member.text),
+                    );
+                    BigInt::from(index)
+                }
+                (None, Some(expr)) => {
+                    self.error(
+                        expr.span,
+                        "Only an enum with an underlying type has values: 'enum bit<8> ...'.",
+                    );
+                    BigInt::from(index)
+                }
+                (None, None) => BigInt::from(index),
+            };
+            checked.push((member.text.clone(), number));
+        }
+        let id = self.hir.types.enums.len();
+        self.hir.types.enums.push(EnumDef { name: name.text.clone(), repr, members: checked });
+        self.declare(name, Symbol::Type(Ty::Enum(id)));
+    }
+
+    /// Runs `f` with type parameters in scope.
+    pub(super) fn with_type_params<T>(
+        &mut self,
+        params: &[Name],
+        f: impl FnOnce(&mut Self) -> T,
+    ) -> T {
+        self.push_scope();
+        for name in params {
+            self.declare(name, Symbol::Type(Ty::Var(name.text.clone())));
+        }
+        let checked = f(self);
+        self.pop_scope();
+        checked
+    }
+
+    pub(super) fn check_signature(&mut self, signature: &Signature) -> FunctionType {
+        self.with_type_params(&signature.type_params, |c| FunctionType {
+            name: signature.name.text.clone(),
+            type_params: signature.type_params.iter().map(|n| n.text.clone()).collect(),
+            params: c.check_param_types(&signature.params),
+            result: signature.result.as_ref().map_or(Ty::Void, |ty| c.check_result_type(ty)),
+        })
+    }
+
+    pub(super) fn check_param_types(&mut self, params: &[ast::Param]) -> Vec<ParamType> {
+        let mut checked = Vec::new();
+        for param in params {
+            let ty = self.check_type(&param.ty);
+            checked.push(ParamType { name: param.name.text.clone(), dir: param.dir, ty });
+        }
+        checked
+    }
+
+    pub(super) fn check_extern_decl(
+        &mut self,
+        name: &Name,
+        type_params: &[Name],
+        methods: &[Signature],
+    ) {
+        let id = self.hir.types.externs.len();
+        let params: Vec<Rc<str>> = type_params.iter().map(|n| n.text.clone()).collect();
+        let empty = ExternDef {
+            name: name.text.clone(),
+            type_params: params,
+            constructors: Vec::new(),
+            methods: Vec::new(),
+        };
+        self.hir.types.externs.push(empty);
+        self.declare(name, Symbol::Type(Ty::Extern(id, Rc::new([]))));
+        let (mut constructors, mut checked) = (Vec::new(), Vec::new());
+        self.with_type_params(type_params, |c| {
+            for method in methods {
+                let sig = c.check_signature(method);
+                match method.result {
+                    None => constructors.push(sig),
+                    Some(_) => checked.push(sig),
+                }
+            }
+        });
+        self.hir.types.externs[id].constructors = constructors;
+        self.hir.types.externs[id].methods = checked;
+    }
+}

@@ -1,0 +1,380 @@
+//! Lowers expressions to l-values and r-values, and emits the operations that they depend on.
+
+use netkv_ir::{Expr, Op, Place, StackId, Terminator, UnaryOp, Value};
+use num_bigint::BigInt;
+
+use super::Lowerer;
+use super::operators;
+use super::storage::Storage;
+use crate::constant_folding;
+use crate::hir::{BinOp, Callee, HExpr, HExprKind, UnOp};
+use crate::side_effects::has_side_effects;
+use crate::types::Ty;
+
+/// An l-value.
+#[derive(Debug, Clone)]
+pub(super) enum LValue {
+    Storage(Storage),
+    /// A header in a stack, with an index known at run time only.
+    Element(StackId, Expr),
+    /// A field of such a header: the stack, the index, and the place of the field in element 0.
+    ElementField(StackId, Expr, Place),
+    Slice(Box<LValue>, u32, u32),
+}
+
+/// The value of an expression.
+#[derive(Debug, Clone)]
+pub(super) enum RValue {
+    Scalar(Expr),
+    /// The current value of an l-value.
+    Stored(LValue),
+    /// Members of a struct or of a valid header.
+    List(Vec<RValue>),
+    InvalidHeader,
+    Void,
+}
+
+pub(super) fn constant(width: u32, value: u128) -> Expr {
+    Expr::Const(Value::new(width, value))
+}
+
+impl Lowerer<'_> {
+    /// Lowers an expression. An l-value is not read yet.
+    pub(super) fn lower_expr(&mut self, expr: &HExpr) -> RValue {
+        let hir = self.hir;
+        let width = hir.types.width(&expr.ty).unwrap_or(1);
+        match &expr.kind {
+            HExprKind::Const(value) => {
+                let width = match hir.types.width(&expr.ty) {
+                    Some(width) => width,
+                    // Only an index or a shift amount can be a number without width.
+                    None => (value.bits() as u32).max(1),
+                };
+                RValue::Scalar(Expr::Const(constant_folding::to_value(value, width)))
+            }
+            HExprKind::Str(_) | HExprKind::Error => RValue::Scalar(constant(1, 0)),
+            HExprKind::Var(id) => {
+                self.env.get(id).cloned().unwrap_or(RValue::Scalar(constant(width, 0)))
+            }
+            HExprKind::Field(base, index) => {
+                let base = self.lower_expr(base);
+                self.member(base, *index, width)
+            }
+            HExprKind::Element(base, index) => self.lower_element(base, index),
+            HExprKind::Next(base) => self.lower_next_or_last(base, false),
+            HExprKind::Last(base) => self.lower_next_or_last(base, true),
+            HExprKind::LastIndex(base) => match self.lower_expr(base) {
+                RValue::Stored(LValue::Storage(Storage::Stack(stack))) => {
+                    self.check_stack_not_empty(stack);
+                    let next = self.next_index(stack);
+                    let one = constant(32, 1);
+                    RValue::Scalar(operators::binary(BinOp::Sub, false, next, one))
+                }
+                _ => RValue::Scalar(constant(32, 0)),
+            },
+            HExprKind::Slice(base, high, low) => match self.lower_expr(base) {
+                RValue::Stored(place) => {
+                    RValue::Stored(LValue::Slice(Box::new(place), *high, *low))
+                }
+                RValue::Scalar(arg) => RValue::Scalar(operators::slice(arg, *high, *low)),
+                other => other,
+            },
+            HExprKind::Unary(op, arg) => {
+                let signed = hir.types.is_signed(&arg.ty);
+                let arg = self.lower_scalar(arg);
+                RValue::Scalar(unary(*op, arg, signed))
+            }
+            HExprKind::Binary(op, left, right) => {
+                RValue::Scalar(self.lower_binary(*op, left, right))
+            }
+            HExprKind::Mux(cond, then, otherwise) => {
+                self.lower_mux(cond, then, otherwise, &expr.ty)
+            }
+            HExprKind::Cast(arg) => {
+                let signed = hir.types.is_signed(&arg.ty);
+                let arg = self.lower_scalar(arg);
+                RValue::Scalar(operators::extend(arg, signed, width))
+            }
+            HExprKind::Aggregate(parts) => {
+                let mut values = Vec::new();
+                for (i, part) in parts.iter().enumerate() {
+                    let mut value = self.lower_expr(part);
+                    let later = parts[i + 1..].iter().any(|p| has_side_effects(hir, p));
+                    if later {
+                        value = self.snapshot(value, &part.ty);
+                    }
+                    values.push(value);
+                }
+                RValue::List(values)
+            }
+            HExprKind::InvalidHeader => RValue::InvalidHeader,
+            HExprKind::IsValid(base) => {
+                let base = self.lower_expr(base);
+                RValue::Scalar(self.validity(&base))
+            }
+            HExprKind::Call(call) => self.lower_call(call, &expr.ty),
+            HExprKind::Hit(call, hit) => {
+                if let Callee::Table(table) = call.callee {
+                    self.lower_table_apply(table, None);
+                }
+                let word = Expr::Load(Place { word: self.hit_word(), width: 1 });
+                RValue::Scalar(if *hit { word } else { unary(UnOp::Not, word, false) })
+            }
+        }
+    }
+
+    /// Lowers a scalar expression, and reads it.
+    pub(super) fn lower_scalar(&mut self, expr: &HExpr) -> Expr {
+        let value = self.lower_expr(expr);
+        self.load(&value)
+    }
+
+    /// Reads a scalar.
+    pub(super) fn load(&mut self, value: &RValue) -> Expr {
+        match value {
+            RValue::Scalar(expr) => expr.clone(),
+            RValue::Stored(place) => self.load_lvalue(place),
+            _ => constant(1, 0),
+        }
+    }
+
+    pub(super) fn load_lvalue(&mut self, place: &LValue) -> Expr {
+        match place {
+            LValue::Storage(Storage::Scalar(place) | Storage::Varbit(place, _)) => {
+                Expr::Load(*place)
+            }
+            LValue::ElementField(stack, index, place) => {
+                Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place: *place }
+            }
+            LValue::Slice(of, high, low) => operators::slice(self.load_lvalue(of), *high, *low),
+            LValue::Storage(_) | LValue::Element(..) => constant(1, 0),
+        }
+    }
+
+    /// Member of a struct, header or list.
+    pub(super) fn member(&mut self, base: RValue, index: usize, width: u32) -> RValue {
+        match base {
+            RValue::Stored(LValue::Storage(storage)) => match self.field(&storage, index) {
+                Some(field) => RValue::Stored(LValue::Storage(field)),
+                None => RValue::Scalar(constant(width, 0)),
+            },
+            RValue::Stored(LValue::Element(stack, at)) => {
+                let first = self.program.stacks[stack as usize].first;
+                match self.program.headers[first as usize].fields.get(index) {
+                    Some(field) => RValue::Stored(LValue::ElementField(stack, at, field.place)),
+                    None => RValue::Scalar(constant(width, 0)),
+                }
+            }
+            RValue::List(mut parts) if index < parts.len() => parts.swap_remove(index),
+            _ => RValue::Scalar(constant(width, 0)),
+        }
+    }
+
+    fn lower_element(&mut self, base: &HExpr, index: &HExpr) -> RValue {
+        let base = self.lower_expr(base);
+        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = base else {
+            return RValue::InvalidHeader;
+        };
+        let (first, size) = {
+            let stack = &self.program.stacks[stack as usize];
+            (stack.first, stack.size)
+        };
+        match self.lower_scalar(index) {
+            Expr::Const(value) => {
+                let at = constant_folding::from_value(&value, false);
+                match u32::try_from(&at) {
+                    Ok(at) if at < size => {
+                        RValue::Stored(LValue::Storage(Storage::Header(first + at)))
+                    }
+                    _ => {
+                        let message =
+                            format!("Index {at} is out of range: the stack has {size} elements.");
+                        self.reporter.error(index.span, message);
+                        RValue::InvalidHeader
+                    }
+                }
+            }
+            at => RValue::Stored(LValue::Element(stack, at)),
+        }
+    }
+
+    pub(super) fn next_index(&self, stack: StackId) -> Expr {
+        let word = self.program.stacks[stack as usize].next_index;
+        Expr::Load(Place { word, width: 32 })
+    }
+
+    fn check_stack_not_empty(&mut self, stack: StackId) {
+        self.push_op(Op::CheckStackLast(stack));
+    }
+
+    /// `stack.next` or `stack.last`.
+    fn lower_next_or_last(&mut self, base: &HExpr, last: bool) -> RValue {
+        let RValue::Stored(LValue::Storage(Storage::Stack(stack))) = self.lower_expr(base) else {
+            return RValue::InvalidHeader;
+        };
+        let mut index = self.next_index(stack);
+        if last {
+            self.check_stack_not_empty(stack);
+            index = operators::binary(BinOp::Sub, false, index, constant(32, 1));
+        }
+        RValue::Stored(LValue::Element(stack, index))
+    }
+
+    /// Validity of a header, as a width-1 expression.
+    pub(super) fn validity(&mut self, header: &RValue) -> Expr {
+        match header {
+            RValue::Stored(LValue::Storage(Storage::Header(id))) => {
+                let word = self.program.headers[*id as usize].valid;
+                Expr::Load(Place { word, width: 1 })
+            }
+            RValue::Stored(LValue::Element(stack, index)) => {
+                let first = self.program.stacks[*stack as usize].first;
+                let word = self.program.headers[first as usize].valid;
+                let place = Place { word, width: 1 };
+                Expr::LoadElement { stack: *stack, index: Box::new(index.clone()), place }
+            }
+            RValue::List(_) => constant(1, 1),
+            _ => constant(1, 0),
+        }
+    }
+
+    /// Copies a scalar to a temporary, so that later operations cannot change it.
+    pub(super) fn snapshot_scalar(&mut self, expr: Expr) -> Expr {
+        match &expr {
+            Expr::Const(_) => expr,
+            Expr::Load(place) if self.temps.contains(&place.word) => expr,
+            _ => {
+                let to = self.new_temp(expr.width());
+                self.push_op(Op::Assign { to, value: expr });
+                Expr::Load(to)
+            }
+        }
+    }
+
+    /// Copies a value to a temporary, so that later operations cannot change it.
+    pub(super) fn snapshot(&mut self, value: RValue, ty: &Ty) -> RValue {
+        match value {
+            RValue::Scalar(expr) => RValue::Scalar(self.snapshot_scalar(expr)),
+            RValue::Stored(place) if self.hir.types.width(ty).is_some() => {
+                let expr = self.load_lvalue(&place);
+                RValue::Scalar(self.snapshot_scalar(expr))
+            }
+            RValue::Stored(_) | RValue::List(_) => {
+                let storage = self.allocate(ty, &super::storage::join(&self.path.clone(), "tmp"));
+                self.assign(&LValue::Storage(storage.clone()), &value, ty);
+                RValue::Stored(LValue::Storage(storage))
+            }
+            other => other,
+        }
+    }
+
+    fn lower_binary(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
+        let hir = self.hir;
+        let right_has_effects = has_side_effects(hir, right);
+        if matches!(op, BinOp::LogicalAnd | BinOp::LogicalOr) && right_has_effects {
+            return self.lower_short_circuit(op, left, right);
+        }
+        if hir.types.width(&left.ty).is_none() && matches!(op, BinOp::Eq | BinOp::Ne) {
+            let mut a = self.lower_expr(left);
+            if right_has_effects {
+                a = self.snapshot(a, &left.ty);
+            }
+            let b = self.lower_expr(right);
+            let equal = self.lower_equality(&a, &b, &left.ty);
+            return if op == BinOp::Eq { equal } else { unary(UnOp::Not, equal, false) };
+        }
+        let mut a = self.lower_scalar(left);
+        if right_has_effects {
+            a = self.snapshot_scalar(a);
+        }
+        let b = self.lower_scalar(right);
+        operators::binary(op, hir.types.is_signed(&left.ty), a, b)
+    }
+
+    /// `&&` or `||` whose right operand has side effects. It is only evaluated if the left operand
+    /// does not determine the result.
+    fn lower_short_circuit(&mut self, op: BinOp, left: &HExpr, right: &HExpr) -> Expr {
+        let to = self.allocate_scalar(1);
+        let value = self.lower_scalar(left);
+        self.push_op(Op::Assign { to, value });
+        let (more, done) = (self.graph.new_block(""), self.graph.new_block(""));
+        let (then, otherwise) = if op == BinOp::LogicalAnd { (more, done) } else { (done, more) };
+        self.end_block(Terminator::Branch { cond: Expr::Load(to), then, otherwise });
+        self.graph.enter(more);
+        let value = self.lower_scalar(right);
+        self.push_op(Op::Assign { to, value });
+        self.jump(done);
+        self.graph.enter(done);
+        self.temps.insert(to.word);
+        Expr::Load(to)
+    }
+
+    fn lower_mux(&mut self, cond: &HExpr, then: &HExpr, otherwise: &HExpr, ty: &Ty) -> RValue {
+        let hir = self.hir;
+        let has_effects = has_side_effects(hir, then) || has_side_effects(hir, otherwise);
+        let cond = self.lower_scalar(cond);
+        if hir.types.width(ty).is_some() && !has_effects {
+            let (a, b) = (self.lower_scalar(then), self.lower_scalar(otherwise));
+            return RValue::Scalar(match &cond {
+                Expr::Const(value) => {
+                    if value.words[0] == 1 {
+                        a
+                    } else {
+                        b
+                    }
+                }
+                _ => Expr::Mux { cond: Box::new(cond), then: Box::new(a), otherwise: Box::new(b) },
+            });
+        }
+        let storage = self.allocate(ty, &super::storage::join(&self.path.clone(), "tmp"));
+        let to = LValue::Storage(storage);
+        let (yes, no, done) =
+            (self.graph.new_block(""), self.graph.new_block(""), self.graph.new_block(""));
+        self.end_block(Terminator::Branch { cond, then: yes, otherwise: no });
+        for (block, value) in [(yes, then), (no, otherwise)] {
+            self.graph.enter(block);
+            let value = self.lower_expr(value);
+            self.assign(&to, &value, ty);
+            self.jump(done);
+        }
+        self.graph.enter(done);
+        RValue::Stored(to)
+    }
+
+    /// Value of an expression that must be constant at compile time.
+    pub(super) fn const_value(&mut self, expr: &HExpr) -> Option<BigInt> {
+        match self.lower_scalar(expr) {
+            Expr::Const(value) => {
+                Some(constant_folding::from_value(&value, self.hir.types.is_signed(&expr.ty)))
+            }
+            _ => {
+                self.reporter.error(expr.span, "This must be a constant.");
+                None
+            }
+        }
+    }
+
+    pub(super) fn const_u32(&mut self, expr: &HExpr) -> u32 {
+        let Some(value) = self.const_value(expr) else { return 0 };
+        u32::try_from(&value).unwrap_or_else(|_| {
+            self.reporter.error(expr.span, "This must be a number from 0 to 4294967295.");
+            0
+        })
+    }
+}
+
+pub(super) fn unary(op: UnOp, arg: Expr, signed: bool) -> Expr {
+    let width = arg.width();
+    if let Expr::Const(value) = &arg {
+        let number = constant_folding::from_value(value, signed);
+        return Expr::Const(constant_folding::to_value(
+            &constant_folding::unary(op, &number, Some((width, signed))),
+            width,
+        ));
+    }
+    let op = match op {
+        UnOp::Not | UnOp::Complement => UnaryOp::Not,
+        UnOp::Negate => UnaryOp::Neg,
+    };
+    Expr::Unary { op, arg: Box::new(arg), width }
+}

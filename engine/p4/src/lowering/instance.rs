@@ -1,0 +1,261 @@
+//! Creates the instances of parsers, controls and extern objects, with their control-plane names.
+
+use std::rc::Rc;
+
+use netkv_ir::{
+    ActionParam, ActionProfile, Counter, CounterUnit, Expr, HashAlgorithm, Identity, Meter,
+    Register, TableKey, ValueSet,
+};
+
+use super::Lowerer;
+use super::expr::RValue;
+use super::storage::join;
+use crate::hir::{Annotations, DeclId, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
+use crate::types::Ty;
+
+/// An object that a name denotes at compile time.
+#[derive(Debug, Clone)]
+pub(super) enum Object {
+    Block(Rc<BlockInstance>),
+    Register(u32),
+    Counter(u32),
+    Meter(u32),
+    Profile(u32),
+    Table(u32),
+    ValueSet(u32),
+    /// `packet_in` or `packet_out`.
+    Packet,
+}
+
+/// An instance of a parser or control.
+#[derive(Debug)]
+pub(super) struct BlockInstance {
+    pub block: usize,
+    /// Control-plane path.
+    pub path: String,
+    /// Constructor arguments.
+    pub values: Vec<(DeclId, RValue)>,
+    /// Objects that it contains, and constructor arguments that are objects.
+    pub objects: Vec<(DeclId, Object)>,
+}
+
+impl Lowerer<'_> {
+    /// Control-plane name of a declaration at `path`.
+    pub(super) fn control_name(path: &str, name: &str, annotations: &Annotations) -> String {
+        match &annotations.name {
+            Some(given) => match given.strip_prefix('.') {
+                Some(absolute) => absolute.to_string(),
+                None => join(path, given),
+            },
+            None => join(path, name),
+        }
+    }
+
+    /// Identity whose id and alias `p4info_ids` assigns later.
+    pub(super) fn identity(&mut self, name: String, annotations: &Annotations) -> Identity {
+        if let Some(id) = annotations.id {
+            self.declared_ids.ids.insert(name.clone(), id);
+        }
+        Identity { alias: name.clone(), name, id: 0, annotations: annotations.others.clone() }
+    }
+
+    pub(super) fn member_info(&self, name: &str, ty: &Ty) -> ActionParam {
+        ActionParam { name: name.to_string(), width: self.hir.types.width(ty).unwrap_or(1) }
+    }
+
+    pub(super) fn instantiate(&mut self, instance: &HInstance, path: &str) -> Option<Object> {
+        if self.too_large() {
+            return None;
+        }
+        self.size += 1;
+        self.span = instance.span;
+        let mut name = Self::control_name(path, &instance.name, &instance.annotations);
+        if let InstanceKind::Block(block) = &instance.kind
+            && self.hir.blocks[*block].name == instance.name
+        {
+            // A direct type invocation has the name and the `@name` of its type.
+            name = Self::control_name(path, &instance.name, &self.hir.blocks[*block].annotations);
+        }
+        match &instance.kind {
+            InstanceKind::Block(block) => self.instantiate_block(*block, &instance.args, name),
+            InstanceKind::Extern(of, types) => {
+                let identity = self.identity(name, &instance.annotations);
+                self.instantiate_extern(of, types, instance, identity)
+            }
+        }
+    }
+
+    fn instantiate_block(&mut self, block: usize, args: &[HExpr], path: String) -> Option<Object> {
+        let hir = self.hir;
+        let def = &hir.blocks[block];
+        let (mut values, mut objects) = (Vec::new(), Vec::new());
+        for (param, arg) in def.ctor_params.iter().zip(args) {
+            if let (HExprKind::Var(id), Some(object)) = (&arg.kind, self.object(arg)) {
+                let _: &DeclId = id;
+                objects.push((param.id, object));
+                continue;
+            }
+            let value = RValue::Scalar(match self.lower_scalar(arg) {
+                value @ Expr::Const(_) => value,
+                other => {
+                    self.reporter.error(arg.span, "A constructor argument must be a constant.");
+                    other
+                }
+            });
+            values.push((param.id, value));
+        }
+        self.env.extend(values.iter().cloned());
+        self.objects.extend(objects.iter().cloned());
+        for local in &def.locals {
+            let lowered = match local {
+                HLocal::Var(_) => None,
+                // p4c lists all actions in P4Info, even those that no table uses.
+                HLocal::Action(action) => {
+                    self.add_action(*action, &path);
+                    None
+                }
+                HLocal::Instance(inner) => {
+                    // Its constructor arguments may use those of the enclosing block.
+                    self.env.extend(values.iter().cloned());
+                    self.instantiate(inner, &path).map(|object| (inner.id, object))
+                }
+                HLocal::Table(table) => {
+                    self.env.extend(values.iter().cloned());
+                    let id = self.add_table(*table, &path);
+                    Some((hir.tables[*table].id, Object::Table(id)))
+                }
+                HLocal::ValueSet(set) => {
+                    let id = self.add_value_set(*set, &path);
+                    Some((hir.value_sets[*set].id, Object::ValueSet(id)))
+                }
+            };
+            if let Some((id, object)) = lowered {
+                self.objects.insert(id, object.clone());
+                objects.push((id, object));
+            }
+        }
+        Some(Object::Block(Rc::new(BlockInstance { block, path, values, objects })))
+    }
+
+    /// The object that an expression denotes, if any.
+    pub(super) fn object(&self, expr: &HExpr) -> Option<Object> {
+        match &expr.kind {
+            HExprKind::Var(id) if matches!(expr.ty, Ty::Extern(..) | Ty::Block(_)) => {
+                self.objects.get(id).cloned()
+            }
+            _ => None,
+        }
+    }
+
+    /// Name of the enum member with the value of a constant.
+    pub(super) fn enum_member(&mut self, expr: &HExpr) -> String {
+        let value = self.const_value(expr);
+        let Ty::Enum(id) = expr.ty else { return String::new() };
+        let members = &self.hir.types.enums[id].members;
+        let found = members.iter().find(|(_, v)| Some(v) == value.as_ref());
+        found.map(|(name, _)| name.to_string()).unwrap_or_default()
+    }
+
+    pub(super) fn algorithm(&mut self, expr: &HExpr) -> HashAlgorithm {
+        match self.enum_member(expr).as_str() {
+            "crc32" => HashAlgorithm::Crc32,
+            "crc32_custom" => HashAlgorithm::Crc32Custom,
+            "crc16" => HashAlgorithm::Crc16,
+            "crc16_custom" => HashAlgorithm::Crc16Custom,
+            "random" => HashAlgorithm::Random,
+            "identity" => HashAlgorithm::Identity,
+            "csum16" => HashAlgorithm::Csum16,
+            _ => HashAlgorithm::Xor16,
+        }
+    }
+
+    fn unit(&mut self, expr: &HExpr) -> CounterUnit {
+        match self.enum_member(expr).as_str() {
+            "packets" => CounterUnit::Packets,
+            "bytes" => CounterUnit::Bytes,
+            _ => CounterUnit::Both,
+        }
+    }
+
+    fn instantiate_extern(
+        &mut self,
+        of: &str,
+        types: &[Ty],
+        instance: &HInstance,
+        identity: Identity,
+    ) -> Option<Object> {
+        let args = &instance.args;
+        match (of, args.as_slice()) {
+            ("register", [size]) => {
+                let size = self.const_u32(size);
+                let element = types.first()?;
+                let Some(width) = self.hir.types.width(element) else {
+                    let shown = self.hir.types.show(element);
+                    self.reporter
+                        .unsupported(instance.span, &format!("A register of type {shown}"));
+                    return None;
+                };
+                self.program.registers.push(Register { identity, width, size });
+                Some(Object::Register(self.program.registers.len() as u32 - 1))
+            }
+            ("counter", [size, unit]) => {
+                let (size, unit) = (self.const_u32(size), self.unit(unit));
+                self.program.counters.push(Counter { identity, unit, size, direct: None });
+                Some(Object::Counter(self.program.counters.len() as u32 - 1))
+            }
+            ("direct_counter", [unit]) => {
+                let unit = self.unit(unit);
+                self.declared_ids.direct_externs.insert(identity.name.clone());
+                self.program.counters.push(Counter { identity, unit, size: 0, direct: None });
+                Some(Object::Counter(self.program.counters.len() as u32 - 1))
+            }
+            ("meter", [size, unit]) => {
+                let (size, unit) = (self.const_u32(size), self.unit(unit));
+                self.program.meters.push(Meter { identity, unit, size, direct: None });
+                Some(Object::Meter(self.program.meters.len() as u32 - 1))
+            }
+            ("direct_meter", [unit]) => {
+                let unit = self.unit(unit);
+                self.declared_ids.direct_externs.insert(identity.name.clone());
+                self.program.meters.push(Meter { identity, unit, size: 0, direct: None });
+                Some(Object::Meter(self.program.meters.len() as u32 - 1))
+            }
+            ("action_profile", [size]) => {
+                let size = u64::from(self.const_u32(size));
+                let profile = ActionProfile { identity, size, selector: None, tables: Vec::new() };
+                self.program.action_profiles.push(profile);
+                Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))
+            }
+            ("action_selector", [algorithm, size, _width]) => {
+                let (selector, size) =
+                    (Some(self.algorithm(algorithm)), u64::from(self.const_u32(size)));
+                let profile = ActionProfile { identity, size, selector, tables: Vec::new() };
+                self.program.action_profiles.push(profile);
+                Some(Object::Profile(self.program.action_profiles.len() as u32 - 1))
+            }
+            _ => {
+                self.reporter.unsupported(instance.span, &format!("Extern '{of}'"));
+                None
+            }
+        }
+    }
+
+    fn add_value_set(&mut self, set: usize, path: &str) -> u32 {
+        let hir = self.hir;
+        let set = &hir.value_sets[set];
+        let name = Self::control_name(path, &set.name, &set.annotations);
+        let identity = self.identity(name, &set.annotations);
+        let keys = set
+            .keys
+            .iter()
+            .map(|(name, ty, kind)| TableKey {
+                name: name.to_string(),
+                width: hir.types.width(ty).unwrap_or(1),
+                kind: *kind,
+            })
+            .collect();
+        let size = u64::from(self.const_u32(&set.size));
+        self.program.value_sets.push(ValueSet { identity, keys, size });
+        self.program.value_sets.len() as u32 - 1
+    }
+}

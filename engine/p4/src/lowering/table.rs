@@ -1,0 +1,198 @@
+//! Creates the control-plane description of tables: keys, actions, and entries from the source.
+
+use netkv_ir::{
+    Action, ActionCall, ActionId, InitialEntry, Match, MatchKind, Table, TableAction, TableId,
+    TableKey, Value,
+};
+use num_bigint::BigInt;
+
+use super::Lowerer;
+use super::instance::Object;
+use crate::ast::Dir;
+use crate::constant_folding;
+use crate::hir::{HEntry, HExpr, HTable, KeySet};
+
+/// Size of a table without the property `size`, as in p4c.
+const DEFAULT_SIZE: u64 = 1024;
+
+impl Lowerer<'_> {
+    pub(super) fn add_table(&mut self, table: usize, path: &str) -> TableId {
+        let hir = self.hir;
+        let def = &hir.tables[table];
+        let id = self.program.tables.len() as TableId;
+        let name = Self::control_name(path, &def.name, &def.annotations);
+        let identity = self.identity(name, &def.annotations);
+        let keys: Vec<TableKey> = def
+            .keys
+            .iter()
+            .map(|key| TableKey {
+                name: key.name.clone(),
+                width: hir.types.width(&key.expr.ty).unwrap_or(1),
+                kind: key.kind,
+            })
+            .collect();
+        let mut actions = Vec::new();
+        for action in &def.actions {
+            let (table_only, default_only) = (action.table_only, action.default_only);
+            let action = self.add_action(action.action, path);
+            actions.push(TableAction { action, table_only, default_only });
+        }
+        let size = match &def.size {
+            Some(size) => u64::from(self.const_u32(size)),
+            None => DEFAULT_SIZE,
+        };
+        let default_action = self.lower_action_call(def.default.0, &def.default.1);
+        let entries = self.lower_entries(def, &keys);
+        let direct_counter = def.counter.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Counter(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(counter) = direct_counter {
+            self.attach(def, id, counter, true);
+        }
+        let direct_meter = def.meter.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Meter(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(meter) = direct_meter {
+            self.attach(def, id, meter, false);
+        }
+        let action_profile = def.profile.and_then(|id| match self.objects.get(&id) {
+            Some(Object::Profile(id)) => Some(*id),
+            _ => None,
+        });
+        if let Some(profile) = action_profile {
+            self.program.action_profiles[profile as usize].tables.push(id);
+        }
+        self.program.tables.push(Table {
+            identity,
+            keys,
+            actions,
+            default_action,
+            const_default: def.const_default,
+            entries,
+            const_entries: def.const_entries,
+            size: size.max(def.entries.len() as u64),
+            direct_counter,
+            direct_meter,
+            action_profile,
+            idle_timeout: def.idle_timeout,
+        });
+        id
+    }
+
+    /// Attaches a direct counter or meter to its table.
+    fn attach(&mut self, def: &HTable, table: TableId, object: u32, is_counter: bool) {
+        let direct = match is_counter {
+            true => &mut self.program.counters[object as usize].direct,
+            false => &mut self.program.meters[object as usize].direct,
+        };
+        if direct.replace(table).is_some() {
+            self.reporter.error(def.span, "A direct counter or meter belongs to one table only.");
+        }
+    }
+
+    pub(super) fn add_action(&mut self, action: usize, path: &str) -> ActionId {
+        let hir = self.hir;
+        let def = &hir.actions[action];
+        let path = if def.global { "" } else { path };
+        if let Some(id) = self.actions.get(&(action, path.to_string())) {
+            return *id;
+        }
+        let name = Self::control_name(path, &def.name, &def.annotations);
+        let identity = self.identity(name, &def.annotations);
+        let params = def
+            .params
+            .iter()
+            .filter(|p| p.dir == Dir::None)
+            .map(|p| self.member_info(&p.name, &p.ty))
+            .collect();
+        let id = self.program.actions.len() as ActionId;
+        self.program.actions.push(Action { identity, params });
+        self.actions.insert((action, path.to_string()), id);
+        id
+    }
+
+    fn constant(&mut self, expr: &HExpr) -> Value {
+        let width = self.hir.types.width(&expr.ty).unwrap_or(1);
+        let value = self.const_value(expr).unwrap_or(BigInt::ZERO);
+        constant_folding::to_value(&value, width)
+    }
+
+    fn lower_action_call(&mut self, action: usize, data: &[HExpr]) -> ActionCall {
+        let data = data.iter().map(|value| self.constant(value)).collect();
+        ActionCall { action: action as u32, data }
+    }
+
+    fn lower_entries(&mut self, def: &HTable, keys: &[TableKey]) -> Vec<InitialEntry> {
+        let mut lowered = Vec::new();
+        for entry in &def.entries {
+            let matches = self.lower_matches(entry, keys);
+            let action = self.lower_action_call(entry.action, &entry.data);
+            lowered.push(InitialEntry { matches, action, priority: entry.priority });
+        }
+        lowered
+    }
+
+    fn lower_matches(&mut self, entry: &HEntry, keys: &[TableKey]) -> Vec<Match> {
+        let mut lowered = Vec::new();
+        for (set, key) in entry.keys.iter().zip(keys) {
+            let ones = constant_folding::to_value(&BigInt::from(-1), key.width);
+            let zero = Value::new(key.width, 0);
+            let found = match (key.kind, set) {
+                (MatchKind::Exact | MatchKind::Selector, KeySet::Value(v)) => {
+                    Match::Exact(self.constant(v))
+                }
+                (MatchKind::Lpm, KeySet::Value(v)) => Match::Lpm(self.constant(v), key.width),
+                (MatchKind::Lpm, KeySet::Any) => Match::Lpm(zero, 0),
+                (MatchKind::Lpm, KeySet::Mask(v, mask)) => {
+                    let (value, mask) = (self.constant(v), self.constant(mask));
+                    match prefix(&mask) {
+                        Some(length) => Match::Lpm(value, length),
+                        None => {
+                            self.reporter.error(
+                                entry.span,
+                                "The mask of an lpm key must be a prefix: ones, then zeros.",
+                            );
+                            Match::Lpm(value, 0)
+                        }
+                    }
+                }
+                (MatchKind::Ternary, KeySet::Value(v)) => Match::Ternary(self.constant(v), ones),
+                (MatchKind::Ternary, KeySet::Any) => Match::Ternary(zero.clone(), zero),
+                (MatchKind::Ternary, KeySet::Mask(v, mask)) => {
+                    Match::Ternary(self.constant(v), self.constant(mask))
+                }
+                (MatchKind::Range, KeySet::Value(v)) => {
+                    let value = self.constant(v);
+                    Match::Range(value.clone(), value)
+                }
+                (MatchKind::Range, KeySet::Any) => Match::Range(zero, ones),
+                (MatchKind::Range, KeySet::Range(low, high)) => {
+                    Match::Range(self.constant(low), self.constant(high))
+                }
+                (MatchKind::Optional, KeySet::Value(v)) => Match::Optional(Some(self.constant(v))),
+                (MatchKind::Optional, KeySet::Any) => Match::Optional(None),
+                (kind, _) => {
+                    let kind = format!("{kind:?}").to_lowercase();
+                    let message = format!(
+                        "This is not a value for key '{}', which is matched {kind}.",
+                        key.name
+                    );
+                    self.reporter.error(entry.span, message);
+                    Match::Exact(zero)
+                }
+            };
+            lowered.push(found);
+        }
+        lowered
+    }
+}
+
+/// Length of the prefix of a mask. `None`: the mask is not ones followed by zeros.
+fn prefix(mask: &Value) -> Option<u32> {
+    let bits = |i: u32| mask.words[(i / 64) as usize] >> (i % 64) & 1 == 1;
+    let length = (0..mask.width).rev().take_while(|i| bits(*i)).count() as u32;
+    let rest = (0..mask.width - length).any(bits);
+    (!rest).then_some(length)
+}

@@ -89,10 +89,12 @@ def test_option_limits_what_is_cached(package: Package) -> None:
     assert limited["hit_ratio"] == 0
 
 
+@pytest.mark.slow
 def test_soak_finds_nothing_in_the_scheme(package: Package) -> None:
     assert package.netkv("soak", "writearound", "--seeds", "12")["violations"] == []
 
 
+@pytest.mark.slow
 def test_soak_finds_a_program_without_rule_2(package: Package) -> None:
     text = files()[PROGRAM]
     assert text.count(RULE_2) == 1

@@ -92,5 +92,5 @@ def test_sequences_outlive_a_server_with_its_store_and_only_with_it() -> None:
 
 
 def test_a_role_that_is_none_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match=r"nocache.*netcache.*farreach"):
+    with pytest.raises(UsageError, match=r"plain.*netcache.*farreach"):
         make("nearreach")

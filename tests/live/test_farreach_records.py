@@ -154,26 +154,26 @@ def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
 @pytest.mark.parametrize(
     ("first", "second", "sentence"),
     [
-        ("nocache", "farreach", r"have no sequence numbers.* empty directory"),
+        ("plain", "farreach", r"have no sequence numbers.* empty directory"),
         ("netcache", "farreach", r"have no sequence numbers.* empty directory"),
-        ("farreach", "nocache", r"have sequence numbers.* empty directory"),
+        ("farreach", "plain", r"have sequence numbers.* empty directory"),
         ("farreach", "netcache", r"have sequence numbers.* empty directory"),
     ],
 )
 def test_a_database_of_the_other_kind_is_refused(
     server: Server, first: str, second: str, sentence: str
 ) -> None:
-    with server.running(scheme=first):
+    with server.running(role=first):
         pass
-    with pytest.raises(OSError, match=sentence), server.running(scheme=second):
+    with pytest.raises(OSError, match=sentence), server.running(role=second):
         pass
-    with server.running(scheme=first):
+    with server.running(role=first):
         pass  # It is as it was.
 
 
-def test_schemes_without_sequences_share_their_databases_as_ever(server: Server) -> None:
-    for scheme in ("nocache", "netcache", "nocache"):
-        with server.running(scheme=scheme):
+def test_roles_without_sequences_share_their_databases_as_ever(server: Server) -> None:
+    for role in ("plain", "netcache", "plain"):
+        with server.running(role=role):
             pass
     assert server.raw(MARK) == [b"10 keys, values of Fixed(64), servers [0] of 1"]
 

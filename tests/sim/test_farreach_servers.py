@@ -92,5 +92,5 @@ def test_sequences_survive_a_restart_with_the_store_only() -> None:
 
 
 def test_a_role_that_is_none_is_refused_with_those_that_are() -> None:
-    with pytest.raises(UsageError, match=r"nocache.*netcache.*farreach"):
+    with pytest.raises(UsageError, match=r"plain.*netcache.*farreach"):
         make("nearreach")

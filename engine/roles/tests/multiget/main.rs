@@ -16,7 +16,6 @@ use netkv_roles::multiget::netmc::NetMc;
 
 /// Who splits the requests of a rack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::enum_variant_names, reason = "they are the names of the systems")]
 pub enum Architecture {
     /// The switch (NetMC).
     NetMc,

@@ -188,7 +188,8 @@ Fields: TypeAlias = tuple[
     tuple[int, int] | None,
 ]
 """Operation, key, request, sender, status, mark (generation, version, bitmap), length, value
-without padding, cache hit, stamp (life, number, generation, bits) and place (entry, number)."""
+without padding, cache hit, stamp (incarnation, number, generation, bits) and place (entry,
+number)."""
 
 def write_frame(
     op: int,
@@ -572,7 +573,7 @@ def record_stf(bundle: bytes, setup: str, frames: Sequence[tuple[int, bytes]], n
 class Switch:
     """A switch that runs one program: tables, registers, replication. Thread-safe; no I/O.
 
-    The state lives here and survives `SwitchNode`s; `load` replaces program and state.
+    The state incarnations here and survives `SwitchNode`s; `load` replaces program and state.
     """
 
     def __init__(
@@ -1177,7 +1178,7 @@ class Session:
         """What has ended since the last call: token, how, and more about it.
 
         "values" (the values of the keys), "done", "not found" (a key to delete), "timed out" (what
-        is missing, as text), "unknown" (nobody can tell whether a write was done), "refused" (why).
+        is missing, as text), "unknown" (the write may be done or not), "refused" (why).
         """
 
     def failure(self) -> str | None:

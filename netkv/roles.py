@@ -228,7 +228,11 @@ class SingleKeyClient:
     def stamp_fields(self) -> tuple[int, int, int, int] | None:
         """For the engine: `stamp` in numbers."""
         stamp = self.stamp()
-        return None if stamp is None else (stamp.life, stamp.number, stamp.generation, stamp.bits)
+        return (
+            None
+            if stamp is None
+            else (stamp.incarnation, stamp.number, stamp.generation, stamp.bits)
+        )
 
 
 @dataclass(frozen=True, slots=True)

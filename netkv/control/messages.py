@@ -49,9 +49,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Which write made a record (life of the switch, number), which filling of an entry, bits."""
+    """Which write made a record (incarnation of the switch, number), which filling of an entry,
+    bits."""
 
-    life: int = 0
+    incarnation: int = 0
     number: int = 0
     generation: int = 0
     bits: Bit = NO_BITS
@@ -116,7 +117,7 @@ def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SER
         length=message.length,
         value=message.value,
         cache_hit=message.cache_hit,
-        stamp=(stamp.life, stamp.number, stamp.generation, stamp.bits) if stamp else None,
+        stamp=(stamp.incarnation, stamp.number, stamp.generation, stamp.bits) if stamp else None,
         place=(place.entry, place.number) if place else None,
     )
 

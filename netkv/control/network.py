@@ -27,8 +27,8 @@ from netkv.control.topology import (
     splitter_ip,
 )
 
-MOST_CLIENTS = 64
-MOST_SERVERS = 128
+MAX_CLIENTS = 64
+MAX_SERVERS = 128
 
 _FIRST_SERVER_PORT = 101
 _FIRST_CABLE_PORT = 301
@@ -206,8 +206,8 @@ def _check(
     others: Sequence[str],
 ) -> None:
     for what, number, most in (
-        ("clients", len(clients), MOST_CLIENTS),
-        ("servers", len(servers), MOST_SERVERS),
+        ("clients", len(clients), MAX_CLIENTS),
+        ("servers", len(servers), MAX_SERVERS),
     ):
         if not 1 <= number <= most:
             raise ValueError(f"{number} {what}: a network has 1 to {most}.")

@@ -6,7 +6,7 @@ Rules
    lab is up. That is no failure. The controller yields: it writes nothing, and gets nothing from
    the switch, whose tables stay as they are.
 2. It waits as a backup (election id 0, which is never primary). When the switch has no primary, it
-   claims an id above all that were used, and a life begins: the other client may have changed
+   claims an id above all that were used, and a session begins: the other client may have changed
    anything, so the program is loaded anew, as after a restart of the switch.
 3. Each change is reported once.
 """

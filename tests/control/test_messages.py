@@ -54,7 +54,7 @@ FILL = bytes.fromhex(
     "1390 1390 0047 0000"
     "01 40 04 00 0003 ffff 00000007"  # kv: FILL, STAMPED, 3 bytes, request 7
     "000102030405060708090a0b0c0d0e0f"
-    "00000002 00000009 0000000a 10"  # stamp: life 2, number 9, generation 10, DIRTY
+    "00000002 00000009 0000000a 10"  # stamp: incarnation 2, number 9, generation 10, DIRTY
     "0102 00000000"  # place: entry 258
     "61626300000000000000000000000000"
 )

@@ -31,7 +31,7 @@ from tests.waiting import PATIENCE_S, until
 
 KEY = bytes(range(16))
 MARK = b"netkv:data-set:1"
-LIFE = 3
+INCARNATION = 3
 
 
 class Server:
@@ -64,7 +64,7 @@ class Server:
 
     @contextmanager
     def running(self, **changes: Any) -> Iterator[None]:
-        """A life of the server, with a configuration that may differ."""
+        """A run of the server, with a configuration that may differ."""
         database = RocksDB(self.database)
         self.node = ServerNode(json.dumps(self.config | changes))
         try:
@@ -84,7 +84,7 @@ class Server:
             request=self._request,
             length=len(value),
             value=value,
-            stamp=Stamp(LIFE, number, bits=bits),
+            stamp=Stamp(INCARNATION, number, bits=bits),
             sender=1 if client else CONTROLLER_SENDER,
         )
         source = client_ip(1) if client else CONTROLLER_IP
@@ -100,7 +100,7 @@ class Server:
     def record(self) -> tuple[Status, bytes, int]:
         reply = self.ask(Op.FETCH)
         assert reply.stamp is not None
-        assert reply.stamp.life == (LIFE if reply.stamp.number else 0)
+        assert reply.stamp.incarnation == (INCARNATION if reply.stamp.number else 0)
         return reply.status, reply.value, reply.stamp.number
 
     def raw(self, *keys: bytes) -> list[bytes | None]:
@@ -126,11 +126,11 @@ def test_sequences_and_tombstones_outlive_the_server(server: Server) -> None:
     with server.running():
         assert server.record() == (Status.OK, b"seven", 7)
         late = server.ask(Op.PUT, 5, value=b"five")
-        assert (late.status, late.stamp) == (Status.OK, Stamp(LIFE, 7))
-        assert server.ask(Op.DELETE, 9).stamp == Stamp(LIFE, 9)
+        assert (late.status, late.stamp) == (Status.OK, Stamp(INCARNATION, 7))
+        assert server.ask(Op.DELETE, 9).stamp == Stamp(INCARNATION, 9)
     with server.running():
         eviction = server.ask(Op.RESTORE, 8, value=b"eight")
-        assert (eviction.status, eviction.stamp) == (Status.OK, Stamp(LIFE, 9))
+        assert (eviction.status, eviction.stamp) == (Status.OK, Stamp(INCARNATION, 9))
         assert server.record() == (Status.NOT_FOUND, b"", 9)
         counts = server.node.statistics()["servers"]["0"]
         assert (counts["tombstones"], counts["restored"], counts["guarded"]) == (1, 0, 0)
@@ -142,10 +142,10 @@ def test_sequences_and_tombstones_outlive_the_server(server: Server) -> None:
 def test_a_record_is_the_value_with_its_sequence_behind(server: Server) -> None:
     with server.running():
         server.ask(Op.PUT, 7, value=b"seven")
-    assert server.raw(KEY) == [b"seven" + bytes([0, 0, 0, LIFE, 0, 0, 0, 7, 0])]
+    assert server.raw(KEY) == [b"seven" + bytes([0, 0, 0, INCARNATION, 0, 0, 0, 7, 0])]
     with server.running():
         server.ask(Op.RESTORE, 8, Bit.DELETED)
-    assert server.raw(KEY) == [bytes([0, 0, 0, LIFE, 0, 0, 0, 8, 1])]
+    assert server.raw(KEY) == [bytes([0, 0, 0, INCARNATION, 0, 0, 0, 8, 1])]
     (mark,) = server.raw(MARK)
     assert mark is not None
     assert mark.endswith(b"with sequence numbers")

@@ -98,7 +98,7 @@ class Clients:
 
     @contextmanager
     def serving(self) -> Iterator[subprocess.Popen[str]]:
-        """A life of the server; it ends by kill -9."""
+        """A run of the server; it ends by kill -9."""
         command = [sys.executable, "-c", SERVE, json.dumps(self.config), str(self.database)]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
@@ -214,7 +214,7 @@ def test_writes_under_way_at_kill_9_have_one_effect(clients: Clients) -> None:
             assert_stored(found, undone)
         with clients.serving():
             clients.ask([*of_a, *of_b, *before])
-            assert clients.read(keys) == found, "a later life has done something again"
+            assert clients.read(keys) == found, "a later run has done something again"
         known += len(acknowledged)
         unknown += len(done) - len(acknowledged)
         lost += len(undone)

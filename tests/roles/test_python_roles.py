@@ -240,7 +240,5 @@ def test_bad_name_is_refused_when_the_scheme_is_checked(
 
 def test_names_of_the_engine_are_none_of_python() -> None:
     roles.check("servers", "plain")
-    with pytest.raises(
-        UsageError, match="'nocash' is not a role of servers; it is one of: plain"
-    ):
+    with pytest.raises(UsageError, match="'nocash' is not a role of servers; it is one of: plain"):
         brought_up(server_role="nocash")

@@ -150,8 +150,8 @@ pub fn write_frame<'py>(
         length,
         value,
         cache_hit,
-        stamp: stamp.map(|(life, number, generation, bits)| Stamp {
-            sequence: Sequence { incarnation: life, number },
+        stamp: stamp.map(|(incarnation, number, generation, bits)| Stamp {
+            sequence: Sequence { incarnation, number },
             generation,
             bits,
         }),

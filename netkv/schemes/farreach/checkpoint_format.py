@@ -1,7 +1,7 @@
 """What FarReach's controller saves, as bytes.
 
     magic (16) | version (2) | bytes of the body (4) | CRC-32 of the body (4) | body
-    body: life (4) | life that is recovered (4) | snapshot (4) | clients (2) | records (4)
+    body: incarnation (4) | recovered incarnation (4) | snapshot (4) | clients (2) | records (4)
         | clients times: address (4), present (1)
         | records times: as in replies to COLLECT (netkv/schemes/farreach/record.py)
 
@@ -38,9 +38,9 @@ class State:
     """All that a controller may need that takes the place of this one."""
 
     incarnation: int
-    """The latest life that was given to the switch, or is about to be."""
+    """The latest incarnation that was given to the switch, or is about to be."""
     recovered: int = 0
-    """The life of the last recovery of which the servers have all; 0 if there was none."""
+    """The incarnation of the last recovery of which the servers have all; 0 if there was none."""
     snapshot: int = 0
     """Number of the snapshot in force, 0 for none."""
     clients: tuple[Client, ...] = ()

@@ -101,7 +101,7 @@ class ClientCollection:
 
     def _piece(self, reply: Message | None) -> list[Record] | None:
         """The records of a piece; None if the collection cannot go on."""
-        if reply is None or reply.stamp is None or reply.stamp.life != self._incarnation:
+        if reply is None or reply.stamp is None or reply.stamp.incarnation != self._incarnation:
             return None
         if self._total is None:
             self._total = reply.stamp.number

@@ -79,7 +79,7 @@ class Eviction:
 
         def restored(now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
             if reply is not None and reply.stamp is not None:
-                self._context.observe_incarnation(reply.stamp.life)
+                self._context.observe_incarnation(reply.stamp.incarnation)
             self._restoring[owner.name] -= 1
             self._context.counts["records_restored"] += 1
             self._retire(entry)

@@ -9,7 +9,7 @@ METRICS = (
     Metric(
         "unknown",
         "Writes given up as unknown",
-        "Writes given up because the switch died and nobody can tell whether it had done them.",
+        "Writes given up because the switch crashed and may or may not have done them.",
         Sum(client("unknown")),
         sense="lower",
         repeats="sum",

@@ -24,7 +24,7 @@ class MalformedRecordsError(ValueError):
 
 
 class Record(NamedTuple):
-    """A key, the write that made it so (life, number), bits of a stamp, and the value."""
+    """A key, the write that made it so (incarnation, number), bits of a stamp, and the value."""
 
     key: bytes
     incarnation: int
@@ -54,7 +54,7 @@ class Record(NamedTuple):
 
 
 def is_later(a: Record, b: Record) -> bool:
-    """Whether `a` is of a later write than `b`: lives first, then numbers; (0, 0) is the oldest."""
+    """Whether `a` is a later write than `b`: by incarnation, then number; (0, 0) is the oldest."""
     if not (b.incarnation or b.number):
         return bool(a.incarnation or a.number)
     if not (a.incarnation or a.number):
@@ -69,7 +69,9 @@ def record_of(message: Message) -> Record | None:
     stamp = message.stamp
     if stamp is None:
         return None
-    return Record(message.key, stamp.life, stamp.number, int(stamp.bits) & KEPT, message.value)
+    return Record(
+        message.key, stamp.incarnation, stamp.number, int(stamp.bits) & KEPT, message.value
+    )
 
 
 def pack(records: Iterable[Record]) -> bytes:

@@ -213,7 +213,7 @@ class Recovery:
 
     def _is_restored(self, now: Nanoseconds, reply: Message | None) -> Iterator[Action]:
         if reply is not None and reply.stamp is not None:
-            self._context.observe_incarnation(reply.stamp.life)
+            self._context.observe_incarnation(reply.stamp.incarnation)
         self._restoring -= 1
         self._restored += 1
         self._restore()

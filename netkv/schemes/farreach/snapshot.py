@@ -39,10 +39,10 @@ class Taken:
     generations: tuple[int, ...]
     """Of the entries with these records."""
     doubtful: frozenset[tuple[int, int, int]]
-    """Generation, life and number of dirty records of which the server may have a later one."""
+    """Generation, incarnation and number of dirty records that may be later at the server."""
 
     def dirty(self) -> frozenset[tuple[int, int, int]]:
-        """Generation, life and number of all dirty records."""
+        """Generation, incarnation and number of all dirty records."""
         return frozenset(
             (generation, record.incarnation, record.number)
             for generation, record in zip(self.generations, self.records, strict=True)

@@ -7,7 +7,7 @@ from netkv.control.forwarding import TablesOnly
 from netkv.control.network import Network
 from netkv.control.topology import Topology
 
-MOST_SERVERS = 32
+MAX_SERVERS = 32
 """SRV fields that the header can have."""
 
 LOOP_PORT = 508
@@ -97,8 +97,8 @@ class NetMc(TablesOnly):
 
 
 def _checked(servers: int) -> int:
-    if not 1 <= servers <= MOST_SERVERS:
+    if not 1 <= servers <= MAX_SERVERS:
         raise ValueError(
-            f"{servers} servers in a rack: the netmc header has 1 to {MOST_SERVERS} SRV fields."
+            f"{servers} servers in a rack: the netmc header has 1 to {MAX_SERVERS} SRV fields."
         )
     return servers

@@ -12,7 +12,7 @@ from netkv.control.messages import Bit, Message, Op, Place, Stamp, Status, encod
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP, client_ip, key_hash
 from tests.p4programs.farreach import write_back_model as model
 from tests.p4programs.farreach.write_back import (
-    LIFE,
+    INCARNATION,
     REDIRECTED,
     TAKING_7,
     TAKING_8,
@@ -39,7 +39,7 @@ class Both:
     def __init__(self, pipelines: int) -> None:
         self.pipelines = pipelines
         self.switch = FarReachSwitch(pipelines).open()
-        self.rules = [model.Switch(LIFE) for _ in range(pipelines)]
+        self.rules = [model.Switch(INCARNATION) for _ in range(pipelines)]
 
     def instance(self, key: bytes) -> model.Switch:
         return self.rules[TOPOLOGY.owner(key).port % self.pipelines]
@@ -78,7 +78,7 @@ class Both:
 
 
 class Story:
-    """Frames that meet: few keys, entries, clients and lives, numbers that are near each other.
+    """Frames that meet: few keys, entries, clients and incarnations, numbers near each other.
 
     Most of the time entries are filled, made valid, and taken away again in order; copies of all
     messages come at any time.
@@ -122,8 +122,9 @@ class Story:
         near = entry.floor if entry and self.random.random() < 0.8 else rules.numbers[key]
         return self.random.choice(ports), self.reply(key, near, generation)
 
-    def life(self) -> int:
-        return self.random.choice([LIFE] * 10 + [LIFE - 1, LIFE - 1, 0, LIFE - 2, LIFE + 1])
+    def incarnation(self) -> int:
+        past = [INCARNATION - 1] * 2 + [INCARNATION - 2]
+        return self.random.choice([INCARNATION] * 10 + [*past, 0, INCARNATION + 1])
 
     def value(self) -> bytes:
         return self.random.randbytes(self.random.choice(LENGTHS))
@@ -146,14 +147,16 @@ class Story:
         near = max(0, rules.numbers[key] + self.random.randrange(-2, 3))
         bits = Bit(self.random.choice([0, 0, Bit.DELETED, self.random.randrange(256)]))
         value = b"" if op is not Op.FILL or bits & Bit.DELETED else self.value()[:128]
-        stamp = Stamp(self.life(), near, generation, bits)
+        stamp = Stamp(self.incarnation(), near, generation, bits)
         place = Place(number, self.random.choice([0, 7, 8, 9]))
         return Message(
             op, key, 9, stamp=stamp, place=place, length=len(value), value=value, **self.nonsense()
         )
 
     def read(self, key: bytes) -> Message:
-        stamp = Stamp(self.life(), 0, self.random.randrange(3), Bit(self.random.randrange(256)))
+        stamp = Stamp(
+            self.incarnation(), 0, self.random.randrange(3), Bit(self.random.randrange(256))
+        )
         return Message(Op.GET, key, 1, 1, stamp=stamp, **self.nonsense())
 
     def write(self, key: bytes) -> Message:
@@ -165,7 +168,7 @@ class Story:
             self.fresh += 1
             request, sender = self.fresh, 9
         fields = {"length": len(value), "value": value, **self.nonsense()}
-        message = Message(op, key, request, sender, stamp=Stamp(self.life(), 0), **fields)
+        message = Message(op, key, request, sender, stamp=Stamp(self.incarnation(), 0), **fields)
         return self.sent.setdefault((sender, request), message)  # or a copy of it
 
     def reply(self, key: bytes, near: int, generation: int) -> Message:
@@ -176,7 +179,7 @@ class Story:
         if self.random.random() < 0.2:
             generation = self.random.randrange(self.generation + 1)
         bits = Bit(self.random.choice([0] * 6 + [Bit.EMBEDDED, Bit.DELETED]))
-        stamp = Stamp(self.life(), number, generation, bits)
+        stamp = Stamp(self.incarnation(), number, generation, bits)
         return Message(op, key, 3, 1, status, length=len(value), value=value, stamp=stamp)
 
 
@@ -200,10 +203,10 @@ def test_an_original_of_any_length_before_a_value_of_any_length() -> None:
     both, key = Both(1), KEYS[0]
     both.cached(key, 5, 1)
     for op in (Op.FILL, Op.VALIDATE):
-        both.compare(CPU_PORT, about(op, key, 5, Stamp(LIFE, 1, 1)))
+        both.compare(CPU_PORT, about(op, key, 5, Stamp(INCARNATION, 1, 1)))
     for request, (before, after) in enumerate(product(range(9), repeat=2)):
-        both.compare(1, write(key, bytes([1]) * 16 * before, 2 * request, 1, Stamp(LIFE)))
+        both.compare(1, write(key, bytes([1]) * 16 * before, 2 * request, 1, Stamp(INCARNATION)))
         port = (TAKING_7, TAKING_8)[request % 2][0]
-        second = write(key, bytes([2]) * 16 * after, 2 * request + 1, 1, Stamp(LIFE))
+        second = write(key, bytes([2]) * 16 * after, 2 * request + 1, 1, Stamp(INCARNATION))
         way = both.compare(port, second)
         assert way == "controller:ORIGINAL " * 3 + "client:PUT_REPLY"

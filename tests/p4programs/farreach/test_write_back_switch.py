@@ -14,7 +14,7 @@ from netkv.control.messages import Bit, Message, Op, Stamp
 from netkv.control.pipelines import pipeline_of
 from netkv.control.topology import CPU_PORT, Topology
 from netkv.p4rt.schema import Field
-from tests.p4programs.farreach.write_back import LIFE, about, owned_by, read, write
+from tests.p4programs.farreach.write_back import INCARNATION, about, owned_by, read, write
 from tests.p4programs.farreach.write_back_switch import SETTINGS, FarReachSwitch
 
 DOCUMENT = Path(__file__).parents[3] / "docs/farreach.md"
@@ -114,7 +114,8 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
     for entry, key in enumerate(keys):
         switch.cached(key, entry, 1 + entry)
         for op in (Op.FILL, Op.VALIDATE):
-            ((port, _),) = switch.control(about(op, key, entry, Stamp(LIFE, 1, 1 + entry), b""))
+            stamp = Stamp(INCARNATION, 1, 1 + entry)
+            ((port, _),) = switch.control(about(op, key, entry, stamp, b""))
             assert port == CPU_PORT
     state = dict.fromkeys(keys, b"")
     originals: dict[int, dict[bytes, Message]] = {}
@@ -126,7 +127,7 @@ def test_a_snapshot_is_the_state_at_one_moment_for_all_pipelines(pipelines: int,
             requests += 1
             key, client = random.choice(keys), random.choice(rack.clients)
             value = random.choice([None, random.randbytes(random.randrange(129))])
-            message = write(key, value, requests, client, Stamp(LIFE))
+            message = write(key, value, requests, client, Stamp(INCARNATION))
             out = switch.ask(client, message)
             assert out[-1][0] == client
             assert out[-1][1].op == message.op + 1
@@ -177,8 +178,8 @@ def test_write_by_a_pipeline_without_the_entry_is_harmless() -> None:
     key = (7).to_bytes(16)
     switch.cached(key, 3, 5)
     for op in (Op.FILL, Op.VALIDATE):
-        switch.control(about(op, key, 3, Stamp(LIFE, 1, 5)))
-    ((_, applied),) = switch.ask(1, write(key, b"one", 1, stamp=Stamp(LIFE)))
+        switch.control(about(op, key, 3, Stamp(INCARNATION, 1, 5)))
+    ((_, applied),) = switch.ask(1, write(key, b"one", 1, stamp=Stamp(INCARNATION)))
     assert applied.cache_hit
     for op in (Op.EVICT, Op.RETIRE):
         switch.control(about(op, key, 3, Stamp(generation=5)))
@@ -186,10 +187,11 @@ def test_write_by_a_pipeline_without_the_entry_is_harmless() -> None:
     switch.engine.delete_entry(table.id, [(1, "exact", key)], pipeline=0)
     owner = rack.topology.owner(key).port
     for port in (1, 2):
-        ((at, forwarded),) = switch.ask(port, write(key, b"two", 10 + port, stamp=Stamp(LIFE)))
+        request = write(key, b"two", 10 + port, stamp=Stamp(INCARNATION))
+        ((at, forwarded),) = switch.ask(port, request)
         assert (at, forwarded.op) == (owner, Op.PUT)
-        ((at, missed),) = switch.ask(port, read(key, 20 + port, stamp=Stamp(LIFE)))
-        assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(LIFE))
+        ((at, missed),) = switch.ask(port, read(key, 20 + port, stamp=Stamp(INCARNATION)))
+        assert (at, missed.op, missed.stamp) == (owner, Op.GET, Stamp(INCARNATION))
 
 
 def test_switch_without_an_incarnation_applies_nothing() -> None:
@@ -199,8 +201,8 @@ def test_switch_without_an_incarnation_applies_nothing() -> None:
     switch.cached(key, 1, 1)
     for op in (Op.FILL, Op.VALIDATE):
         switch.control(about(op, key, 1, Stamp(generation=1)))
-    for request, life in enumerate((0, 1)):
-        ((_, forwarded),) = switch.ask(1, write(key, b"v", request, stamp=Stamp(life)))
+    for request, incarnation in enumerate((0, 1)):
+        ((_, forwarded),) = switch.ask(1, write(key, b"v", request, stamp=Stamp(incarnation)))
         assert forwarded.op == Op.PUT
 
 
@@ -229,9 +231,9 @@ def test_an_answer_without_its_clone_session_is_lost_and_counted() -> None:
     key = owned_by(0, 0)
     switch.cached(key, 1, 1)
     for op in (Op.FILL, Op.VALIDATE):
-        switch.control(about(op, key, 1, Stamp(LIFE, 1, 1)))
+        switch.control(about(op, key, 1, Stamp(INCARNATION, 1, 1)))
     switch.engine.delete_clone_session(1)
-    assert switch.ask(1, write(key, b"v", 1, stamp=Stamp(LIFE))) == []
+    assert switch.ask(1, write(key, b"v", 1, stamp=Stamp(INCARNATION))) == []
     assert switch.engine.statistics()["unknown_clone_sessions"] == 1
-    ((port, answer),) = switch.ask(2, write(key, b"v", 1, stamp=Stamp(LIFE)))
-    assert (port, answer.stamp) == (2, Stamp(LIFE, 1))
+    ((port, answer),) = switch.ask(2, write(key, b"v", 1, stamp=Stamp(INCARNATION)))
+    assert (port, answer.stamp) == (2, Stamp(INCARNATION, 1))

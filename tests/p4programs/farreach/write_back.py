@@ -21,7 +21,7 @@ from netkv.control.topology import (
 )
 from tests.p4programs.stf import SERVER_PORTS, Stf, packet_in
 
-LIFE = 40
+INCARNATION = 40
 FULL = bytes(range(128))
 ZERO = Stamp()
 
@@ -62,7 +62,7 @@ def tables() -> Iterator[TableWrite]:
 class WriteBackStf(Stf):
     """A file about a switch with a write-back cache, which counts the writes of each key."""
 
-    life: int = LIFE
+    incarnation: int = INCARNATION
     epoch: int = 1
     counters: Counter[int] = field(default_factory=Counter)
     generations: int = 100
@@ -76,10 +76,10 @@ class WriteBackStf(Stf):
         table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
         self.write([SetDefault(0, table, action, params)])
 
-    def live(self, life: int) -> None:
-        self.life = life
+    def live(self, incarnation: int) -> None:
+        self.incarnation = incarnation
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
-        self.write([SetDefault(0, table, action, {"incarnation": life})])
+        self.write([SetDefault(0, table, action, {"incarnation": incarnation})])
 
     def cached(self, key: bytes, entry: int, generation: int) -> None:
         """A lookup entry."""
@@ -91,12 +91,12 @@ class WriteBackStf(Stf):
     # Frames. A number given last is that of the key's counter; a write takes the next one.
 
     def request(self, message: Message) -> Message:
-        return replace(message, stamp=Stamp(self.life)) if message.stamp is None else message
+        return replace(message, stamp=Stamp(self.incarnation)) if message.stamp is None else message
 
     def reaches(self, message: Message, client: int = 1, server: int | None = None) -> None:
         """Writes are numbered; a stamp that a scenario has chosen stays."""
-        if message.op in (Op.PUT, Op.DELETE) and message.stamp == Stamp(self.life):
-            message = replace(message, stamp=Stamp(self.life, self.numbered(message.key)))
+        if message.op in (Op.PUT, Op.DELETE) and message.stamp == Stamp(self.incarnation):
+            message = replace(message, stamp=Stamp(self.incarnation, self.numbered(message.key)))
         super().reaches(message, client, server)
 
     def fresh(self) -> int:
@@ -184,31 +184,31 @@ class WriteBackStf(Stf):
 
     def written(self, key: bytes, value: bytes | None, client: int = 1, port: int = 1) -> int:
         """A write that the switch applies; gives its number. None deletes."""
-        message = write(key, value, self.fresh(), client, Stamp(self.life))
+        message = write(key, value, self.fresh(), client, Stamp(self.incarnation))
         self.came(port, message, client)
         number = self.numbered(key)
-        self.answer(port, applied(message, Stamp(self.life, number)), client)
+        self.answer(port, applied(message, Stamp(self.incarnation, number)), client)
         return number
 
     def forwarded(self, message: Message, bits: Bit = NO_BITS) -> int:
         """A write that the server gets, stamped by the switch; gives its number."""
         self.ask(message)
         number = self.numbered(message.key)
-        self.reaches(replace(message, stamp=Stamp(self.life, number, 0, bits)))
+        self.reaches(replace(message, stamp=Stamp(self.incarnation, number, 0, bits)))
         return number
 
     def hit(
         self, key: bytes, value: bytes | None, stamp: Stamp, request: int = 1, client: int = 1
     ) -> None:
         """A read that the switch answers."""
-        message = read(key, request, client, Stamp(self.life))
+        message = read(key, request, client, Stamp(self.incarnation))
         self.ask(message, client)
         self.answered(found(message, value, stamp), client)
 
     def missed(self, key: bytes, stamp: Stamp, value: bytes = b"", request: int = 1) -> None:
         """A read that reaches the server with this stamp, and this record if it is embedded."""
-        message = read(key, request, 1, Stamp(stamp.life))
-        self.ask(replace(message, stamp=Stamp(self.life)))
+        message = read(key, request, 1, Stamp(stamp.incarnation))
+        self.ask(replace(message, stamp=Stamp(self.incarnation)))
         self.reaches(replace(message, stamp=stamp, value=value, length=len(value)))
 
 

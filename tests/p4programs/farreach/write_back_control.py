@@ -6,7 +6,7 @@ from netkv.control.messages import Bit, Mark, Message, Op, Place, Stamp, Status,
 from netkv.control.topology import CPU_PORT, SERVICE_IP
 from tests.p4programs.farreach.write_back import (
     FULL,
-    LIFE,
+    INCARNATION,
     WriteBackStf,
     about,
     found,
@@ -27,11 +27,11 @@ def fillings(stf: WriteBackStf) -> None:
     entry = 300
 
     def fill(generation: int, status: Status, value: bytes = b"v") -> None:
-        message = about(Op.FILL, key, entry, Stamp(LIFE, 3, generation), value)
+        message = about(Op.FILL, key, entry, Stamp(INCARNATION, 3, generation), value)
         stf.says(message, message.reply(stamp=message.stamp, place=message.place, status=status))
 
     def holds(generation: int, value: bytes) -> None:
-        stf.tells(Op.LOAD, key, entry, Stamp(LIFE, 3, generation), value)
+        stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION, 3, generation), value)
 
     stf.say("no generation, 0: nothing is about it, not even the empty entry")
     fill(0, Status.STALE)
@@ -58,28 +58,28 @@ def fillings(stf: WriteBackStf) -> None:
         generation += 1
         fill(generation, Status.OK, FULL[:length])
         holds(generation, FULL[:length])
-    deleted = about(Op.FILL, key, entry, Stamp(LIFE, 8, 20, Bit.DELETED))
+    deleted = about(Op.FILL, key, entry, Stamp(INCARNATION, 8, 20, Bit.DELETED))
     stf.says(deleted, deleted.reply(stamp=deleted.stamp, place=Place(entry)))
-    stf.tells(Op.LOAD, key, entry, Stamp(LIFE, 8, 20, Bit.DELETED))
-    stf.say("a record from before this life: its sequence is not known any more")
-    for life in (0, LIFE - 2, LIFE + 1):
-        generation = 30 + life
-        message = about(Op.FILL, key, entry, Stamp(life, 9, generation), b"past")
+    stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION, 8, 20, Bit.DELETED))
+    stf.say("a record from before this incarnation: its sequence is not known any more")
+    for incarnation in (0, INCARNATION - 2, INCARNATION + 1):
+        generation = 30 + incarnation
+        message = about(Op.FILL, key, entry, Stamp(incarnation, 9, generation), b"past")
         stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
         stf.tells(Op.LOAD, key, entry, Stamp(0, 0, generation), b"past")
-    generation = 30 + LIFE + 2
-    message = about(Op.FILL, key, entry, Stamp(LIFE - 1, 9, generation), b"before")
+    generation = 30 + INCARNATION + 2
+    message = about(Op.FILL, key, entry, Stamp(INCARNATION - 1, 9, generation), b"before")
     stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
-    stf.tells(Op.LOAD, key, entry, Stamp(LIFE - 1, 9, generation), b"before")
+    stf.tells(Op.LOAD, key, entry, Stamp(INCARNATION - 1, 9, generation), b"before")
 
 
 def states(stf: WriteBackStf) -> None:
     """VALIDATE, EVICT, RETIRE: never back, and copies do nothing."""
     key, entry = owned_by(1, 201), 301
-    old = stf.fill(key, entry, b"0", Stamp(LIFE, 4), valid=False)
+    old = stf.fill(key, entry, b"0", Stamp(INCARNATION, 4), valid=False)
 
     def told(op: Op, bits: Bit, value: bytes = b"0", number: int = 4) -> None:
-        stf.tells(op, key, entry, Stamp(LIFE, number, old, bits), value)
+        stf.tells(op, key, entry, Stamp(INCARNATION, number, old, bits), value)
 
     stf.say("filled: neither valid nor latest")
     told(Op.LOAD, Bit(0))
@@ -98,8 +98,8 @@ def states(stf: WriteBackStf) -> None:
     for _ in range(2):
         told(Op.EVICT, Bit.VALID | Bit.LATEST | Bit.DIRTY, b"1", number)
     stf.control(Op.VALIDATE, key, entry, old)
-    stf.hit(key, b"1", Stamp(LIFE, number, 0, Bit.DIRTY))
-    stf.forwarded(write(key, b"2", stf.fresh(), 1, Stamp(LIFE)))
+    stf.hit(key, b"1", Stamp(INCARNATION, number, 0, Bit.DIRTY))
+    stf.forwarded(write(key, b"2", stf.fresh(), 1, Stamp(INCARNATION)))
     told(Op.EVICT, Bit.VALID | Bit.DIRTY, b"1", number)
     stf.say("retired, twice: a miss; late copies of VALIDATE and EVICT do not undo it")
     for _ in range(2):
@@ -107,34 +107,34 @@ def states(stf: WriteBackStf) -> None:
         stf.control(Op.VALIDATE, key, entry, old)
         told(Op.EVICT, Bit.DIRTY, b"1", number)
         told(Op.LOAD, Bit.DIRTY, b"1", number)
-        stf.missed(key, Stamp(LIFE))
-        stf.forwarded(write(key, b"3", stf.fresh(), 1, Stamp(LIFE)))
+        stf.missed(key, Stamp(INCARNATION))
+        stf.forwarded(write(key, b"3", stf.fresh(), 1, Stamp(INCARNATION)))
     stf.say("a copy of the first FILL, still the same generation: ok, and nothing changes")
-    message = about(Op.FILL, key, entry, Stamp(LIFE, 4, old), b"0")
+    message = about(Op.FILL, key, entry, Stamp(INCARNATION, 4, old), b"0")
     stf.says(message, message.reply(stamp=message.stamp, place=Place(entry)))
     told(Op.LOAD, Bit.DIRTY, b"1", number)
     stf.say("the entry goes to another key: late copies of all messages are stale, without effect")
     other = owned_by(1, 202)
-    new = stf.fill(other, entry, b"new", Stamp(LIFE, 6))
-    stf.missed(key, Stamp(LIFE))
-    assert stf.forwarded(write(key, b"4", stf.fresh(), 1, Stamp(LIFE)))
+    new = stf.fill(other, entry, b"new", Stamp(INCARNATION, 6))
+    stf.missed(key, Stamp(INCARNATION))
+    assert stf.forwarded(write(key, b"4", stf.fresh(), 1, Stamp(INCARNATION)))
     for op in (Op.FILL, Op.VALIDATE, Op.EVICT, Op.LOAD, Op.RETIRE, Op.COUNT):
         value = b"late" if op is Op.FILL else b""
         for generation in (old, new + 1):
             if op is Op.FILL and generation > new:
                 continue
-            late = about(op, key, entry, Stamp(LIFE, 4, generation), value)
+            late = about(op, key, entry, Stamp(INCARNATION, 4, generation), value)
             stale = late.reply(stamp=late.stamp, place=late.place, status=Status.STALE)
             stf.says(late, stale)
-    stf.replied(reply(other, b"served", Stamp(LIFE, 6, new)))
-    stf.hit(other, b"served", Stamp(LIFE, 6))
+    stf.replied(reply(other, b"served", Stamp(INCARNATION, 6, new)))
+    stf.hit(other, b"served", Stamp(INCARNATION, 6))
     stf.say("evicted before it was ever valid; retired from valid")
     third = owned_by(1, 203)
-    generation = stf.fill(third, 302, b"3", Stamp(LIFE, 4), valid=False)
-    stf.tells(Op.EVICT, third, 302, Stamp(LIFE, 4, generation), b"3")
-    stf.tells(Op.EVICT, third, 302, Stamp(LIFE, 4, generation, Bit.VALID), b"3")
+    generation = stf.fill(third, 302, b"3", Stamp(INCARNATION, 4), valid=False)
+    stf.tells(Op.EVICT, third, 302, Stamp(INCARNATION, 4, generation), b"3")
+    stf.tells(Op.EVICT, third, 302, Stamp(INCARNATION, 4, generation, Bit.VALID), b"3")
     stf.control(Op.RETIRE, other, entry, new)
-    stf.missed(other, Stamp(LIFE))
+    stf.missed(other, Stamp(INCARNATION))
 
 
 def counts(stf: WriteBackStf, key: bytes, entry: int, generation: int, count: int) -> None:
@@ -150,10 +150,10 @@ def statistics(stf: WriteBackStf) -> None:
     stf.settings(below=65_536)
     stf.say("reads and writes of a valid entry count, hit or miss; those of others do not")
     counts(stf, key, entry, generation, 0)
-    stf.missed(key, Stamp(LIFE, 0, generation))
+    stf.missed(key, Stamp(INCARNATION, 0, generation))
     number = stf.written(key, b"y")
     for request in range(5):
-        stf.hit(key, b"y", Stamp(LIFE, number, 0, Bit.DIRTY), request)
+        stf.hit(key, b"y", Stamp(INCARNATION, number, 0, Bit.DIRTY), request)
     counts(stf, key, entry, generation, 7)
     stf.say("a count says what it says, and is cleared by a new epoch and a new filling")
     counts(stf, key, entry, generation, 7)
@@ -161,11 +161,11 @@ def statistics(stf: WriteBackStf) -> None:
         stf.epoch = epoch
         stf.settings(below=65_536)
         counts(stf, key, entry, generation, 0)
-        stf.hit(key, b"y", Stamp(LIFE, number, 0, Bit.DIRTY))
+        stf.hit(key, b"y", Stamp(INCARNATION, number, 0, Bit.DIRTY))
         counts(stf, key, entry, generation, 1)
-    record = Stamp(LIFE, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
+    record = Stamp(INCARNATION, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
     stf.tells(Op.EVICT, key, entry, record, b"y")
-    stf.hit(key, b"y", Stamp(LIFE, number, 0, Bit.DIRTY))
+    stf.hit(key, b"y", Stamp(INCARNATION, number, 0, Bit.DIRTY))
     counts(stf, key, entry, generation, 2)
     stf.control(Op.RETIRE, key, entry, generation)
     other = owned_by(2, 301)
@@ -174,23 +174,23 @@ def statistics(stf: WriteBackStf) -> None:
     stf.say("requests for other keys count in the sketch: HOT from the fourth on, reads and writes")
     for cold in (owned_by(2, 302), owned_by(2, 303)):
         for request in range(3):
-            stf.missed(cold, Stamp(LIFE), request=request)
-        stf.missed(cold, Stamp(LIFE, 0, 0, Bit.HOT))
-        stf.forwarded(write(cold, b"h", stf.fresh(), 1, Stamp(LIFE)), Bit.HOT)
+            stf.missed(cold, Stamp(INCARNATION), request=request)
+        stf.missed(cold, Stamp(INCARNATION, 0, 0, Bit.HOT))
+        stf.forwarded(write(cold, b"h", stf.fresh(), 1, Stamp(INCARNATION)), Bit.HOT)
         stf.forwarded(write(cold, None, stf.fresh(), 1, Stamp(1)), Bit.HOT | Bit.PAST)
         stf.forwarded(write(cold, b"L" * 300, stf.fresh(), 65, Stamp(0)), Bit.HOT)
-        stf.missed(cold, Stamp(LIFE, 0, 0, Bit.HOT))
+        stf.missed(cold, Stamp(INCARNATION, 0, 0, Bit.HOT))
     stf.say("so do those for an entry that serves nobody; a new epoch begins at 0")
     stf.epoch = 2
     stf.settings(below=65_536)
     unready = owned_by(2, 304)
     stf.fill(unready, 401, valid=False)
-    stf.forwarded(write(unready, b"h", stf.fresh(), 1, Stamp(LIFE)))
-    stf.missed(unready, Stamp(LIFE))
-    stf.missed(unready, Stamp(LIFE))
-    stf.missed(unready, Stamp(LIFE, 0, 0, Bit.HOT))
+    stf.forwarded(write(unready, b"h", stf.fresh(), 1, Stamp(INCARNATION)))
+    stf.missed(unready, Stamp(INCARNATION))
+    stf.missed(unready, Stamp(INCARNATION))
+    stf.missed(unready, Stamp(INCARNATION, 0, 0, Bit.HOT))
     cold = owned_by(2, 302)
-    stf.missed(cold, Stamp(LIFE))
+    stf.missed(cold, Stamp(INCARNATION))
     stf.say("the share that is sampled hangs on the request alone: a third of them, all the same")
     stf.epoch = 3
     stf.settings(below=21_845)
@@ -198,9 +198,9 @@ def statistics(stf: WriteBackStf) -> None:
     for request in range(40):
         chosen += lot(2, request, cold) < 21_845
         bits = Bit.HOT if chosen >= 4 and lot(2, request, cold) < 21_845 else Bit(0)
-        message = read(cold, request, 2, Stamp(LIFE))
+        message = read(cold, request, 2, Stamp(INCARNATION))
         stf.ask(message)
-        stf.reaches(replace(message, stamp=Stamp(LIFE, 0, 0, bits)))
+        stf.reaches(replace(message, stamp=Stamp(INCARNATION, 0, 0, bits)))
     assert 5 < chosen < 25
     stf.settings()
 
@@ -223,31 +223,31 @@ def closed(stf: WriteBackStf) -> None:
     stf.settings(opened=0)
     stf.say("closed: no request of a client gets anywhere, cached or not, and none is numbered")
     for about_key in (key, other):
-        stf.ask(read(about_key, 1, 1, Stamp(LIFE)))
-        stf.ask(write(about_key, b"v", stf.fresh(), 1, Stamp(LIFE)))
-        stf.ask(write(about_key, None, stf.fresh(), 1, Stamp(LIFE)))
-        stf.came(31, write(about_key, b"v", stf.fresh(), 1, Stamp(LIFE)))
+        stf.ask(read(about_key, 1, 1, Stamp(INCARNATION)))
+        stf.ask(write(about_key, b"v", stf.fresh(), 1, Stamp(INCARNATION)))
+        stf.ask(write(about_key, None, stf.fresh(), 1, Stamp(INCARNATION)))
+        stf.came(31, write(about_key, b"v", stf.fresh(), 1, Stamp(INCARNATION)))
     stf.say("closed: replies, messages about entries and to servers pass")
-    stf.replied(reply(other, b"r", Stamp(LIFE, 1)))
-    record = Stamp(LIFE, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
+    stf.replied(reply(other, b"r", Stamp(INCARNATION, 1)))
+    record = Stamp(INCARNATION, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
     stf.tells(Op.LOAD, key, 500, record, b"closed")
     filled = owned_by(0, 402)
-    new = stf.fill(filled, 501, b"f", Stamp(LIFE, 5))
-    stf.replied(reply(filled, b"r", Stamp(LIFE, 5, new)))
-    restore = Message(Op.RESTORE, key, 5, stamp=Stamp(LIFE, 1), length=300, value=b"R" * 300)
+    new = stf.fill(filled, 501, b"f", Stamp(INCARNATION, 5))
+    stf.replied(reply(filled, b"r", Stamp(INCARNATION, 5, new)))
+    restore = Message(Op.RESTORE, key, 5, stamp=Stamp(INCARNATION, 1), length=300, value=b"R" * 300)
     stf.from_controller(restore)
     stf.expect(SERVER_PORTS[0], encode(restore, 0x0A000001, SERVERS[0]))
     stf.settings()
     stf.say("open again")
-    stf.hit(key, b"closed", Stamp(LIFE, number, 0, Bit.DIRTY))
-    stf.hit(filled, b"r", Stamp(LIFE, 5))
+    stf.hit(key, b"closed", Stamp(INCARNATION, number, 0, Bit.DIRTY))
+    stf.hit(filled, b"r", Stamp(INCARNATION, 5))
 
 
 def refused(stf: WriteBackStf) -> None:
     """Frames that are dropped, beside those that every program drops."""
     key = owned_by(0, 410)
-    generation = stf.fill(key, 510, b"safe", Stamp(LIFE, 3))
-    stamp = Stamp(LIFE, 9, generation)
+    generation = stf.fill(key, 510, b"safe", Stamp(INCARNATION, 3))
+    stamp = Stamp(INCARNATION, 9, generation)
 
     stf.say("messages about entries come from the controller's port, or not at all")
     for op in range(0x40, 0x50):
@@ -269,14 +269,15 @@ def refused(stf: WriteBackStf) -> None:
     stf.from_controller(about(Op.FILL, key, 510, replace(stamp, generation=9999), b"L" * 129))
     stf.say("requests and messages about entries without a stamp, with a mark, or cut short")
     fill = about(Op.FILL, key, 510, replace(stamp, generation=9999), FULL)
-    put = write(key, FULL, 1, 1, Stamp(LIFE))
+    put = write(key, FULL, 1, 1, Stamp(INCARNATION))
     frames = [(CPU_PORT, packet_out(0) + encode(fill))]
-    for message in (read(key, 1, 1, Stamp(LIFE)), put, write(key, None, 1, 1, Stamp(LIFE))):
+    stamp = Stamp(INCARNATION)
+    for message in (read(key, 1, 1, stamp), put, write(key, None, 1, 1, stamp)):
         frames.append((1, encode(message, CLIENT_1, SERVICE_IP)))
         stf.ask(replace(message, stamp=None))
         stf.ask(replace(message, mark=Mark(1)))
         stf.ask(replace(message, stamp=None, mark=Mark(1)))
-    served = reply(key, FULL, Stamp(LIFE, 9, generation))
+    served = reply(key, FULL, Stamp(INCARNATION, 9, generation))
     frames.append((SERVER_PORTS[0], encode(served, SERVERS[0], CLIENT_1)))
     for port, whole in frames:
         for length in range(70, len(whole), 5):
@@ -291,20 +292,20 @@ def refused(stf: WriteBackStf) -> None:
             ends = changed(ends, 17, shorter + 20, True)
             stf.packet(port, whole[:head] + ends)
     stf.say("none of that has done anything")
-    stf.tells(Op.LOAD, key, 510, Stamp(LIFE, 3, generation, Bit.VALID), b"safe")
+    stf.tells(Op.LOAD, key, 510, Stamp(INCARNATION, 3, generation, Bit.VALID), b"safe")
     stf.say("an answer has no UDP checksum, whatever the request had")
-    request = read(key, 1, 1, Stamp(LIFE))
+    request = read(key, 1, 1, Stamp(INCARNATION))
     number = stf.written(key, b"sum")
     stf.packet(1, changed(encode(request, CLIENT_1, SERVICE_IP), 40, 0xAB, False))
-    stf.answered(found(request, b"sum", Stamp(LIFE, number, 0, Bit.DIRTY)))
+    stf.answered(found(request, b"sum", Stamp(INCARNATION, number, 0, Bit.DIRTY)))
     stf.say(
         "more bytes than needed are no harm: what follows the datagram is the receiver's to cut"
     )
     longer = replace(put, request=stf.fresh(), value=FULL[:16] + b"p" * 16, length=10)
     stf.ask(longer)
     number = stf.numbered(key)
-    answer = longer.reply(stamp=Stamp(LIFE, number), cache_hit=True)
+    answer = longer.reply(stamp=Stamp(INCARNATION, number), cache_hit=True)
     stf.expect(1, encode(answer, SERVICE_IP, CLIENT_1) + b"p" * 16)
     stf.ask(request)
-    hit = found(request, FULL[:16], Stamp(LIFE, number, 0, Bit.DIRTY))
+    hit = found(request, FULL[:16], Stamp(INCARNATION, number, 0, Bit.DIRTY))
     stf.answered(replace(hit, length=10))

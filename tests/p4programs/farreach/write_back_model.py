@@ -31,24 +31,24 @@ class Entry:
     retired: bool = False
     floor: int = 0
     number: int = 0
-    life: int = 0
+    incarnation: int = 0
     latest: bool = False
     dirty: bool = False
     deleted: bool = False
     value: bytes = b""
     reported: int = 0
 
-    def store(self, message: Message, number: int, life: int) -> None:
+    def store(self, message: Message, number: int, incarnation: int) -> None:
         self.deleted = bool(
             message.op is Op.DELETE
             or (message.op is Op.GET_REPLY and message.status is Status.NOT_FOUND)
             or (message.op is Op.FILL and message.stamp and message.stamp.bits & Bit.DELETED)
         )
         self.value = b"" if self.deleted else message.value[: message.length]
-        self.number, self.life, self.floor = number, life, number
+        self.number, self.incarnation, self.floor = number, incarnation, number
 
     def sequence(self) -> Stamp:
-        return Stamp(self.life, self.number) if self.number else Stamp()
+        return Stamp(self.incarnation, self.number) if self.number else Stamp()
 
     def bits(self) -> Bit:
         bits = Bit.LATEST if self.latest else Bit(0)
@@ -61,7 +61,7 @@ class Entry:
 class Switch:
     """The state of the rules, and the rules."""
 
-    life: int
+    incarnation: int
     lookup: dict[bytes, tuple[int, int]] = field(default_factory=dict)
     entries: dict[int, Entry] = field(default_factory=lambda: defaultdict(Entry))
     numbers: Counter[bytes] = field(default_factory=Counter)
@@ -80,8 +80,8 @@ class Switch:
         self._reply(message, stamp, snapshot)
         return [(CLIENT, message)]
 
-    def _this_life(self, life: int) -> bool:
-        return life in (self.life, self.life - 1) and life != 0
+    def _this_life(self, incarnation: int) -> bool:
+        return incarnation in (self.incarnation, self.incarnation - 1) and incarnation != 0
 
     def ours(self, key: bytes) -> Entry | None:
         number, generation = self.lookup.get(key, (0, 0))
@@ -93,7 +93,7 @@ class Switch:
     def _write(self, message: Message, stamp: Stamp, snapshot: int) -> list[tuple[str, Message]]:
         key = message.key
         self.numbers[key] += 1
-        mine = Stamp(self.life, self.numbers[key])
+        mine = Stamp(self.incarnation, self.numbers[key])
         entry = self.ours(key)
         fits = message.op is Op.DELETE or message.length <= 128
         new = applied = False
@@ -108,7 +108,10 @@ class Switch:
             else:
                 new = True
                 applied = bool(
-                    entry and entry.validity == VALID and fits and self._this_life(stamp.life)
+                    entry
+                    and entry.validity == VALID
+                    and fits
+                    and self._this_life(stamp.incarnation)
                 )
                 self.seen[cell] = (message.request, mine if applied else None)
         if applied and entry:
@@ -116,14 +119,14 @@ class Switch:
             if snapshot and entry.reported != snapshot:
                 entry.reported = snapshot
                 out = [(CONTROLLER, self._original(message, entry, snapshot))] * 3
-            entry.store(message, mine.number, self.life)
+            entry.store(message, mine.number, self.incarnation)
             entry.latest = entry.dirty = True
             return [*out, (CLIENT, message.reply(stamp=mine, cache_hit=True))]
         if entry and (
             entry.validity == TO_BE_EVICTED or (entry.validity == VALID and new and not fits)
         ):
             entry.latest, entry.floor = False, mine.number
-        past = stamp.life != 0 and not self._this_life(stamp.life)
+        past = stamp.incarnation != 0 and not self._this_life(stamp.incarnation)
         return [(SERVER, replace(message, stamp=replace(mine, bits=Bit.PAST if past else Bit(0))))]
 
     def _original(self, message: Message, entry: Entry, snapshot: int) -> Message:
@@ -161,7 +164,7 @@ class Switch:
         entry = self.ours(message.key)
         if not entry or entry.validity not in SERVED:
             return
-        number = stamp.number if self._this_life(stamp.life) else 0
+        number = stamp.number if self._this_life(stamp.incarnation) else 0
         is_record = message.op is Op.GET_REPLY and (
             message.status is Status.NOT_FOUND
             or (message.status is Status.OK and message.length <= 128)
@@ -174,7 +177,7 @@ class Switch:
             and (number == entry.floor or newer(number, entry.floor))
             and (not snapshot or entry.reported == snapshot)
         ):
-            entry.store(message, number, stamp.life)
+            entry.store(message, number, stamp.incarnation)
             entry.latest, entry.dirty = True, False
         elif newer(number, entry.floor):
             entry.latest, entry.dirty, entry.floor = False, False, number
@@ -187,7 +190,11 @@ class Switch:
         reply = message.reply(stamp=stamp, place=place)
         if message.op is Op.FILL and newer(generation, entry.generation):
             self.entries[place.entry] = entry = Entry(generation)
-            entry.store(message, stamp.number if self._this_life(stamp.life) else 0, stamp.life)
+            entry.store(
+                message,
+                stamp.number if self._this_life(stamp.incarnation) else 0,
+                stamp.incarnation,
+            )
             return reply
         if generation == 0 or generation != entry.generation:
             return replace(reply, status=Status.STALE)

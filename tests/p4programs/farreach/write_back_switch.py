@@ -11,7 +11,7 @@ from netkv.control.messages import Message, decode, encode
 from netkv.control.topology import CPU_PORT, SERVICE_IP, client_ip
 from netkv.p4rt import entities, p4info
 from netkv.sim.tables import Tables
-from tests.p4programs.farreach.write_back import LIFE, tables
+from tests.p4programs.farreach.write_back import INCARNATION, tables
 from tests.p4programs.stf import packet_out
 
 PROGRAMS = Path(__file__).parents[3] / "p4"
@@ -33,11 +33,11 @@ class FarReachSwitch:
         for write in tables() if writes is None else writes:
             self.write(write)
 
-    def open(self, life: int = LIFE) -> Self:
-        """Clients' requests are taken from now on, in this life."""
+    def open(self, incarnation: int = INCARNATION) -> Self:
+        """Clients' requests are taken from now on, in this incarnation."""
         self.settings()
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
-        self.set(table, action, {"incarnation": life})
+        self.set(table, action, {"incarnation": incarnation})
         return self
 
     def settings(self, **changes: int) -> None:

@@ -6,7 +6,7 @@ from netkv.control.messages import Bit, Message, Op, Stamp, encode
 from netkv.control.topology import CONTROLLER_IP
 from tests.p4programs.farreach.write_back import (
     FULL,
-    LIFE,
+    INCARNATION,
     WriteBackStf,
     applied,
     found,
@@ -28,40 +28,40 @@ def numbers(stf: WriteBackStf) -> None:
         "each key has its counter: writes get 1, 2, …, whatever they are and whoever sends them"
     )
     for key in (one, two, one):
-        stf.forwarded(write(key, b"small", stf.fresh(), stamp=Stamp(LIFE)))
-        stf.forwarded(write(key, None, stf.fresh(), stamp=Stamp(LIFE)))
-        stf.forwarded(write(key, b"L" * 129, stf.fresh(), stamp=Stamp(LIFE)))
-        stf.forwarded(write(key, b"", stf.fresh(), stamp=Stamp(LIFE)))
-        stf.forwarded(write(key, b"other", stf.fresh(), 65, stamp=Stamp(LIFE)))
+        stf.forwarded(write(key, b"small", stf.fresh(), stamp=Stamp(INCARNATION)))
+        stf.forwarded(write(key, None, stf.fresh(), stamp=Stamp(INCARNATION)))
+        stf.forwarded(write(key, b"L" * 129, stf.fresh(), stamp=Stamp(INCARNATION)))
+        stf.forwarded(write(key, b"", stf.fresh(), stamp=Stamp(INCARNATION)))
+        stf.forwarded(write(key, b"other", stf.fresh(), 65, stamp=Stamp(INCARNATION)))
     stf.say("a read takes none")
-    stf.missed(one, Stamp(LIFE))
+    stf.missed(one, Stamp(INCARNATION))
     stf.say("keys that share a counter take turns")
     other = sharing_counter(one)
     for key in (other, one, other):
-        stf.forwarded(write(key, FULL, stf.fresh(), stamp=Stamp(LIFE)))
+        stf.forwarded(write(key, FULL, stf.fresh(), stamp=Stamp(INCARNATION)))
     stf.say("after the last number comes 1: 0 is none")
     stf.count_from(two, 0xFFFFFFFD)
     for expected in (0xFFFFFFFE, 0xFFFFFFFF, 1, 2):
-        message = write(two, b"round", stf.fresh(), stamp=Stamp(LIFE))
+        message = write(two, b"round", stf.fresh(), stamp=Stamp(INCARNATION))
         assert stf.forwarded(message) == expected
     stf.say(
         "whatever address a request names, it goes to the owner: there is no way past the cache"
     )
     for address in (SERVERS[0], SERVERS[2], CONTROLLER_IP, 0x0A0A0A0A):
-        message = write(one, b"direct", stf.fresh(), stamp=Stamp(LIFE))
+        message = write(one, b"direct", stf.fresh(), stamp=Stamp(INCARNATION))
         stf.packet(1, encode(message, CLIENT_1, address))
         stf.reaches(message)
-    stf.say("what a client writes into the stamp is put right; a life that is past is told")
-    for life, bits in (
+    stf.say("what a client writes into the stamp is put right; a incarnation that is past is told")
+    for incarnation, bits in (
         (0, 0),
-        (LIFE, 0),
-        (LIFE - 1, 0),
-        (LIFE - 2, Bit.PAST),
-        (LIFE + 1, Bit.PAST),
+        (INCARNATION, 0),
+        (INCARNATION - 1, 0),
+        (INCARNATION - 2, Bit.PAST),
+        (INCARNATION + 1, Bit.PAST),
         (1, Bit.PAST),
         (0xFFFFFFFF, Bit.PAST),
     ):
-        forged = Stamp(life, 77, 99, Bit(0x7F))
+        forged = Stamp(incarnation, 77, 99, Bit(0x7F))
         stf.forwarded(write(one, b"x", stf.fresh(), stamp=forged), Bit(bits))
 
 
@@ -70,7 +70,7 @@ def copies(stf: WriteBackStf) -> None:
     key = owned_by(0, 0)
 
     def put(request: int, client: int = 3) -> Message:
-        return write(key, b"copy", request, client, Stamp(LIFE))
+        return write(key, b"copy", request, client, Stamp(INCARNATION))
 
     def late(request: int, client: int = 3) -> None:
         stf.ask(put(request, client))
@@ -117,56 +117,56 @@ def applied_once(stf: WriteBackStf) -> None:
     key = owned_by(0, 1)
     generation = stf.fill(key, 10)
     stf.say("applied and answered with its sequence; the reads after it see it, dirty")
-    first = write(key, b"first", 20, 8, Stamp(LIFE))
+    first = write(key, b"first", 20, 8, Stamp(INCARNATION))
     stf.came(1, first)
     one = stf.numbered(key)
-    stf.answer(1, applied(first, Stamp(LIFE, one)))
-    stf.hit(key, b"first", Stamp(LIFE, one, 0, Bit.DIRTY))
+    stf.answer(1, applied(first, Stamp(INCARNATION, one)))
+    stf.hit(key, b"first", Stamp(INCARNATION, one, 0, Bit.DIRTY))
     stf.say("values of every length, one after the other: chunks of a longer one are left behind")
     for length in (0, 1, 15, 16, 17, 64, 127, 128, 3):
         number = stf.written(key, FULL[:length])
-        stf.hit(key, FULL[:length], Stamp(LIFE, number, 0, Bit.DIRTY))
+        stf.hit(key, FULL[:length], Stamp(INCARNATION, number, 0, Bit.DIRTY))
     stf.say("a delete is applied like a write of nothing, and read as not found")
     number = stf.written(key, None)
-    stf.hit(key, None, Stamp(LIFE, number, 0, Bit.DIRTY))
+    stf.hit(key, None, Stamp(INCARNATION, number, 0, Bit.DIRTY))
     number = stf.written(key, b"again")
     stf.say("late copies of the first write, from anywhere: its answer, and nothing changes")
     for port in (1, 2):
         stf.came(port, first)
         stf.numbered(key)
-        stf.answer(port, applied(first, Stamp(LIFE, one)))
-    stf.hit(key, b"again", Stamp(LIFE, number, 0, Bit.DIRTY))
+        stf.answer(port, applied(first, Stamp(INCARNATION, one)))
+    stf.hit(key, b"again", Stamp(INCARNATION, number, 0, Bit.DIRTY))
     stf.say("a delete that was applied, and its copy")
-    gone = write(key, None, 21, 8, Stamp(LIFE))
+    gone = write(key, None, 21, 8, Stamp(INCARNATION))
     two = stf.numbered(key)
     for _ in range(2):
         stf.came(1, gone)
-        stf.answer(1, applied(gone, Stamp(LIFE, two)))
+        stf.answer(1, applied(gone, Stamp(INCARNATION, two)))
     stf.numbered(key)
-    stf.hit(key, None, Stamp(LIFE, two, 0, Bit.DIRTY))
-    stf.say("an era later a copy is answered with the life in which the write was applied")
-    stf.live(LIFE + 1)
+    stf.hit(key, None, Stamp(INCARNATION, two, 0, Bit.DIRTY))
+    stf.say("an era later a copy is answered with the incarnation in which the write was applied")
+    stf.live(INCARNATION + 1)
     for message, number in ((first, one), (gone, two)):
         stf.came(1, message)
         stf.numbered(key)
-        stf.answer(1, applied(message, Stamp(LIFE, number)))
+        stf.answer(1, applied(message, Stamp(INCARNATION, number)))
     stf.say(
-        "so is a read, of whatever era; a write is of the new one, also with the life before it"
+        "so is a read, of whatever era; a write is of the new one, also with the former incarnation"
     )
-    stf.hit(key, None, Stamp(LIFE, two, 0, Bit.DIRTY))
-    message = write(key, b"era", stf.fresh(), 1, Stamp(LIFE))
+    stf.hit(key, None, Stamp(INCARNATION, two, 0, Bit.DIRTY))
+    message = write(key, b"era", stf.fresh(), 1, Stamp(INCARNATION))
     stf.ask(message)
     number = stf.numbered(key)
-    stf.answered(applied(message, Stamp(LIFE + 1, number)))
-    stf.hit(key, b"era", Stamp(LIFE + 1, number, 0, Bit.DIRTY))
-    stf.live(LIFE + 200)
-    stf.hit(key, b"era", Stamp(LIFE + 1, number, 0, Bit.DIRTY))
-    stf.live(LIFE)
+    stf.answered(applied(message, Stamp(INCARNATION + 1, number)))
+    stf.hit(key, b"era", Stamp(INCARNATION + 1, number, 0, Bit.DIRTY))
+    stf.live(INCARNATION + 200)
+    stf.hit(key, b"era", Stamp(INCARNATION + 1, number, 0, Bit.DIRTY))
+    stf.live(INCARNATION)
     stf.say("and a copy that comes when the entry is gone")
     stf.control(Op.RETIRE, key, 10, generation)
     stf.came(1, first)
     stf.numbered(key)
-    stf.answer(1, applied(first, Stamp(LIFE, one)))
+    stf.answer(1, applied(first, Stamp(INCARNATION, one)))
 
 
 def not_applied(stf: WriteBackStf) -> None:
@@ -174,71 +174,69 @@ def not_applied(stf: WriteBackStf) -> None:
     key = owned_by(0, 2)
     generation = stf.fill(key, 11)
     number = stf.written(key, b"held")
-    held = Stamp(LIFE, number, 0, Bit.DIRTY)
+    held = Stamp(INCARNATION, number, 0, Bit.DIRTY)
 
-    stf.say(
-        "of an unknown or past life, or of a client beyond 64: on to the server, the entry stays"
-    )
+    stf.say("unknown or past incarnation, or a client beyond 64: on to the server, the entry stays")
     stf.forwarded(write(key, b"n", stf.fresh(), 1, Stamp(0)))
-    stf.forwarded(write(key, b"n", stf.fresh(), 1, Stamp(LIFE - 2)), Bit.PAST)
-    stf.forwarded(write(key, b"n", stf.fresh(), 65, Stamp(LIFE)))
-    stf.forwarded(write(key, None, stf.fresh(), 65, Stamp(LIFE)))
+    stf.forwarded(write(key, b"n", stf.fresh(), 1, Stamp(INCARNATION - 2)), Bit.PAST)
+    stf.forwarded(write(key, b"n", stf.fresh(), 65, Stamp(INCARNATION)))
+    stf.forwarded(write(key, None, stf.fresh(), 65, Stamp(INCARNATION)))
     stf.hit(key, b"held", held)
     stf.say("too large, from a client beyond 64 or a copy: the entry stays, its reply will tell")
-    stf.forwarded(write(key, b"L" * 200, stf.fresh(), 65, Stamp(LIFE)))
+    stf.forwarded(write(key, b"L" * 200, stf.fresh(), 65, Stamp(INCARNATION)))
     stf.hit(key, b"held", held)
     stf.say(
         "too large, new: outdated; a copy of it changes nothing; the record is embedded in reads"
     )
-    large = write(key, b"L" * 129, stf.fresh(), 1, Stamp(LIFE))
+    large = write(key, b"L" * 129, stf.fresh(), 1, Stamp(INCARNATION))
     stf.forwarded(large)
-    embedded = Stamp(LIFE, number, generation, Bit.EMBEDDED)
+    embedded = Stamp(INCARNATION, number, generation, Bit.EMBEDDED)
     stf.missed(key, embedded, b"held")
     again = stf.written(key, b"fits")
     stf.forwarded(large)
-    stf.hit(key, b"fits", Stamp(LIFE, again, 0, Bit.DIRTY))
+    stf.hit(key, b"fits", Stamp(INCARNATION, again, 0, Bit.DIRTY))
     stf.say("a deleted record is embedded, too")
     again = stf.written(key, None)
-    stf.forwarded(write(key, b"L" * 1024, stf.fresh(), 1, Stamp(LIFE)))
+    stf.forwarded(write(key, b"L" * 1024, stf.fresh(), 1, Stamp(INCARNATION)))
     bits = Bit.EMBEDDED | Bit.DELETED
-    stf.missed(key, Stamp(LIFE, again, generation, bits))
+    stf.missed(key, Stamp(INCARNATION, again, generation, bits))
     stf.say("of 128 bytes it fits")
     again = stf.written(key, FULL)
-    stf.hit(key, FULL, Stamp(LIFE, again, 0, Bit.DIRTY))
+    stf.hit(key, FULL, Stamp(INCARNATION, again, 0, Bit.DIRTY))
     stf.say("an entry that is not valid yet: writes and reads pass, unmarked")
     new = owned_by(0, 3)
     generation = stf.fill(new, 12, valid=False)
-    stf.forwarded(write(new, b"early", stf.fresh(), 1, Stamp(LIFE)))
-    stf.missed(new, Stamp(LIFE))
+    stf.forwarded(write(new, b"early", stf.fresh(), 1, Stamp(INCARNATION)))
+    stf.missed(new, Stamp(INCARNATION))
     stf.control(Op.VALIDATE, new, 12, generation)
-    stf.missed(new, Stamp(LIFE, 0, generation))
+    stf.missed(new, Stamp(INCARNATION, 0, generation))
     stf.say("to be evicted: every write makes it outdated, also copies and those of others")
     for message in (
-        write(new, b"w", stf.fresh(), 1, Stamp(LIFE)),
-        write(new, None, stf.fresh(), 65, Stamp(LIFE)),
+        write(new, b"w", stf.fresh(), 1, Stamp(INCARNATION)),
+        write(new, None, stf.fresh(), 65, Stamp(INCARNATION)),
         write(new, b"L" * 129, stf.fresh(), 1, Stamp(0)),
     ):
         evicting = owned_by(0, 20 + stf.requests % 100)
         generation = stf.fill(evicting, 13)
         number = stf.written(evicting, b"kept")
-        record = Stamp(LIFE, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
+        record = Stamp(INCARNATION, number, generation, Bit.LATEST | Bit.DIRTY | Bit.VALID)
         stf.tells(Op.EVICT, evicting, 13, record, b"kept")
-        stf.hit(evicting, b"kept", Stamp(LIFE, number, 0, Bit.DIRTY))
+        stf.hit(evicting, b"kept", Stamp(INCARNATION, number, 0, Bit.DIRTY))
         stf.forwarded(replace(message, key=evicting))
-        stf.missed(evicting, Stamp(LIFE, number, 0, Bit.EMBEDDED), b"kept")
+        stf.missed(evicting, Stamp(INCARNATION, number, 0, Bit.EMBEDDED), b"kept")
         record = replace(record, bits=Bit.DIRTY | Bit.VALID)
         stf.tells(Op.EVICT, evicting, 13, record, b"kept")
     stf.say("to be evicted: a late copy of a write does nothing, and one that was applied neither")
     late = owned_by(0, 150)
     generation = stf.fill(late, 14)
     stf.forwarded(write(late, b"new", 4000, 20, Stamp(0)))
-    first = write(late, b"kept", 1, 21, Stamp(LIFE))
+    first = write(late, b"kept", 1, 21, Stamp(INCARNATION))
     stf.came(1, first)
-    stamp = Stamp(LIFE, stf.numbered(late))
+    stamp = Stamp(INCARNATION, stf.numbered(late))
     stf.answer(1, applied(first, stamp))
     record = replace(stamp, generation=generation, bits=Bit.LATEST | Bit.DIRTY | Bit.VALID)
     stf.tells(Op.EVICT, late, 14, record, b"kept")
-    stf.ask(write(late, b"late", 4000 - 1024, 20, Stamp(LIFE)))
+    stf.ask(write(late, b"late", 4000 - 1024, 20, Stamp(INCARNATION)))
     stf.numbered(late)
     stf.came(1, first)
     stf.numbered(late)
@@ -254,8 +252,8 @@ def round_the_numbers(stf: WriteBackStf) -> None:
     stf.count_from(key, 0xFFFFFFFE)
     for expected in (0xFFFFFFFF, 1, 2):
         assert stf.written(key, b"%d" % expected) == expected
-        stf.hit(key, b"%d" % expected, Stamp(LIFE, expected, 0, Bit.DIRTY))
+        stf.hit(key, b"%d" % expected, Stamp(INCARNATION, expected, 0, Bit.DIRTY))
     stf.say("what a client writes into the stamp of a read has no effect")
     forged = replace(read(key), stamp=Stamp(1, 2, 3, Bit(0xFF)))
     stf.ask(forged)
-    stf.answered(found(forged, b"2", Stamp(LIFE, 2, 0, Bit.DIRTY)))
+    stf.answered(found(forged, b"2", Stamp(INCARNATION, 2, 0, Bit.DIRTY)))

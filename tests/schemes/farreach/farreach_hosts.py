@@ -39,8 +39,8 @@ class Judge:
         assert reply.stamp is not None
         bits = int(Bit.DELETED) if reply.status is Status.NOT_FOUND else 0
         stamp = reply.stamp
-        got = Record(message.key, stamp.life, stamp.number, bits, reply.value)
-        if not stamp.life:
+        got = Record(message.key, stamp.incarnation, stamp.number, bits, reply.value)
+        if not stamp.incarnation:
             # From before, says the switch: only the value (none, if deleted) tells when.
             got = self._dated(got, self.written)
         if message.op is Op.GET:
@@ -48,7 +48,7 @@ class Judge:
             self._check_value(got)
         else:
             self.writes += 1
-        forgotten = not stamp.life and got.deleted and began is not None and began.deleted
+        forgotten = not stamp.incarnation and got.deleted and began is not None and began.deleted
         if began is not None and is_later(began, got) and not forgotten:
             what = "a stale read" if message.op is Op.GET else "a write before another"
             self.complaints.append(
@@ -57,7 +57,7 @@ class Judge:
         if message.op is not Op.GET:
             deleted = Bit.DELETED if message.op is Op.DELETE else NO_BITS
             got = got._replace(bits=int(deleted), value=message.value)
-        if not stamp.life:
+        if not stamp.incarnation:
             got = self._dated(got, self.first)
         if later(got, self.known.get(message.key)):
             self.known[message.key] = got
@@ -108,7 +108,7 @@ class Process:
     def __post_init__(self) -> None:
         self.ip = client_ip(self.index)
         self.incarnation = 0
-        self.least_life = 0  # of switch answers that count
+        self.least_incarnation = 0  # of switch answers that count
         self.request = self.first_request
         self.asked: dict[int, Asked] = {}
         self.preserved: dict[bytes, tuple[Record, int]] = {}  # and how many lists had come then
@@ -182,7 +182,7 @@ class Process:
         asked.over = True
         if message.op is Op.HELLO_REPLY:
             assert message.stamp is not None
-            self._learn(message.stamp.life)
+            self._learn(message.stamp.incarnation)
         elif message.op is not Op.BYE_REPLY:
             self._answered(asked, message)
 
@@ -196,8 +196,12 @@ class Process:
             return
         assert reply.stamp is not None
         stamp, request = reply.stamp, asked.message
-        if reply.cache_hit and stamp.life and is_newer(self.least_life, stamp.life):
-            return  # of a life that is over: whether it was, nobody can tell
+        if (
+            reply.cache_hit
+            and stamp.incarnation
+            and is_newer(self.least_incarnation, stamp.incarnation)
+        ):
+            return  # of a incarnation that is over: whether it was, nobody can tell
         asked.reply = reply
         is_read = request.op is Op.GET
         embedded = stamp.bits & Bit.EMBEDDED
@@ -205,7 +209,7 @@ class Process:
             deleted = request.op is Op.DELETE or reply.status is Status.NOT_FOUND
             value = reply.value if is_read else request.value
             bits = int(Bit.DELETED) if deleted else 0
-            record = Record(request.key, stamp.life, stamp.number, bits, value)
+            record = Record(request.key, stamp.incarnation, stamp.number, bits, value)
             before = self.preserved.get(request.key)
             if later(record, before and before[0]):
                 self.preserved[request.key] = (record, self.lists)
@@ -216,21 +220,23 @@ class Process:
         stamp = message.stamp
         reply = message.reply(stamp=stamp)
         if message.op is Op.RELEASE:
-            self._release(stamp.life, stamp.number >> 16, stamp.number & 0xFFFF, message.value)
+            self._release(
+                stamp.incarnation, stamp.number >> 16, stamp.number & 0xFFFF, message.value
+            )
         elif message.op is Op.COLLECT:
-            if self.frozen_for != stamp.life:
-                self.frozen_for = stamp.life
-                self.least_life = stamp.life
+            if self.frozen_for != stamp.incarnation:
+                self.frozen_for = stamp.incarnation
+                self.least_incarnation = stamp.incarnation
                 self.frozen = [record for record, _ in self.preserved.values()]
             piece = pack(self.frozen[stamp.number : stamp.number + PIECE])
-            total = Stamp(stamp.life, len(self.frozen))
+            total = Stamp(stamp.incarnation, len(self.frozen))
             reply = message.reply(stamp=total, value=piece, length=len(piece))
         else:
-            for record in self.frozen if self.frozen_for == stamp.life else ():
+            for record in self.frozen if self.frozen_for == stamp.incarnation else ():
                 if not later(self.preserved.get(record.key, (record, 0))[0], record):
                     self.preserved.pop(record.key, None)
             self.frozen = []
-            self._learn(stamp.life)
+            self._learn(stamp.incarnation)
         self.send(Datagram(self.ip, CONTROLLER_IP, reply))
 
     def _release(self, number: int, part: int, parts: int, value: bytes) -> None:
@@ -301,7 +307,9 @@ class Shim:
         if message.op is Op.GET:
             record, bits = self.store.get(key), NO_BITS
             if stamp.bits & Bit.EMBEDDED:
-                embedded = Record(key, stamp.life, stamp.number, int(stamp.bits), message.value)
+                embedded = Record(
+                    key, stamp.incarnation, stamp.number, int(stamp.bits), message.value
+                )
                 if later(embedded, record):
                     record, bits = embedded, Bit.EMBEDDED
             return self._with(message, record, stamp.generation, bits)
@@ -313,11 +321,11 @@ class Shim:
                     return message.reply(status=Status.UNKNOWN, stamp=Stamp())
                 self.done[origin] = None
                 bits = Bit.DELETED if message.op is Op.DELETE else NO_BITS
-                self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))
+                self._keep(Record(key, stamp.incarnation, stamp.number, int(bits), message.value))
             return self._with(message, self.store.get(key), stamp.generation, NO_BITS)
         if message.op is Op.RESTORE:
             bits = stamp.bits & Bit.DELETED
-            self._keep(Record(key, stamp.life, stamp.number, int(bits), message.value))
+            self._keep(Record(key, stamp.incarnation, stamp.number, int(bits), message.value))
             return self._with(message, self.store[key], 0, NO_BITS)
         if message.op is Op.FETCH:
             return self._with(message, self.store.get(key), 0, NO_BITS)

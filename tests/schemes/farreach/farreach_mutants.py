@@ -31,7 +31,7 @@ from netkv.schemes.farreach.snapshot import Taken
 from tests.schemes import mutants
 from tests.schemes.mutants import LOOKUP, Mutant, message_of
 
-LIFE = "NetkvEgress.incarnation.current"
+INCARNATION = "NetkvEgress.incarnation.current"
 SETTINGS = "NetkvIngress.settings.settings"
 
 
@@ -170,7 +170,7 @@ class SavesNoRecords(_SavesOther):
 
 
 class SavesNoLife(_SavesOther):
-    """The next controller begins with the lives again."""
+    """The next controller begins with the incarnations again."""
 
     def without(self, state: State) -> State:
         return replace(state, incarnation=0)
@@ -190,20 +190,20 @@ class GreetsUnsaved(_Mutant):
 
 
 class KeepsLife(_Mutant):
-    """The switch has the same life after each start."""
+    """The switch has the same incarnation after each start."""
 
     def says(self, action: Action) -> Iterator[Action]:
-        if isinstance(action, SetDefault) and action.table == LIFE:
+        if isinstance(action, SetDefault) and action.table == INCARNATION:
             action = replace(action, params={"incarnation": 2})
         yield action
 
 
 class OpensEarly(_Mutant):
-    """The switch serves as soon as it has a life."""
+    """The switch serves as soon as it has a incarnation."""
 
     def says(self, action: Action) -> Iterator[Action]:
         yield action
-        if isinstance(action, SetDefault) and action.table == LIFE:
+        if isinstance(action, SetDefault) and action.table == INCARNATION:
             params = {"sample_below": 0, "hot_threshold": 1, "epoch": 1, "open": 1}
             yield SetDefault(1 << 30, SETTINGS, "NetkvIngress.settings.configure", params)
 

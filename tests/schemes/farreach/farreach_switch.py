@@ -149,7 +149,7 @@ class Switch:
             applied = message.cache_hit and message.op in (Op.PUT_REPLY, Op.DELETE_REPLY)
             if (applied or message.op in (Op.PUT, Op.DELETE)) and message.stamp is not None:
                 stamp = message.stamp
-                self._passed(request.key, request.value, (stamp.life, stamp.number))
+                self._passed(request.key, request.value, (stamp.incarnation, stamp.number))
         return out
 
     def _note_fill(self, fill: Message) -> None:

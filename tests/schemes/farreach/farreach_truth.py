@@ -35,7 +35,7 @@ class Witness:
         for key, record in self.switch.records().items():
             stamp = record.stamp or Stamp()
             deleted = bool(stamp.bits & Bit.DELETED)
-            truth[key] = (stamp.life, stamp.number, deleted, record.value)
+            truth[key] = (stamp.incarnation, stamp.number, deleted, record.value)
         return truth
 
     def check(self) -> State:

@@ -139,7 +139,7 @@ def test_offers_beyond_what_may_wait_are_rejected() -> None:
 def test_nothing_comes_in_while_the_switch_is_closed() -> None:
     it = rack().start()
     it.shims[0].up = it.shims[1].up = True
-    it.disk_fails = True  # so the new life cannot be saved
+    it.disk_fails = True  # so the new incarnation cannot be saved
     it.crash_switch()
     it.run(20 * MILLISECOND)
     assert offer(it, KEYS[0]) is Status.REJECTED
@@ -199,7 +199,7 @@ def test_everything_preloaded_comes_in_over_a_bad_network(seed: int) -> None:
 
 
 def test_copies_of_the_controllers_messages_change_nothing_when_they_come_late() -> None:
-    # evict and re-admit with stragglers of the first life
+    # evict and re-admit with stragglers of the first incarnation
     it = rack(capacity=1, hot_threshold=2).start()
     make_hot(it, KEYS[0])
     make_hot(it, KEYS[0])

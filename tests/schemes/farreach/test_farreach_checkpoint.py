@@ -99,21 +99,21 @@ def test_one_save_is_under_way_and_what_follows_follows_its_own() -> None:
     keeper = Checkpoint()
     done: list[str] = []
     keeper.incarnation = 2
-    keeper.save(lambda _now: done.append("life") or ())  # type: ignore[func-returns-value]
+    keeper.save(lambda _now: done.append("incarnation") or ())  # type: ignore[func-returns-value]
     first = saving(keeper)
     assert first
     keeper.snapshot = 5
     keeper.save(lambda _now: done.append("snapshot") or ())  # type: ignore[func-returns-value]
     assert saving(keeper) is None
     list(keeper.on_saved(1, Saved(first.save, True)))
-    assert done == ["life"]
+    assert done == ["incarnation"]
     second = saving(keeper)
     assert second
     assert (from_bytes(first.data).snapshot, from_bytes(second.data).snapshot) == (0, 5)
     list(keeper.on_saved(2, Saved(first.save, True)))  # again: of no meaning
-    assert done == ["life"]
+    assert done == ["incarnation"]
     list(keeper.on_saved(2, Saved(second.save, True)))
-    assert done == ["life", "snapshot"]
+    assert done == ["incarnation", "snapshot"]
     assert saving(keeper) is None
 
 

@@ -171,7 +171,7 @@ def test_hundreds_of_preserved_records_are_collected_in_any_order() -> None:
 
 LOTS = [bytes([number % 256, number // 256, *bytes(14)]) for number in range(400)]
 
-# ------------------------------------------------------------------------------------------ lives
+# ----------------------------------------------------------------------- incarnations
 
 
 def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
@@ -194,18 +194,18 @@ def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
 def test_life_is_saved_before_the_switch_has_it() -> None:
     it = rack()
     it.save_time = 100 * MILLISECOND
-    lives: list[int] = []
+    incarnations: list[int] = []
 
     def look(write: object) -> bool:
         if getattr(write, "table", "") == "NetkvEgress.incarnation.current":
-            lives.append(write.params["incarnation"])  # type: ignore[attr-defined]
-            assert saved(it).incarnation == lives[-1]
+            incarnations.append(write.params["incarnation"])  # type: ignore[attr-defined]
+            assert saved(it).incarnation == incarnations[-1]
         return False
 
     it.refuse = look
     it.crash_switch()
     recovered(it)
-    assert lives == [4]
+    assert incarnations == [4]
 
 
 def test_life_goes_up_in_every_era_and_clients_hear_of_it() -> None:

@@ -138,7 +138,9 @@ def channel_is_cut_during_a_recovery(control: type[FarReach]) -> str:
 
 def test_life_is_saved_before_it_is_used() -> None:
     """The incarnation is saved before it is written to the switch."""
-    check(life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "a life is used twice"))
+    check(
+        life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "a incarnation is used twice")
+    )
 
 
 def test_next_controller_knows_whom_to_ask() -> None:
@@ -160,7 +162,7 @@ def test_writes_after_a_crash_are_newer_than_all_before() -> None:
     )
 
 
-def test_next_controller_knows_the_life() -> None:
+def test_next_controller_knows_the_incarnation() -> None:
     """The incarnation is saved."""
 
     def script(control: type[FarReach]) -> str:
@@ -201,7 +203,9 @@ def test_what_was_lost_stays_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     Mutant: records of all incarnations are restored.
     """
     check(lost_write_comes_back_with_its_client)
-    monkeypatch.setattr(recovery, "is_newer", lambda _a, _b: False)  # records of any life count
+    monkeypatch.setattr(
+        recovery, "is_newer", lambda _a, _b: False
+    )  # records of any incarnation count
     harm = "what was lost, as all have seen, is back"
     assert suffered(lost_write_comes_back_with_its_client, FarReach) == harm
 

@@ -38,7 +38,7 @@ def kept(it: Rack, client: int) -> set[bytes]:
 def released(it: Rack) -> list[tuple[int, int]]:
     """Numbers and parts of all RELEASEs that were sent."""
     stamps = (message.stamp for message in it.sent if message.op is Op.RELEASE)
-    return [(stamp.life, stamp.number) for stamp in stamps if stamp is not None]
+    return [(stamp.incarnation, stamp.number) for stamp in stamps if stamp is not None]
 
 
 def test_client_keeps_what_it_wrote_until_a_snapshot_has_it() -> None:
@@ -138,7 +138,7 @@ def test_client_that_is_late_hears_of_no_snapshot_that_was_taken_before_it_answe
     def listen(datagram: Datagram) -> bool:
         message = datagram.message
         if message.op is Op.RELEASE and datagram.destination == deaf and message.stamp:
-            heard.append((message.stamp.life, it.now))
+            heard.append((message.stamp.incarnation, it.now))
         return False
 
     it.lost = listen

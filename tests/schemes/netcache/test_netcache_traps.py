@@ -180,7 +180,7 @@ def key_comes_in_again(control: type[NetCache]) -> str:
     it.outgrown(KEYS[0])
     it.run(100 * MILLISECOND)
     cache(it, KEYS[0])
-    return "" if it.entries[KEYS[0]].generation > first else "a former life is believed"
+    return "" if it.entries[KEYS[0]].generation > first else "a former incarnation is believed"
 
 
 def switch_restarts(control: type[NetCache]) -> str:
@@ -191,7 +191,7 @@ def switch_restarts(control: type[NetCache]) -> str:
     it.run(SECOND)
     if not it.readable(KEYS[0]):
         return "not served"
-    return "" if it.entries[KEYS[0]].generation > first else "a former life is believed"
+    return "" if it.entries[KEYS[0]].generation > first else "a former incarnation is believed"
 
 
 def late_outgrown(control: type[NetCache]) -> str:
@@ -228,7 +228,7 @@ def eviction_over_a_bad_network(control: type[NetCache]) -> str:
 # --------------------------------------------------------------------------------- traps
 
 
-BELIEVED = "a former life is believed|asserted"  # the rack asserts that too
+BELIEVED = "a former incarnation is believed|asserted"  # the rack asserts that too
 
 
 def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:

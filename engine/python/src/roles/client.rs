@@ -55,8 +55,8 @@ impl ClientHooks for ClientRole {
         Python::attach(|py| {
             self.role.call(py, "stamp_fields", (), |fields| {
                 let fields: Option<(u32, u32, u32, u8)> = fields.extract()?;
-                Ok(fields.map(|(life, number, generation, bits)| Stamp {
-                    sequence: Sequence { incarnation: life, number },
+                Ok(fields.map(|(incarnation, number, generation, bits)| Stamp {
+                    sequence: Sequence { incarnation, number },
                     generation,
                     bits,
                 }))

@@ -276,7 +276,7 @@ pub fn reply_to_an_older_request(rack: &mut Rack) {
             let mut frame = Vec::new();
             let mut reply =
                 ReplyWriter::begin(&mut frame, &addresses, &header.answer(at, 0), Answer::Ok);
-            reply.entry(&mut frame, b"other key", true, Some(b"of another life"));
+            reply.entry(&mut frame, b"other key", true, Some(b"of another incarnation"));
             reply.finish(&mut frame);
             rack.deliver((Host::Clients, frame));
         }

@@ -62,7 +62,7 @@ def farreach() -> str:
     stf = write_back.WriteBackStf()
     stf.write(write_back.tables())
     stf.settings()
-    stf.live(write_back.INCARNATION)
+    stf.begin_incarnation(write_back.INCARNATION)
     forwarding.requests_and_replies(stf)
     forwarding.controller_port(stf)
     forwarding.other_traffic(stf)

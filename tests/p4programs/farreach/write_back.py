@@ -76,7 +76,7 @@ class WriteBackStf(Stf):
         table, action = "NetkvIngress.settings.settings", "NetkvIngress.settings.configure"
         self.write([SetDefault(0, table, action, params)])
 
-    def live(self, incarnation: int) -> None:
+    def begin_incarnation(self, incarnation: int) -> None:
         self.incarnation = incarnation
         table, action = "NetkvEgress.incarnation.current", "NetkvEgress.incarnation.set"
         self.write([SetDefault(0, table, action, {"incarnation": incarnation})])

@@ -11,8 +11,8 @@ pub type Mutant = traps::Mutant<Slip>;
 
 pub const ANY_VERSION: Mutant = Mutant::program(
     "validity.p4 takes an UPDATE of any version",
-    "if (meta.same_entry && hdr.cache_metadata.version == meta.version) {",
-    "if (meta.same_entry) {",
+    "(!COMPARE_VERSIONS || hdr.cache_metadata.version == meta.version)",
+    "true",
 );
 pub const ANY_GENERATION: Mutant = Mutant::program(
     "validity.p4 takes an UPDATE of any generation",

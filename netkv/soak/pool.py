@@ -10,6 +10,7 @@ Rules
 
 from __future__ import annotations
 
+import contextlib
 import multiprocessing
 import os
 import signal
@@ -99,7 +100,7 @@ class Pool:
         worker.at = None
         try:
             answer = worker.pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             self._workers[self._workers.index(worker)] = _Worker()
             return number, case, _died(case, worker.end())
         if isinstance(answer, NetkvError):
@@ -122,7 +123,9 @@ class _Worker:
     def begin(self, number: int, case: Case) -> None:
         """Gives it a case."""
         self.at = (number, case)
-        self.pipe.send(case)
+        # If it has ended already, its pipe is at its end: that is noticed where answers are taken.
+        with contextlib.suppress(ConnectionError):
+            self.pipe.send(case)
 
     def end(self) -> int | None:
         """Ends it; the exit code, negative for a signal, if it had ended by itself."""
@@ -142,7 +145,7 @@ def _work(pipe: Connection) -> None:
     while True:
         try:
             case: Case = pipe.recv()
-        except EOFError:
+        except (EOFError, ConnectionError):
             return
         try:
             answer: Outcome | NetkvError = play(case)
@@ -150,7 +153,7 @@ def _work(pipe: Connection) -> None:
             answer = error
         try:
             pipe.send(answer)
-        except BrokenPipeError:
+        except ConnectionError:
             return
 
 

@@ -184,6 +184,6 @@ def test_a_case_that_takes_its_process_down_is_a_crash(home: Path, tmp_path: Pat
     os.kill(players(process.pid)[0], signal.SIGKILL)
     out, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 1, said
-    assert '"kind": "crash"' in out
+    assert '"kind": "crash"' in out, said
     assert "SIGKILL" in out
     assert file.is_file()

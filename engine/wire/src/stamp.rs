@@ -29,7 +29,7 @@ pub mod bits {
     pub const PAST: u8 = 0x80;
 }
 
-/// Which write of a key: a number given by the switch, in a incarnation of the switch.
+/// Which write of a key: a number given by the switch, in an incarnation of the switch.
 ///
 /// Lives are compared first, then numbers, both as serial numbers. All 0 is older than everything:
 /// a record that no write has made.

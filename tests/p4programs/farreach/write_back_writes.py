@@ -51,7 +51,7 @@ def numbers(stf: WriteBackStf) -> None:
         message = write(one, b"direct", stf.fresh(), stamp=Stamp(INCARNATION))
         stf.packet(1, encode(message, CLIENT_1, address))
         stf.reaches(message)
-    stf.say("what a client writes into the stamp is put right; a incarnation that is past is told")
+    stf.say("what a client writes into the stamp is put right; an incarnation that is past is told")
     for incarnation, bits in (
         (0, 0),
         (INCARNATION, 0),

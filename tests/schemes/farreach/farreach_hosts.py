@@ -201,7 +201,7 @@ class Process:
             and stamp.incarnation
             and is_newer(self.least_incarnation, stamp.incarnation)
         ):
-            return  # of a incarnation that is over: whether it was, nobody can tell
+            return  # of an incarnation that is over: whether it was, nobody can tell
         asked.reply = reply
         is_read = request.op is Op.GET
         embedded = stamp.bits & Bit.EMBEDDED

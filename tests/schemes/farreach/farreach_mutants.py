@@ -199,7 +199,7 @@ class KeepsLife(_Mutant):
 
 
 class OpensEarly(_Mutant):
-    """The switch serves as soon as it has a incarnation."""
+    """The switch serves as soon as it has an incarnation."""
 
     def says(self, action: Action) -> Iterator[Action]:
         yield action

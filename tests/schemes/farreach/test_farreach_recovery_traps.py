@@ -139,7 +139,7 @@ def channel_is_cut_during_a_recovery(control: type[FarReach]) -> str:
 def test_life_is_saved_before_it_is_used() -> None:
     """The incarnation is saved before it is written to the switch."""
     check(
-        life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "a incarnation is used twice")
+        life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "an incarnation is used twice")
     )
 
 

@@ -207,7 +207,7 @@ def write_frame(
     stamp: tuple[int, int, int, int] | None = None,
     place: tuple[int, int] | None = None,
 ) -> bytes:
-    """The whole Ethernet frame of a message, from the controller to the service unless told.
+    """The whole Ethernet frame of a message, by default from the controller to the service.
 
     `Fields` has the tuples. MAC addresses follow from the IPv4 ones. The value is padded to whole
     chunks. Raises ValueError for a key of another length, a value that is too long, and a message

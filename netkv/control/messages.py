@@ -103,7 +103,7 @@ class Datagram:
 
 
 def encode(message: Message, source: int = CONTROLLER_IP, destination: int = SERVICE_IP) -> bytes:
-    """The whole Ethernet frame of a message, from the controller to the service unless told."""
+    """The whole Ethernet frame of a message, by default from the controller to the service."""
     mark, stamp, place = message.mark, message.stamp, message.place
     return write_frame(
         message.op,

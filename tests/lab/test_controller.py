@@ -165,7 +165,7 @@ class Script(base.ControlPlane):
         return self.then(event)
 
     async def restarted(self) -> None:
-        """Waits for the second life of the switch, and for the actions that it begins with."""
+        """Waits for the second session with the switch, and for the actions that it begins with."""
         there = base.SwitchRestarted()
         await until_async(lambda: there in self.heard, "the restart of the switch is heard")
         await settle()
@@ -331,7 +331,7 @@ async def test_controller_yields_to_another_client_and_comes_back(
         await settle()
         assert switch.log == ["load program", "write a"], "it writes nothing"
         refused = [it for it in script.heard if isinstance(it, base.TableWritten) and not it.ok]
-        assert not refused, "a write of a life that ended is not answered"
+        assert not refused, "a write of a session that ended is not answered"
         switch.taken = False
         await script.restarted()
         assert switch.log == ["load program", "write a"] * 2
@@ -570,4 +570,6 @@ async def test_drops_of_a_controller_are_counted_over_all_sessions(
         switch.break_streams()
         await script.restarted()
         dropped = running.controller.dropped()
-        assert dropped["events_dropped"] == 3, "what the client of the first life had no room for"
+        assert dropped["events_dropped"] == 3, (
+            "what the client of the first session had no room for"
+        )

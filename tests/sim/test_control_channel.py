@@ -143,4 +143,4 @@ def test_table_writes_beyond_the_limit_are_refused(monkeypatch: pytest.MonkeyPat
     asyncio.run(rack.node("switch").start())
     controller._handle(base.Timer())
     let(rack, 0.1)
-    assert heard[-1] == base.TableWritten(7, ok=True), "there is room in the next life"
+    assert heard[-1] == base.TableWritten(7, ok=True), "there is room after the restart"

@@ -101,7 +101,7 @@ class Rack:
         self.dead = False
         self.switch_up = True
         self.writes = 0
-        self._life = 0  # of switch and controller together
+        self._restarts = 0  # of switch and controller together
         self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
         self._order = 0
         self._table_time = 0
@@ -137,22 +137,22 @@ class Rack:
 
     def crash_switch(self, pause: Nanoseconds = 0) -> None:
         """The switch loses everything; what is on its way to and from it does not arrive."""
-        self._life += 1
+        self._restarts += 1
         self.switch_up = False
         self.run(pause)
         self.switch.power_on()
         self.switch_up = True
-        self._life += 1
+        self._restarts += 1
         self.tell(SwitchRestarted())
 
     def kill_controller(self) -> None:
         """The controller is gone with all that it knew."""
         self.dead = True
-        self._life += 1
+        self._restarts += 1
 
     def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
         """Another controller takes over; the switch is emptied for it."""
-        self._life += 1
+        self._restarts += 1
         self.control = self.control_type(self.topology, parameters or self.parameters)
         self.dead = False
         self.steps_left = None
@@ -272,10 +272,10 @@ class Rack:
     def _leave(self, port: int, out: int, datagram: Datagram) -> None:
         if out == CPU_PORT:
             frame = encode(datagram.message, datagram.source, datagram.destination)
-            incarnation = self._life
+            incarnation = self._restarts
 
             def hear() -> None:
-                if incarnation == self._life:
+                if incarnation == self._restarts:
                     self.tell(PacketIn(port, frame))
 
             self._travel(self.channel, datagram, hear)
@@ -295,10 +295,10 @@ class Rack:
             case SendFrame(frame):
                 datagram = decode(frame)
                 self.sent.append(datagram.message)
-                incarnation = self._life
+                incarnation = self._restarts
 
                 def arrive() -> None:
-                    if incarnation == self._life:
+                    if incarnation == self._restarts:
                         self._at_switch(CPU_PORT, datagram)
 
                 self._travel(self.channel, datagram, arrive)
@@ -323,15 +323,15 @@ class Rack:
     def _write(self, write: TableWrite) -> None:
         """One pipeline after the other, each write after the one before."""
         self._table_time = max(self._table_time, self.now)
-        incarnation = self._life
+        incarnation = self._restarts
         refused = self.refuse(write)
 
         def reach(pipeline: int) -> None:
-            if incarnation == self._life and not refused:
+            if incarnation == self._restarts and not refused:
                 self.switch.apply(write, pipeline)
 
         def answered() -> None:
-            if incarnation == self._life:
+            if incarnation == self._restarts:
                 error = "refused by the test" if refused else ""
                 self.tell(TableWritten(write.write, not refused, error))
 

@@ -98,7 +98,7 @@ def test_records_at_the_wrap_of_numbers_are_told_apart() -> None:
     assert it.get(1, KEY) == b"newer"
 
 
-def test_record_of_a_later_life_wins_whatever_its_number() -> None:
+def test_record_of_a_later_incarnation_wins_at_any_number() -> None:
     it = restart_with(State(3), record(900, b"older"), record(1, b"newer", incarnation=3))
     assert it.get(1, KEY) == b"newer"
 
@@ -174,7 +174,7 @@ LOTS = [bytes([number % 256, number // 256, *bytes(14)]) for number in range(400
 # ----------------------------------------------------------------------- incarnations
 
 
-def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
+def test_every_start_has_an_unused_incarnation_and_skips_one() -> None:
     it = rack()
     assert it.control.statistics()["incarnation"] == 2
     for incarnation in (4, 6):
@@ -191,7 +191,7 @@ def test_every_start_has_a_life_that_was_never_used_and_skips_one() -> None:
     assert it.control.statistics()["incarnation"] == 8
 
 
-def test_life_is_saved_before_the_switch_has_it() -> None:
+def test_incarnation_is_saved_before_the_switch_has_it() -> None:
     it = rack()
     it.save_time = 100 * MILLISECOND
     incarnations: list[int] = []
@@ -208,7 +208,7 @@ def test_life_is_saved_before_the_switch_has_it() -> None:
     assert incarnations == [4]
 
 
-def test_life_goes_up_in_every_era_and_clients_hear_of_it() -> None:
+def test_incarnation_rises_periodically_and_clients_are_told() -> None:
     it = rack(incarnation_length=SECOND)
     load = Load(it)
     it.run(5500 * MILLISECOND)
@@ -220,7 +220,7 @@ def test_life_goes_up_in_every_era_and_clients_hear_of_it() -> None:
     assert it.complaints() == []
 
 
-def test_life_goes_above_any_that_a_server_knows() -> None:
+def test_incarnation_rises_above_any_that_a_server_knows() -> None:
     # As if what was saved had been lost, and the servers had kept theirs.
     it = Rack(OPTIONS)
     for key in KEYS[:2]:
@@ -368,7 +368,7 @@ def test_recovery_waits_for_a_server_that_is_down_and_says_so_once() -> None:
     assert it.get(1, KEY) == b"for a dead server"
 
 
-def test_clients_hear_the_life_before_the_switch_opens() -> None:
+def test_clients_get_the_incarnation_before_the_switch_opens() -> None:
     it = rack()
     it.put(1, KEY, b"v")
     opened: list[int] = []
@@ -474,7 +474,7 @@ def test_controller_that_dies_in_the_middle_of_a_release_loses_nothing() -> None
     assert it.complaints() == []
 
 
-def eventful_life(it: Rack) -> None:
+def eventful_run(it: Rack) -> None:
     """Writes, a snapshot, more writes, a crash of the switch."""
     for number, key in enumerate(KEYS[:3]):
         it.processes[1 + number % 2].begin(Op.PUT, key, b"one %d" % number)
@@ -498,14 +498,14 @@ def test_controller_that_dies_between_any_two_steps_loses_nothing() -> None:
 
     whole = fresh()
     first = whole.steps
-    eventful_life(whole)
+    eventful_run(whole)
     assert whole.recoveries
     assert whole.control.statistics()["snapshots"] >= 2
     assert whole.steps - first > 100
     for step in range(whole.steps - first):
         it = fresh()
         it.steps_left = step
-        eventful_life(it)
+        eventful_run(it)
         if not it.dead:
             it.kill_controller()
         it.run(10 * MILLISECOND)

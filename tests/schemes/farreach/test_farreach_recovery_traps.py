@@ -21,7 +21,7 @@ from tests.schemes.traps import suffered
 # ------------------------------------------------------------------------------------ scripts
 
 
-def life_is_used_before_the_disk_has_it(control: type[FarReach]) -> str:
+def incarnation_is_used_before_the_disk_has_it(control: type[FarReach]) -> str:
     it = rack(control).start()
     it.save_time = SECOND
     before = it.disk
@@ -136,10 +136,11 @@ def channel_is_cut_during_a_recovery(control: type[FarReach]) -> str:
 # -------------------------------------------------------------------------------------- traps
 
 
-def test_life_is_saved_before_it_is_used() -> None:
+def test_incarnation_is_saved_before_it_is_used() -> None:
     """The incarnation is saved before it is written to the switch."""
     check(
-        life_is_used_before_the_disk_has_it, (mutants.AssumesSaved, "an incarnation is used twice")
+        incarnation_is_used_before_the_disk_has_it,
+        (mutants.AssumesSaved, "an incarnation is used twice"),
     )
 
 

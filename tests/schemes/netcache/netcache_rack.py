@@ -116,7 +116,7 @@ class FakeRack:
         self.steps = 0
         self._numbers_before: int | None = None  # the newest of the controllers before this one
         self._newest: int | None = None
-        self._incarnation = 0
+        self._restarts = 0
         self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
         self._order = 0
         self._power_on()
@@ -127,7 +127,7 @@ class FakeRack:
         self.other_tables: dict[str, int] = {}
         self.defaults: dict[str, dict[str, int]] = {}
         self.epoch = 0
-        self._incarnation += 1
+        self._restarts += 1
 
     # ------------------------------------------------------------------------- driving
 
@@ -224,9 +224,9 @@ class FakeRack:
                 self._check_number(datagram.message)
                 self._send(lambda: self._at_switch(datagram.message, datagram.destination))
             case InsertEntry() | DeleteEntry() | SetDefault():
-                incarnation = self._incarnation
+                restarts = self._restarts
                 # In order, as one P4Runtime stream keeps them.
-                self._at(MILLISECOND, lambda: self._write(action, incarnation))
+                self._at(MILLISECOND, lambda: self._write(action, restarts))
 
     def _check_number(self, message: Message) -> None:
         if message.op is Op.OUTGROWN_REPLY:
@@ -243,8 +243,8 @@ class FakeRack:
             if self.random.random() >= self.network.loss:
                 self._at(self.random.randrange(1, self.network.slowest), deliver)
 
-    def _write(self, action: InsertEntry | DeleteEntry | SetDefault, incarnation: int) -> None:
-        if incarnation != self._incarnation:
+    def _write(self, action: InsertEntry | DeleteEntry | SetDefault, restarts: int) -> None:
+        if restarts != self._restarts:
             return
         if self.refuse(action):
             self.tell(TableWritten(action.write, False, "refused by the test"))

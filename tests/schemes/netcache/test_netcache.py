@@ -233,7 +233,7 @@ def test_restarted_switch_gets_all_entries_again_under_new_generations() -> None
     assert_settled(it)
 
 
-def test_answers_from_the_switchs_former_life_change_nothing() -> None:
+def test_answers_from_before_a_switch_restart_change_nothing() -> None:
     it = started()
     it.hot(KEYS[0], 100)
     admit = it.sent[-1]

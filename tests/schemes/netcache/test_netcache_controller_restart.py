@@ -19,7 +19,7 @@ def new_rack(seed: int, network: Network) -> FakeRack:
     return FakeRack(NetCache(TOPOLOGY, SMALL), values, seed, network)
 
 
-def eventful_life(it: FakeRack) -> None:
+def eventful_run(it: FakeRack) -> None:
     """Preload, hot keys, evictions, moves: every step that there is."""
     it.tell(Preload(tuple(KEYS[:4])))
     it.run(60 * MILLISECOND)
@@ -55,7 +55,7 @@ def run_and_replace(deaths: list[int], pause: int) -> FakeRack:
     it.steps_left = deaths[0]
     it.start()
     it.run(60 * MILLISECOND)
-    eventful_life(it)
+    eventful_run(it)
     for steps in [*deaths[1:], None]:
         it.run(pause)
         it.replace_controller(NetCache(TOPOLOGY, SMALL))
@@ -65,11 +65,11 @@ def run_and_replace(deaths: list[int], pause: int) -> FakeRack:
     return it
 
 
-def steps_of_a_life() -> int:
+def steps_of_a_run() -> int:
     it = new_rack(0, Network())
     it.start()
     it.run(60 * MILLISECOND)
-    eventful_life(it)
+    eventful_run(it)
     done = it.control.statistics()
     assert {"moves", "evictions", "contests_won", "outgrown"} <= done.keys(), "it has every step"
     return it.steps
@@ -77,7 +77,7 @@ def steps_of_a_life() -> int:
 
 @pytest.mark.parametrize("pause", [0, 40 * MILLISECOND])
 def test_controller_that_dies_between_any_two_steps_leaves_no_trace(pause: int) -> None:
-    steps = steps_of_a_life()
+    steps = steps_of_a_run()
     assert steps > 80
     for step in range(steps):
         it = run_and_replace([step], pause)
@@ -133,7 +133,7 @@ def test_old_controllers_late_messages_do_not_disturb_the_new_one() -> None:
     it = new_rack(0, Network())
     it.start()
     it.run(60 * MILLISECOND)
-    eventful_life(it)
+    eventful_run(it)
     old = [message for message in it.sent if message.op.name in ("ADMIT", "INSTALL", "EVICTED")]
     it.replace_controller(NetCache(TOPOLOGY, SMALL))
     it.tell(Preload(tuple(KEYS[:3])))

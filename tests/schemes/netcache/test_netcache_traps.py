@@ -180,7 +180,7 @@ def key_comes_in_again(control: type[NetCache]) -> str:
     it.outgrown(KEYS[0])
     it.run(100 * MILLISECOND)
     cache(it, KEYS[0])
-    return "" if it.entries[KEYS[0]].generation > first else "a former incarnation is believed"
+    return "" if it.entries[KEYS[0]].generation > first else "a former generation is accepted"
 
 
 def switch_restarts(control: type[NetCache]) -> str:
@@ -191,7 +191,7 @@ def switch_restarts(control: type[NetCache]) -> str:
     it.run(SECOND)
     if not it.readable(KEYS[0]):
         return "not served"
-    return "" if it.entries[KEYS[0]].generation > first else "a former incarnation is believed"
+    return "" if it.entries[KEYS[0]].generation > first else "a former generation is accepted"
 
 
 def late_outgrown(control: type[NetCache]) -> str:
@@ -228,7 +228,7 @@ def eviction_over_a_bad_network(control: type[NetCache]) -> str:
 # --------------------------------------------------------------------------------- traps
 
 
-BELIEVED = "a former incarnation is believed|asserted"  # the rack asserts that too
+BELIEVED = "a former generation is accepted|asserted"  # the rack asserts that too
 
 
 def check(script: Script, *harms: tuple[type[NetCache], str]) -> None:
@@ -262,12 +262,12 @@ def test_place_of_an_entry_that_is_still_found_is_not_given_to_another_key() -> 
     check(entry_cannot_be_deleted, (AssumesDeleted, twice), (IgnoresRefusals, twice))
 
 
-def test_key_that_comes_in_again_is_told_from_its_former_life() -> None:
+def test_readmitted_key_has_a_new_generation() -> None:
     """No generation is given twice."""
     check(key_comes_in_again, (KeepsGeneration, BELIEVED))
 
 
-def test_restarted_switch_serves_keys_again_told_from_their_former_life() -> None:
+def test_restarted_switch_gives_keys_new_generations() -> None:
     """After a restart all keys are admitted again under new generations."""
     check(switch_restarts, (KeepsGeneration, BELIEVED), (IgnoresRestarts, "not served"))
 

@@ -158,7 +158,7 @@ def test_nocaches_switch_leads_to_the_coordinator() -> None:
     assert all(write.match.get("dst") != COORDINATOR_IP for write in without)  # type: ignore[union-attr]
 
 
-# ------------------------------------------------------------------------ one switch's life
+# -------------------------------------------------------------- start and restart of one switch
 
 
 class Driver:

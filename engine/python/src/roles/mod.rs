@@ -1,4 +1,4 @@
-//! Roles written in Python; `netkv/roles.py` has their interface. They are found by name, with the
+//! Roles written in Python; `netkv/roles` has their interface. They are found by name, with the
 //! registry's [`Loader`].
 //!
 //! A role takes Python's lock for each call. No Rust lock that a thread with Python's lock may wait

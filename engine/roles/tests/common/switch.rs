@@ -7,9 +7,8 @@ use netkv_dataplane::{
     CloneSession, DigestMessage, EntryAction, Output, SwitchOptions, TableEntry,
 };
 use netkv_ir::{Identity, Match, Program, Value};
-use netkv_wire::{Ip, mac_of, server_ip};
+use netkv_wire::{CPU_PORT, Ip, mac_of, server_ip};
 
-pub const CPU_PORT: u16 = 510;
 /// The port of server 0; the others follow.
 pub const SERVER_PORT: u16 = 100;
 

@@ -95,7 +95,9 @@ pub trait Rack: Sized + 'static {
     fn kinds(setup: Self::Setup) -> Vec<Self::Kind>;
 
     /// The racks that it is played on without a protection.
-    fn kinds_of_mutants(setup: Self::Setup) -> Vec<Self::Kind>;
+    fn kinds_of_mutants(setup: Self::Setup) -> Vec<Self::Kind> {
+        Self::kinds(setup)
+    }
 
     /// Plays a script to its end, and gives the harm that it has done.
     fn play(trap: &Trap<Self>, kind: Self::Kind, mutant: Option<Self::Mutant>) -> Vec<Self::Harm>;

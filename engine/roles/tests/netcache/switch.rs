@@ -8,14 +8,15 @@ use netkv_compiled::ExecutorKind;
 use netkv_dataplane::DigestMessage;
 use netkv_ir::{Match, Program, Value};
 use netkv_wire::{
-    CONTROLLER_IP, FrameView, Key, Message, Op, SERVICE_IP, client_ip, partition_range, server_ip,
+    CONTROLLER_IP, CPU_PORT, FrameView, Key, Message, Op, SERVICE_IP, client_ip, partition_range,
+    server_ip,
 };
 
 use crate::common::frame::Node;
 use crate::common::frame_of;
 use crate::common::program::program;
 use crate::common::rack::RackSwitch;
-use crate::common::switch::{CPU_PORT, ProgramSwitch, SERVER_PORT};
+use crate::common::switch::{ProgramSwitch, SERVER_PORT};
 
 const CLIENT_PORT: u16 = 1;
 /// Clients that have a route; the last one belongs to nobody (see [`Switch::cached`]).

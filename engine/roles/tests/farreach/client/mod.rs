@@ -31,10 +31,6 @@ impl traps::Rack for Play {
         vec![()]
     }
 
-    fn kinds_of_mutants((): ()) -> Vec<()> {
-        vec![()]
-    }
-
     fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
         let mut play = Self::new(mutation);
         (trap.script)(&mut play);

@@ -33,10 +33,6 @@ impl traps::Rack for Rig {
         vec![()]
     }
 
-    fn kinds_of_mutants((): ()) -> Vec<()> {
-        vec![()]
-    }
-
     fn play(trap: &Trap<Self>, (): (), mutation: Option<Mutation>) -> Vec<String> {
         let mut rig = Self::new(mutation);
         (trap.script)(&mut rig);

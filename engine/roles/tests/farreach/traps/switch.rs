@@ -9,11 +9,11 @@ use std::sync::Arc;
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::pipeline_of;
 use netkv_ir::{Match, Program, Value};
-use netkv_wire::{CONTROLLER_IP, Ip, Key, client_ip, crc32, server_ip};
+use netkv_wire::{CONTROLLER_IP, CPU_PORT, Ip, Key, client_ip, crc32, server_ip};
 
 use crate::common::frame::Node;
 use crate::common::rack::RackSwitch;
-use crate::common::switch::{CPU_PORT, ProgramSwitch, SERVER_PORT};
+use crate::common::switch::{ProgramSwitch, SERVER_PORT};
 
 const HOSTS: [(Ip, u16); 4] =
     [(client_ip(1), 1), (client_ip(2), 2), (server_ip(0), SERVER_PORT), (CONTROLLER_IP, CPU_PORT)];

@@ -150,6 +150,8 @@ class Bit(IntFlag):
 
 NETKV_PORT: Final[int]
 """UDP port of all frames but multigets."""
+MULTIGET_PORT: Final[int]
+"""UDP port of multigets."""
 FORMAT: Final[int]
 """Version of the layout."""
 FLAG_MARKED: Final[int]
@@ -901,7 +903,10 @@ class Simulation:
         """What was written down since `watch`, a line for each frame on a link."""
 
 class SwitchNode:
-    """Ports of a switch as UDP sockets: a datagram is a frame. One thread moves all of them."""
+    """Ports of a switch: UDP sockets, in which a datagram is a frame, and network interfaces.
+
+    One thread moves all frames.
+    """
 
     def __init__(
         self,
@@ -913,10 +918,20 @@ class SwitchNode:
     ) -> None:
         """Bind the ports: (port number, "127.0.0.1:P" to bind, "127.0.0.1:Q" of its peer).
 
-        The kernel keeps everyone but the peer out. A port that is in use raises OSError with a
+        The kernel keeps everyone but the peer out. The peer "any" is who has sent last. An
+        interface is (port number, ring, "INTERFACE" or "NAMESPACE/INTERFACE"), with the ring
+        "packet" (AF_PACKET, TPACKET_V2), "packet-v3" (TPACKET_V3) or "xdp" (AF_XDP); this needs
+        root. A port that is in use, or cannot be used, raises OSError with a
         sentence that says which; a wrong address or port number raises ValueError. With `trains`,
         frames of one size cross the kernel together (segmentation offload) where it can do that;
         no peer sees a difference. `seed` is for what impaired links do at random.
+        """
+
+    def record(self, directory: str) -> None:
+        """Record all frames that pass the ports, in files `port-N.pcapng`; before `start`.
+
+        Raises OSError with a sentence if a file cannot be created. A record that cannot be written
+        any more ends; its frames count as "unrecorded".
         """
 
     def start(self) -> None:
@@ -965,7 +980,9 @@ class SwitchNode:
         "cpu_queue_drops" and "digest_drops" (nobody called `wait` in time); "links_lost",
         "links_duplicated", "links_delayed" (copies that were late) and "links_dropped" (too many
         were late): frames on impaired links; "cpu_ns" (time of the
-        node's thread on a core). Datagrams of anyone but the peer never get in.
+        node's thread on a core); "unrecorded" (see `record`); "unsummed" (frames of an interface,
+        not with XDP, whose sender has left checksums to a network card). Datagrams of anyone but
+        the peer never get in.
         """
 
 @type_check_only
@@ -1247,7 +1264,11 @@ class LoadReport(TypedDict):
     ns_p99: int | None
 
 class DatagramLoad:
-    """Sends the same frames again and again from one UDP socket, as fast as a window allows."""
+    """Sends the same frames again and again into a switch port, as fast as a window allows.
+
+    `bind` and `peer` are what they are for a port of `SwitchNode`: UDP addresses, or a ring and an
+    interface.
+    """
 
     def __init__(
         self, bind: str, peer: str, frames: Sequence[bytes], reply_bytes: int, trains: bool = True

@@ -14,7 +14,7 @@ use pyo3::types::{PyBytes, PyDict};
 
 use crate::bundle;
 use crate::errors::io_error;
-use crate::nodes::{address, counts, duration, port_configs};
+use crate::nodes::{address, counts, duration, plug, port_configs};
 use crate::switch::Switch;
 
 /// See `_engine.pyi`.
@@ -118,9 +118,9 @@ impl DatagramLoad {
         reply_bytes: usize,
         trains: bool,
     ) -> PyResult<Self> {
-        let (bind, peer) = (address(bind, "the load")?, address(peer, "the load's peer")?);
+        let plug = plug("the load", bind, peer, trains)?;
         let requests = requests_of(&frames, reply_bytes)?;
-        Datagrams::new(bind, peer, requests, trains).map(Self).map_err(|error| io_error(&error))
+        Datagrams::new(&plug, requests).map(Self).map_err(|error| io_error(&error))
     }
 
     fn run<'py>(

@@ -1,6 +1,7 @@
 //! The nodes of a rack, each a thread that holds no Python lock.
 
 use std::net::SocketAddrV4;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use netkv_rack::client::ClientNode as Client;
@@ -10,6 +11,7 @@ use netkv_rack::impair::{Direction, Impairment};
 use netkv_rack::server::ServerNode as Server;
 use netkv_rack::store::Store;
 use netkv_rack::switch::{PortConfig, SwitchNode as Node};
+use netkv_rack::sys::Plug;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList};
@@ -23,11 +25,7 @@ use crate::switch::Switch;
 
 /// An address like 127.0.0.1:7000.
 pub fn address(text: &str, what: &str) -> PyResult<SocketAddrV4> {
-    text.parse().map_err(|_| {
-        PyValueError::new_err(format!(
-            "'{text}' is not the address of {what}; it looks like 127.0.0.1:7000."
-        ))
-    })
+    netkv_rack::sys::address(text, what).map_err(PyValueError::new_err)
 }
 
 fn parsed<T: DeserializeOwned>(config: &str, node: &str) -> PyResult<T> {
@@ -43,14 +41,18 @@ pub fn duration(value: f64) -> PyResult<Duration> {
     })
 }
 
+/// What a port or a load is plugged into, as `_engine.pyi` describes it.
+pub fn plug(owner: &str, first: &str, second: &str, trains: bool) -> PyResult<Plug> {
+    Plug::parse(owner, first, second, trains).map_err(PyValueError::new_err)
+}
+
 /// Ports as `_engine.pyi` describes them.
 pub fn port_configs(ports: &[(u16, String, String)], trains: bool) -> PyResult<Vec<PortConfig>> {
     ports
         .iter()
         .map(|(port, bind, peer)| {
-            let bind = address(bind, &format!("switch port {port}"))?;
-            let peer = address(peer, &format!("the peer of switch port {port}"))?;
-            Ok(PortConfig { port: *port, bind, peer, trains })
+            let plug = plug(&format!("switch port {port}"), bind, peer, trains)?;
+            Ok(PortConfig { port: *port, plug })
         })
         .collect()
 }
@@ -85,6 +87,10 @@ impl SwitchNode {
         let ports = port_configs(&ports, trains)?;
         let node = Node::seeded(switch.get().shared(), &ports, cpu_port, seed);
         node.map(Self).map_err(|error| io_error(&error))
+    }
+
+    fn record(&self, directory: PathBuf) -> PyResult<()> {
+        self.0.record(&directory).map_err(|error| io_error(&error))
     }
 
     fn start(&self) -> PyResult<()> {

@@ -37,6 +37,7 @@ pub fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add_enum(module, "IntFlag", "Bit", &bits)?;
     for (name, number) in [
         ("NETKV_PORT", u32::from(wire::NETKV_PORT)),
+        ("MULTIGET_PORT", u32::from(wire::multiget::MULTIGET_PORT)),
         ("FORMAT", wire::FORMAT.into()),
         ("FLAG_MARKED", wire::flags::MARKED.into()),
         ("FLAG_CACHE_HIT", wire::flags::CACHE_HIT.into()),

@@ -15,7 +15,7 @@ use crate::command::Command;
 use crate::config::ClientConfig;
 use crate::counters::counters;
 use crate::generator::Generator;
-use crate::sys::{Poller, Received, Sender, Socket};
+use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
@@ -36,7 +36,7 @@ struct Shared {
 pub struct ClientNode {
     shared: Arc<Shared>,
     /// The thread has it too; gone (and closed) once the node is stopped.
-    socket: Mutex<Option<Arc<Socket>>>,
+    socket: Mutex<Option<Arc<Link>>>,
     worker: Worker,
 }
 
@@ -46,7 +46,7 @@ impl ClientNode {
         let invalid = |text: String| io::Error::new(io::ErrorKind::InvalidInput, text);
         let generator = Generator::new(&config.load, clock::first_request(), clock::now());
         let generator = Mutex::new(generator.map_err(invalid)?);
-        let socket = Socket::open("the client node", config.bind, config.peer, true)?;
+        let socket = Link::described("the client node", &config.bind, &config.peer)?;
         let shared = Shared { generator, counters: Counters::default() };
         Ok(Self {
             shared: Arc::new(shared),
@@ -110,7 +110,7 @@ impl ClientNode {
 /// What the thread owns.
 struct Loop<'a> {
     shared: &'a Shared,
-    socket: &'a Socket,
+    socket: &'a Link,
     signals: &'a Signals,
     poller: Poller,
     received: Received,
@@ -120,7 +120,7 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, socket: &'a Socket, signals: &'a Signals) -> io::Result<Self> {
+    fn new(shared: &'a Shared, socket: &'a Link, signals: &'a Signals) -> io::Result<Self> {
         let poller = Poller::new()?;
         poller.watch(&signals.waker, WAKER)?;
         poller.watch(socket, SOCKET)?;

@@ -1,7 +1,5 @@
 //! Configurations of the nodes as JSON, the way `netkv.lab` writes them.
 
-use std::net::SocketAddrV4;
-
 use netkv_roles::registry::{
     ClientOptions, ClientRole, CoordinatorOptions, CoordinatorRole, Keyspace, ServerOptions,
     ServerRole,
@@ -19,10 +17,10 @@ use crate::saturation::Saturation;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerConfig {
-    /// The node's own UDP address.
-    pub bind: SocketAddrV4,
-    /// The switch's port.
-    pub peer: SocketAddrV4,
+    /// The node's own UDP address, or the ring of its interface (`Plug::parse`).
+    pub bind: String,
+    /// The switch's port, or the interface.
+    pub peer: String,
     /// Role of the servers.
     pub role: ServerRole,
     /// Indices of the servers in this process.
@@ -124,10 +122,10 @@ const MAX_WORKERS: u32 = 64;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CoordinatorConfig {
-    /// The node's own UDP address.
-    pub bind: SocketAddrV4,
-    /// The switch's port.
-    pub peer: SocketAddrV4,
+    /// The node's own UDP address, or the ring of its interface (`Plug::parse`).
+    pub bind: String,
+    /// The switch's port, or the interface.
+    pub peer: String,
     /// Role of the coordinator.
     #[serde(default)]
     pub role: CoordinatorRole,
@@ -176,10 +174,10 @@ impl CoordinatorConfig {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(try_from = "serde_json::Map<String, serde_json::Value>")]
 pub struct ClientConfig {
-    /// The node's own UDP address.
-    pub bind: SocketAddrV4,
-    /// The switch's port.
-    pub peer: SocketAddrV4,
+    /// The node's own UDP address, or the ring of its interface (`Plug::parse`).
+    pub bind: String,
+    /// The switch's port, or the interface.
+    pub peer: String,
     /// What it does.
     pub load: LoadConfig,
 }

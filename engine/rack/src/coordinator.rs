@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::clock;
 use crate::config::CoordinatorConfig;
 use crate::counters::{self, counters};
-use crate::sys::{Poller, Received, Sender, Socket};
+use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
@@ -39,7 +39,7 @@ struct Shared {
 pub struct CoordinatorNode {
     shared: Arc<Shared>,
     /// The workers have it too; gone (and closed) once the node is stopped.
-    socket: Mutex<Option<Arc<Socket>>>,
+    socket: Mutex<Option<Arc<Link>>>,
     workers: Vec<Worker>,
 }
 
@@ -52,7 +52,7 @@ impl CoordinatorNode {
             all.iter().map(|options| (role.new)(options).map(Mutex::new)).collect()
         });
         let parts = parts.map_err(invalid)?;
-        let socket = Socket::open("the coordinator node", config.bind, config.peer, true)?;
+        let socket = Link::described("the coordinator node", &config.bind, &config.peer)?;
         let workers = (0..config.workers).map(|_| Worker::new()).collect::<io::Result<_>>()?;
         let shared = Shared { role, parts, counters: Counters::default() };
         Ok(Self { shared: Arc::new(shared), socket: Mutex::new(Some(Arc::new(socket))), workers })
@@ -117,7 +117,7 @@ fn add(sum: &mut Counts, counts: Counts) {
 /// What a worker owns.
 struct Loop<'a> {
     shared: &'a Shared,
-    socket: &'a Socket,
+    socket: &'a Link,
     signals: &'a Signals,
     poller: Poller,
     received: Received,
@@ -126,7 +126,7 @@ struct Loop<'a> {
 }
 
 impl<'a> Loop<'a> {
-    fn new(shared: &'a Shared, socket: &'a Socket, signals: &'a Signals) -> io::Result<Self> {
+    fn new(shared: &'a Shared, socket: &'a Link, signals: &'a Signals) -> io::Result<Self> {
         let poller = Poller::new()?;
         poller.watch(&signals.waker, WAKER)?;
         poller.watch_with_others(socket, SOCKET)?;

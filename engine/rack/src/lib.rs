@@ -21,6 +21,7 @@ mod generator;
 pub mod impair;
 pub mod load;
 pub mod pipeline;
+pub mod record;
 mod sample;
 mod saturation;
 pub mod sequenced;

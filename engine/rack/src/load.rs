@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use hdrhistogram::Histogram;
 
-use crate::sys::{self, BATCH, Poller, Received, Sender, Socket};
+use crate::sys::{self, BATCH, Link, Plug, Poller, Received, Sender};
 
 /// After this long without any reply the outstanding requests are lost.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -130,19 +130,14 @@ fn thread_cpu() -> Duration {
 
 /// A load of datagrams, as clients of a switch port.
 pub struct DatagramLoad {
-    socket: Socket,
+    link: Link,
     requests: Requests,
 }
 
 impl DatagramLoad {
-    /// Binds the socket; errors are sentences.
-    pub fn new(
-        bind: SocketAddrV4,
-        peer: SocketAddrV4,
-        requests: Requests,
-        trains: bool,
-    ) -> io::Result<Self> {
-        Ok(Self { socket: Socket::open("the load", bind, peer, trains)?, requests })
+    /// Opens the link to the port; errors are sentences.
+    pub fn new(plug: &Plug, requests: Requests) -> io::Result<Self> {
+        Ok(Self { link: Link::open("the load", plug)?, requests })
     }
 
     /// Keeps `window` requests outstanding for `duration`.
@@ -153,15 +148,15 @@ impl DatagramLoad {
     pub fn run(&self, window: usize, duration: Duration) -> io::Result<Report> {
         let (mut received, mut sender) = (Received::default(), Sender::default());
         let mut poller = Poller::new()?;
-        poller.watch(&self.socket, 0)?;
-        while received.fill(&self.socket)? > 0 {} // late replies of an earlier run
+        poller.watch(&self.link, 0)?;
+        while received.fill(&self.link)? > 0 {} // late replies of an earlier run
         let mut meter = Meter::new(window, duration);
         let (mut next, mut outstanding) = (0, 0);
         while meter.goes_on() {
             let since = Instant::now();
             while Requests::may_send(window, outstanding) {
                 let batch = self.requests.take(&mut next, BATCH.min(window - outstanding));
-                let sent = sender.send(&self.socket, &self.requests.bytes, batch);
+                let sent = sender.send(&self.link, &self.requests.bytes, batch);
                 outstanding += sent.frames as usize;
                 if sent.dropped > 0 {
                     break;
@@ -172,7 +167,7 @@ impl DatagramLoad {
                 outstanding = 0;
                 continue;
             }
-            let count = received.fill(&self.socket)?;
+            let count = received.fill(&self.link)?;
             if count > 0 {
                 meter.answered(since);
             }

@@ -16,7 +16,7 @@ use crate::clock;
 use crate::config::ServerConfig;
 use crate::counters::{counters, document};
 use crate::store::{Batch, DataSet, Format, MemoryStore, Store};
-use crate::sys::{Poller, Received, Sender, Socket};
+use crate::sys::{Link, Poller, Received, Sender};
 use crate::worker::{Signals, Worker, lock};
 
 counters! {
@@ -47,7 +47,7 @@ pub struct ServerNode {
     config: ServerConfig,
     shared: Arc<Shared>,
     /// The thread has it too; gone (and closed) once the node is stopped.
-    socket: Mutex<Option<Arc<Socket>>>,
+    socket: Mutex<Option<Arc<Link>>>,
     worker: Worker,
 }
 
@@ -82,7 +82,7 @@ impl ServerNode {
     /// Checks the configuration and binds the socket. Errors are sentences.
     pub fn new(config: ServerConfig) -> io::Result<Self> {
         check(&config).map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
-        let socket = Socket::open("the server node", config.bind, config.peer, true)?;
+        let socket = Link::described("the server node", &config.bind, &config.peer)?;
         let shared = Shared { servers: Mutex::default(), counters: Counters::default() };
         Ok(Self {
             config,
@@ -179,7 +179,7 @@ impl ServerNode {
 /// What the thread owns.
 struct Loop<'a> {
     shared: &'a Shared,
-    socket: &'a Socket,
+    socket: &'a Link,
     signals: &'a Signals,
     poller: Poller,
     store: Box<dyn Store>,
@@ -193,7 +193,7 @@ struct Loop<'a> {
 impl<'a> Loop<'a> {
     fn new(
         shared: &'a Shared,
-        socket: &'a Socket,
+        socket: &'a Link,
         signals: &'a Signals,
         store: Box<dyn Store>,
     ) -> io::Result<Self> {

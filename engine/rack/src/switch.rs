@@ -1,4 +1,4 @@
-//! The switch node: ports as sockets around a [`netkv_dataplane::Switch`].
+//! The switch node: ports (sockets or network interfaces) around a [`netkv_dataplane::Switch`].
 //!
 //! One thread moves all frames. A round takes what waits at every port that has something (up to
 //! about 64 frames each), runs it through the pipeline, and sends what came out with one system
@@ -16,6 +16,7 @@ mod forward;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddrV4;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::{Duration, Instant};
@@ -27,7 +28,8 @@ use crate::counters::counters;
 use crate::fabric::Order;
 use crate::impair::{Direction, Impairment};
 use crate::pipeline::Pipeline;
-use crate::sys::Socket;
+use crate::record::Recorder;
+use crate::sys::{Link, Plug};
 use crate::worker::{Worker, lock};
 use forward::Loop;
 
@@ -43,16 +45,19 @@ pub const DIGEST_QUEUE: usize = 16_384;
 const PORTS: usize = 511;
 
 /// Where a port is on the fabric.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct PortConfig {
     /// Port number of the data plane.
     pub port: u16,
-    /// The socket's own address.
-    pub bind: SocketAddrV4,
-    /// The only address that it talks with.
-    pub peer: SocketAddrV4,
-    /// Whether frames of a size may cross the kernel together (see [`crate::sys`]).
-    pub trains: bool,
+    /// What it is plugged into.
+    pub plug: Plug,
+}
+
+impl PortConfig {
+    /// A port that is a UDP socket with one peer.
+    pub fn datagrams(port: u16, bind: SocketAddrV4, peer: SocketAddrV4, trains: bool) -> Self {
+        Self { port, plug: Plug::datagrams(bind, peer, trains) }
+    }
 }
 
 counters! {
@@ -61,13 +66,13 @@ counters! {
         received, received_bytes, sent, sent_bytes, batches, malformed, unrouted, send_drops,
         packet_ins, packet_outs, digests, cpu_queue_drops, report_drops, digest_drops,
         packet_out_drops, receive_drops, cpu_ns,
-        links_lost, links_duplicated, links_delayed, links_dropped,
+        links_lost, links_duplicated, links_delayed, links_dropped, unrecorded, unsummed,
     }
 }
 
 struct Port {
     number: u16,
-    socket: Socket,
+    link: Link,
 }
 
 /// What waits for the control plane.
@@ -89,6 +94,8 @@ struct Shared<P> {
     ordered: AtomicBool,
     /// Of what links do at random.
     seed: u64,
+    /// For the loop to take when it starts.
+    recorder: Mutex<Option<Recorder>>,
     paused: AtomicBool,
     /// Held by the loop while it moves frames, so that `pause` can wait for the end of a round.
     at_work: Mutex<()>,
@@ -133,8 +140,8 @@ impl<P: Pipeline> Node<P> {
                 return invalid(format!("switch port {number} is given twice"));
             }
             let owner = format!("switch port {number}");
-            let socket = Socket::open(&owner, config.bind, config.peer, config.trains)?;
-            bound.push(Port { number, socket });
+            let link = Link::open(&owner, &config.plug)?;
+            bound.push(Port { number, link });
         }
         let shared = Shared {
             pipeline,
@@ -150,6 +157,7 @@ impl<P: Pipeline> Node<P> {
             orders: Mutex::default(),
             ordered: AtomicBool::new(false),
             seed,
+            recorder: Mutex::default(),
             paused: AtomicBool::new(false),
             at_work: Mutex::default(),
             resumed: Condvar::new(),
@@ -159,6 +167,18 @@ impl<P: Pipeline> Node<P> {
             ports: Mutex::new(Some(Arc::new(bound))),
             worker: Worker::new()?,
         })
+    }
+
+    /// Records all frames that pass the ports, in files in `directory`; before the node starts.
+    ///
+    /// # Errors
+    ///
+    /// A sentence: a file cannot be created.
+    pub fn record(&self, directory: &Path) -> io::Result<()> {
+        let ports = lock(&self.ports).clone().unwrap_or_default();
+        let recorder = Recorder::create(directory, ports.iter().map(|port| port.number))?;
+        *lock(&self.shared.recorder) = Some(recorder);
+        Ok(())
     }
 
     /// Starts forwarding.
@@ -183,6 +203,7 @@ impl<P: Pipeline> Node<P> {
         self.worker.stop();
         if let Some(ports) = lock(&self.ports).take() {
             self.shared.counters.receive_drops.add(receive_drops(&ports));
+            self.shared.counters.unsummed.add(unsummed(&ports));
             self.shared.counters.cpu_ns.add(cpu.as_nanos() as u64);
         }
     }
@@ -259,8 +280,12 @@ impl<P: Pipeline> Node<P> {
         let mut counts = self.shared.counters.read();
         if let Some(ports) = &*lock(&self.ports) {
             let cpu = self.worker.cpu_time().as_nanos() as u64;
-            counts.retain(|(name, _)| !["receive_drops", "cpu_ns"].contains(name));
-            counts.extend([("receive_drops", receive_drops(ports)), ("cpu_ns", cpu)]);
+            counts.retain(|(name, _)| !["receive_drops", "unsummed", "cpu_ns"].contains(name));
+            counts.extend([
+                ("receive_drops", receive_drops(ports)),
+                ("unsummed", unsummed(ports)),
+                ("cpu_ns", cpu),
+            ]);
         }
         counts
     }
@@ -271,6 +296,10 @@ impl<P: Pipeline> Node<P> {
     }
 }
 
+fn unsummed(ports: &[Port]) -> u64 {
+    ports.iter().map(|port| port.link.unsummed()).sum()
+}
+
 fn receive_drops(ports: &[Port]) -> u64 {
-    ports.iter().map(|port| port.socket.receive_drops()).sum()
+    ports.iter().map(|port| port.link.receive_drops()).sum()
 }

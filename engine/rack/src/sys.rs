@@ -1,5 +1,7 @@
 //! The system calls behind the loops: datagrams in batches, waiting, waking.
 //!
+//! A link is a UDP socket, where a datagram is a frame, or a network interface ([`Link`]).
+//!
 //! The one module with `unsafe` code. Everything it hands out is safe: buffers are owned, lengths
 //! that the kernel reports are bounded by what it was given, descriptors close with their owner.
 //!
@@ -10,15 +12,23 @@
 #![allow(unsafe_code)]
 
 mod cache;
+mod interface;
+mod link;
+mod mapping;
+mod packet;
 mod poll;
 mod receive;
 mod send;
 mod socket;
+mod xdp;
 
 use std::io;
 use std::time::Duration;
 
 pub use cache::prefetch;
+pub use interface::Interface;
+pub use link::{Carrier, Link, Plug, address};
+pub use packet::Form;
 pub use poll::{Poller, Waker, Watched};
 pub use receive::Received;
 pub use send::{Sender, Sent};

@@ -8,6 +8,7 @@ use std::time::Duration;
 use netkv_rack::echo::{Echo, EchoNode, NO_CPU_PORT};
 use netkv_rack::load::{DatagramLoad, Requests, StreamLoad};
 use netkv_rack::switch::PortConfig;
+use netkv_rack::sys::Plug;
 
 const REPLY: usize = 198;
 
@@ -33,11 +34,12 @@ fn requests(reply_bytes: usize) -> Requests {
 fn every_request_is_echoed_in_the_size_of_a_reply() {
     for trains in [[false, false], [false, true], [true, false], [true, true]] {
         let [here, there] = free();
-        let port = PortConfig { port: 1, bind: here, peer: there, trains: trains[0] };
+        let port = PortConfig::datagrams(1, here, there, trains[0]);
         let echo = Arc::new(Mutex::new(Echo::new(REPLY)));
         let node = EchoNode::new(echo, &[port], NO_CPU_PORT).unwrap();
         node.start().unwrap();
-        let load = DatagramLoad::new(there, here, requests(REPLY), trains[1]).unwrap();
+        let load =
+            DatagramLoad::new(&Plug::datagrams(there, here, trains[1]), requests(REPLY)).unwrap();
         let loaded = load.run(256, Duration::from_millis(200)).unwrap();
         assert!(loaded.replies > 0 && loaded.wrong == 0, "{loaded:?}");
         assert_eq!(loaded.latency, None);
@@ -54,11 +56,11 @@ fn every_request_is_echoed_in_the_size_of_a_reply() {
 #[test]
 fn replies_of_another_size_are_told_apart() {
     let [here, there] = free();
-    let port = PortConfig { port: 1, bind: here, peer: there, trains: true };
+    let port = PortConfig::datagrams(1, here, there, true);
     let echo = Arc::new(Mutex::new(Echo::new(REPLY)));
     let node = EchoNode::new(echo, &[port], NO_CPU_PORT).unwrap();
     node.start().unwrap();
-    let load = DatagramLoad::new(there, here, requests(REPLY - 1), true).unwrap();
+    let load = DatagramLoad::new(&Plug::datagrams(there, here, true), requests(REPLY - 1)).unwrap();
     let report = load.run(64, Duration::from_millis(100)).unwrap();
     assert!(report.replies == 0 && report.wrong > 0, "{report:?}");
 }

@@ -163,8 +163,8 @@ fn a_row_of_switches_in_one_process_keeps_frames_in_order() {
         .map(|cable| {
             let [left, right] = [cable[0], cable[1]];
             let ports = [
-                PortConfig { port: 1, bind: left[1], peer: left[0], trains: true },
-                PortConfig { port: 2, bind: right[0], peer: right[1], trains: true },
+                PortConfig::datagrams(1, left[1], left[0], true),
+                PortConfig::datagrams(2, right[0], right[1], true),
             ];
             let node = SwitchNode::new(Arc::new(Mutex::new(switch(PROGRAM))), &ports, 510).unwrap();
             node.start().unwrap();

@@ -12,6 +12,7 @@ use crate::clock;
 use crate::fabric::{Fabric, Late};
 use crate::impair::Direction;
 use crate::pipeline::Pipeline;
+use crate::record::{Passage, Recorder};
 use crate::sys::{Poller, Received, Sender};
 use crate::worker::{Signals, lock};
 
@@ -42,6 +43,7 @@ pub struct Loop<'a, P> {
     /// For the control plane, in this round.
     packet_ins: Vec<Vec<u8>>,
     digests: Vec<DigestMessage>,
+    recorder: Option<Recorder>,
 }
 
 impl<'a, P: Pipeline> Loop<'a, P> {
@@ -51,7 +53,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
         poller.watch(&signals.waker, WAKER)?;
         let mut index = [None; PORTS];
         for (i, port) in ports.iter().enumerate() {
-            poller.watch(&port.socket, i as u64)?;
+            poller.watch(&port.link, i as u64)?;
             index[usize::from(port.number)] = Some(i);
         }
         Ok(Self {
@@ -70,6 +72,7 @@ impl<'a, P: Pipeline> Loop<'a, P> {
             late: 0,
             packet_ins: Vec::new(),
             digests: Vec::new(),
+            recorder: lock(&shared.recorder).take(),
         })
     }
 
@@ -113,6 +116,9 @@ impl<'a, P: Pipeline> Loop<'a, P> {
             self.distribute();
         }
         self.send();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.flush();
+        }
         self.output.clear();
         self.late = 0;
         self.deliver();
@@ -133,7 +139,12 @@ impl<'a, P: Pipeline> Loop<'a, P> {
 
     fn port_batch(&mut self, index: usize) -> io::Result<()> {
         let port = &self.ports[index];
-        let received = self.received.fill(&port.socket)?;
+        let received = self.received.fill(&port.link)?;
+        if let Some(recorder) = &mut self.recorder {
+            let frames = self.received.frames().flatten();
+            let failed = frames.filter(|frame| !recorder.frame(index, Passage::In, frame)).count();
+            self.shared.counters.unrecorded.add(failed as u64);
+        }
         let (mut bytes, mut malformed) = (0, 0);
         let frames = self.received.frames().filter_map(|frame| {
             let whole = frame.filter(|frame| frame.len() >= SHORTEST_FRAME);
@@ -246,9 +257,16 @@ impl<'a, P: Pipeline> Loop<'a, P> {
 
     fn send(&mut self) {
         let counters = &self.shared.counters;
-        for (port, leaving) in self.ports.iter().zip(&mut self.leaving) {
+        for (index, (port, leaving)) in self.ports.iter().zip(&mut self.leaving).enumerate() {
             if !leaving.is_empty() {
-                let sent = self.sender.send(&port.socket, self.output.bytes(), leaving);
+                if let Some(recorder) = &mut self.recorder {
+                    for &(start, end) in leaving.iter() {
+                        let frame = &self.output.bytes()[start..end];
+                        let written = recorder.frame(index, Passage::Out, frame);
+                        counters.unrecorded.add(u64::from(!written));
+                    }
+                }
+                let sent = self.sender.send(&port.link, self.output.bytes(), leaving);
                 leaving.clear();
                 counters.sent.add(sent.frames);
                 counters.sent_bytes.add(sent.bytes);

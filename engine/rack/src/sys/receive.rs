@@ -5,7 +5,7 @@ use std::iter::once;
 use std::mem::{size_of, zeroed};
 use std::ptr;
 
-use super::{BATCH, FRAME_LIMIT, Socket, checked};
+use super::{BATCH, Carrier, FRAME_LIMIT, Socket, checked};
 
 /// Bytes for one message: the longest train (a UDP datagram's 16 bits of length), and some more,
 /// so that the first bytes of all slots do not fall into the same few lines of the CPU's cache.
@@ -26,6 +26,10 @@ pub struct Received {
     bytes: Box<[u8]>,
     messages: Box<[libc::mmsghdr]>,
     controls: Box<[Control]>,
+    /// Of each message, who sent it; asked for by sockets that learn their peer.
+    names: Box<[libc::sockaddr_in]>,
+    /// Bytes of the frames that were copied into the slots, if the batch is of that kind.
+    copied: Option<Vec<usize>>,
     /// The messages point into it; held for its lifetime only.
     _vectors: Box<[libc::iovec]>,
     /// Messages of the batch at hand.
@@ -43,39 +47,77 @@ impl Default for Received {
         let mut bytes = vec![0u8; BATCH * SLOT].into_boxed_slice();
         // SAFETY: all-zero is a valid control message: numbers only.
         let mut controls = vec![unsafe { zeroed::<Control>() }; BATCH].into_boxed_slice();
+        // SAFETY: all-zero is a valid address: numbers only.
+        let mut names = vec![unsafe { zeroed::<libc::sockaddr_in>() }; BATCH].into_boxed_slice();
         let mut vectors: Box<[libc::iovec]> = bytes
             .chunks_exact_mut(SLOT)
             .map(|slot| libc::iovec { iov_base: slot.as_mut_ptr().cast(), iov_len: SLOT })
             .collect();
         let messages = vectors
             .iter_mut()
-            .zip(&mut controls)
-            .map(|(vector, control)| {
+            .zip(controls.iter_mut().zip(&mut names))
+            .map(|(vector, (control, name))| {
                 // SAFETY: all-zero is a valid mmsghdr: null pointers with length 0.
                 let mut message: libc::mmsghdr = unsafe { zeroed() };
                 message.msg_hdr.msg_iov = vector;
                 message.msg_hdr.msg_iovlen = 1;
                 message.msg_hdr.msg_control = ptr::from_mut(control).cast();
+                message.msg_hdr.msg_name = ptr::from_mut(name).cast();
                 message
             })
             .collect();
-        Self { bytes, messages, controls, _vectors: vectors, count: 0, ask: BATCH }
+        Self {
+            bytes,
+            messages,
+            controls,
+            names,
+            copied: None,
+            _vectors: vectors,
+            count: 0,
+            ask: BATCH,
+        }
     }
 }
 
 impl Received {
-    /// Takes what waits at the socket, up to [`BATCH`] messages; returns how many frames there
-    /// are now.
+    /// Takes what waits at a link, up to [`BATCH`] messages; returns how many frames there are now.
     ///
     /// Nothing waiting is 0, not an error. That the peer is gone (the kernel tells by the next
     /// call) is no error either: it may come back.
-    pub fn fill(&mut self, socket: &Socket) -> io::Result<usize> {
+    pub fn fill(&mut self, link: &impl Carrier) -> io::Result<usize> {
+        link.receive(self)
+    }
+
+    /// Begins a batch of frames that are copied out of a ring.
+    pub(super) fn begin_copies(&mut self) {
         self.count = 0;
+        self.copied.get_or_insert_default().clear();
+    }
+
+    /// Frames copied so far.
+    pub(super) fn copies(&self) -> usize {
+        self.count
+    }
+
+    /// Lets `copy` put a frame into the next slot; it returns the length of the frame, more than
+    /// [`FRAME_LIMIT`] for one that does not fit. At most [`BATCH`] times a batch.
+    pub(super) fn copy(&mut self, copy: impl FnOnce(&mut [u8]) -> usize) {
+        let start = self.count * SLOT;
+        let length = copy(&mut self.bytes[start..start + FRAME_LIMIT]);
+        self.copied.get_or_insert_default().push(length);
+        self.count += 1;
+    }
+
+    pub(super) fn datagrams(&mut self, socket: &Socket) -> io::Result<usize> {
+        self.copied = None;
+        self.count = 0;
+        let name = if socket.learns() { size_of::<libc::sockaddr_in>() } else { 0 };
         for message in &mut self.messages[..self.ask] {
             message.msg_hdr.msg_controllen = size_of::<Control>() as _;
+            message.msg_hdr.msg_namelen = name as _;
         }
-        // SAFETY: every message describes one slot of `bytes` and one of `controls` (see
-        // `default`), and nothing else borrows them during the call, as `self` is borrowed
+        // SAFETY: every message describes one slot of `bytes` and one of `controls` and `names`
+        // (see `default`), and nothing else borrows them during the call, as `self` is borrowed
         // mutably. `ask` is at most BATCH, the number of messages.
         let result = unsafe {
             libc::recvmmsg(
@@ -93,6 +135,9 @@ impl Received {
                 _ => return Err(error),
             },
         }
+        if name > 0 && self.count > 0 {
+            socket.learn(self.names[self.count - 1]);
+        }
         let frames: usize =
             (0..self.count).map(|index| self.length(index).div_ceil(self.size(index)).max(1)).sum();
         // Trains can bring BATCH times as much; a round that long would let other ports wait.
@@ -106,11 +151,17 @@ impl Received {
 
     /// Bytes of a message of the batch.
     fn length(&self, index: usize) -> usize {
-        (self.messages[index].msg_len as usize).min(SLOT)
+        match &self.copied {
+            Some(lengths) => lengths[index].min(SLOT),
+            None => (self.messages[index].msg_len as usize).min(SLOT),
+        }
     }
 
     /// Bytes of the frames in a message, of which the last may be shorter; at least 1.
     fn size(&self, index: usize) -> usize {
+        if self.copied.is_some() {
+            return SLOT;
+        }
         let (message, control) = (&self.messages[index].msg_hdr, &self.controls[index]);
         let told = message.msg_controllen >= size_of::<libc::cmsghdr>()
             && control.header.cmsg_level == libc::SOL_UDP

@@ -2,9 +2,10 @@
 
 use std::io;
 use std::mem::{size_of, zeroed};
+use std::os::fd::RawFd;
 use std::ptr;
 
-use super::{BATCH, Socket, checked};
+use super::{BATCH, Carrier, Socket, checked};
 
 /// Bytes of the longest train: what a UDP datagram can carry.
 const TRAIN_BYTES: usize = 65_507;
@@ -44,6 +45,8 @@ pub struct Sender {
     controls: Box<[Control]>,
     messages: Box<[libc::mmsghdr]>,
     trains: Vec<Train>,
+    /// Where the messages go, if the socket does not know it itself.
+    name: libc::sockaddr_in,
 }
 
 // SAFETY: the raw pointers in `vectors` and `messages` are used only by the system call for which
@@ -52,14 +55,15 @@ unsafe impl Send for Sender {}
 
 impl Default for Sender {
     fn default() -> Self {
-        // SAFETY: all-zero is a valid iovec, control message and mmsghdr: null pointers with
+        // SAFETY: all-zero is a valid iovec, control message, mmsghdr and address: null pointers with
         // length 0, and numbers.
-        let (vector, control, message) = unsafe { (zeroed(), zeroed(), zeroed()) };
+        let (vector, control, message, name) = unsafe { (zeroed(), zeroed(), zeroed(), zeroed()) };
         Self {
             vectors: vec![vector; VECTORS].into_boxed_slice(),
             controls: vec![control; BATCH].into_boxed_slice(),
             messages: vec![message; BATCH].into_boxed_slice(),
             trains: Vec::with_capacity(BATCH),
+            name,
         }
     }
 }
@@ -67,17 +71,56 @@ impl Default for Sender {
 impl Sender {
     /// Sends frames in order, each given by where it starts and ends in `bytes`; what the kernel
     /// refuses is dropped, as on a full link.
-    pub fn send(&mut self, socket: &Socket, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
+    pub fn send(&mut self, link: &impl Carrier, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
+        link.transmit(self, bytes, frames)
+    }
+
+    pub(super) fn datagrams(
+        &mut self,
+        socket: &Socket,
+        bytes: &[u8],
+        frames: &[(usize, usize)],
+    ) -> Sent {
+        let named = match (socket.learns(), socket.learned()) {
+            (false, _) => false,
+            (true, Some(peer)) => {
+                self.name = peer;
+                true
+            }
+            // Nobody is there yet.
+            (true, None) => return Sent { dropped: frames.len() as u64, ..Sent::default() },
+        };
+        self.all(socket.raw(), bytes, frames, Some(socket), named)
+    }
+
+    /// Sends each frame as a message to a socket that knows where they go.
+    pub(super) fn messages(
+        &mut self,
+        socket: RawFd,
+        bytes: &[u8],
+        frames: &[(usize, usize)],
+    ) -> Sent {
+        self.all(socket, bytes, frames, None, false)
+    }
+
+    fn all(
+        &mut self,
+        descriptor: RawFd,
+        bytes: &[u8],
+        frames: &[(usize, usize)],
+        trains: Option<&Socket>,
+        named: bool,
+    ) -> Sent {
         let mut sent = Sent::default();
         let mut rest = frames;
         while !rest.is_empty() {
-            self.describe(bytes, rest, socket.trains());
+            self.describe(bytes, rest, trains.is_some_and(Socket::trains), named);
             // SAFETY: `describe` has set the first `trains.len()` messages, at most BATCH, to
-            // point into `vectors` and `controls`, and those vectors into `bytes`; all outlive the
+            // point into `vectors`, `controls` and `name`, and those vectors into `bytes`; all outlive the
             // call, and the kernel only reads them (but for the messages' own lengths).
             let result = unsafe {
                 libc::sendmmsg(
-                    socket.raw(),
+                    descriptor,
                     self.messages.as_mut_ptr(),
                     self.trains.len() as libc::c_uint,
                     libc::MSG_DONTWAIT as _,
@@ -92,7 +135,7 @@ impl Sender {
                     done
                 }
                 Err(error) => {
-                    let given_up = given_up(&error, self.trains[0], socket);
+                    let given_up = given_up(&error, self.trains[0], trains);
                     sent.dropped += given_up as u64;
                     given_up
                 }
@@ -103,7 +146,8 @@ impl Sender {
     }
 
     /// Sets up messages for as many of the frames as one system call takes.
-    fn describe(&mut self, bytes: &[u8], frames: &[(usize, usize)], trains: bool) {
+    fn describe(&mut self, bytes: &[u8], frames: &[(usize, usize)], trains: bool, named: bool) {
+        let name = &raw mut self.name;
         let longest = if trains { BATCH } else { 1 };
         let mut rest = frames;
         let mut used = 0;
@@ -140,6 +184,8 @@ impl Sender {
                 }
             }
             let message = &mut self.messages[at].msg_hdr;
+            message.msg_name = if named { name.cast() } else { ptr::null_mut() };
+            message.msg_namelen = if named { size_of::<libc::sockaddr_in>() as _ } else { 0 };
             message.msg_iov = &raw mut self.vectors[first];
             message.msg_iovlen = (used - first) as _;
             if train.frames > 1 {
@@ -161,11 +207,13 @@ impl Sender {
 }
 
 /// How many frames are not tried again after the kernel has refused the first message.
-fn given_up(error: &io::Error, first: Train, socket: &Socket) -> usize {
+fn given_up(error: &io::Error, first: Train, trains: Option<&Socket>) -> usize {
     match error.raw_os_error() {
         // Not these frames' fault: the device cannot cut trains, or not of such frames.
         Some(libc::EINVAL | libc::EIO | libc::EMSGSIZE | libc::EOPNOTSUPP) if first.frames > 1 => {
-            socket.refuse_trains();
+            if let Some(socket) = trains {
+                socket.refuse_trains();
+            }
             0
         }
         // An old error (an ICMP message about an earlier frame) that the call only reports.

@@ -4,19 +4,24 @@ use std::io;
 use std::mem::size_of;
 use std::net::{SocketAddrV4, UdpSocket};
 use std::os::fd::{AsRawFd, RawFd};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::checked;
+use crate::worker::lock;
 
 /// Bytes asked for a socket's receive buffer: some thousand frames, so that a burst is not lost
 /// while the other side is not scheduled.
 const RECEIVE_BUFFER: libc::c_int = 4 << 20;
 
-/// A UDP socket between one address here and one peer; the kernel keeps everyone else out.
+/// A UDP socket between one address here and one peer; the kernel keeps everyone else out. One that
+/// learns its peer takes frames from everyone, and sends to who was the last.
 pub struct Socket {
     pub(super) socket: UdpSocket,
     /// Whether frames of one size may leave as a train.
     trains: AtomicBool,
+    /// For one that learns its peer: who sent last.
+    learned: Option<Mutex<Option<libc::sockaddr_in>>>,
 }
 
 impl Socket {
@@ -29,6 +34,21 @@ impl Socket {
         peer: SocketAddrV4,
         trains: bool,
     ) -> io::Result<Self> {
+        let socket = Self::bound(owner, bind)?;
+        socket.connect(peer).map_err(|error| {
+            io::Error::new(error.kind(), format!("{owner} cannot reach its peer {peer}: {error}"))
+        })?;
+        Self::prepared(Self { socket, trains: AtomicBool::new(trains), learned: None })
+    }
+
+    /// Binds only; frames go to who has sent the last one here.
+    pub fn open_to_any(owner: &str, bind: SocketAddrV4, trains: bool) -> io::Result<Self> {
+        let socket = Self::bound(owner, bind)?;
+        let learned = Some(Mutex::new(None));
+        Self::prepared(Self { socket, trains: AtomicBool::new(trains), learned })
+    }
+
+    fn bound(owner: &str, bind: SocketAddrV4) -> io::Result<UdpSocket> {
         let socket = UdpSocket::bind(bind).map_err(|error| {
             let why = match error.kind() {
                 io::ErrorKind::AddrInUse => format!(
@@ -40,19 +60,35 @@ impl Socket {
             io::Error::new(error.kind(), why)
         })?;
         socket.set_nonblocking(true)?;
-        socket.connect(peer).map_err(|error| {
-            io::Error::new(error.kind(), format!("{owner} cannot reach its peer {peer}: {error}"))
-        })?;
-        let socket = Self { socket, trains: AtomicBool::new(trains) };
+        Ok(socket)
+    }
+
+    fn prepared(socket: Self) -> io::Result<Self> {
         // Beyond the system's limit only with a capability; without it up to the limit.
         if socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, RECEIVE_BUFFER).is_err() {
             socket.set_option(libc::SOL_SOCKET, libc::SO_RCVBUF, RECEIVE_BUFFER)?;
         }
-        if trains {
+        if socket.trains() {
             // Without it trains are cut before they get here: slower, but the same frames.
             let _ = socket.set_option(libc::SOL_UDP, libc::UDP_GRO, 1);
         }
         Ok(socket)
+    }
+
+    /// Whether it takes whoever sends for its peer.
+    pub(super) fn learns(&self) -> bool {
+        self.learned.is_some()
+    }
+
+    /// Who has sent last, for one that learns that.
+    pub(super) fn learned(&self) -> Option<libc::sockaddr_in> {
+        self.learned.as_ref().and_then(|learned| *lock(learned))
+    }
+
+    pub(super) fn learn(&self, peer: libc::sockaddr_in) {
+        if let Some(learned) = &self.learned {
+            *lock(learned) = Some(peer);
+        }
     }
 
     pub(super) fn raw(&self) -> RawFd {

@@ -187,6 +187,21 @@ fn a_port_keeps_strangers_out() {
 }
 
 #[test]
+fn a_socket_without_a_peer_answers_who_sent_last() {
+    let here = free_port();
+    let open = Socket::open_to_any("open", here, true).unwrap();
+    let frame = Frames::of([vec![1; 60]]);
+    assert_eq!(frame.send(&open).dropped, 1, "nobody has sent yet");
+    for number in 2..4u8 {
+        let peer = Socket::open("peer", free_port(), here, true).unwrap();
+        Frames::of([vec![number; 60]]).send(&peer);
+        assert_eq!(drain(&open), [[number; 60]]);
+        assert_eq!(frame.send(&open).frames, 1);
+        assert_eq!(drain(&peer), [[1; 60]]);
+    }
+}
+
+#[test]
 fn a_peer_that_is_gone_and_comes_back_is_served_again() {
     for trains in [false, true] {
         let (here, there) = (free_port(), free_port());

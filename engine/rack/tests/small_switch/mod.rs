@@ -64,12 +64,7 @@ pub fn bench_of(switch: Arc<Mutex<Switch>>) -> Bench {
     let addresses = own.each_ref().map(v4);
     drop(own);
     let ports: Vec<PortConfig> = (0..2)
-        .map(|i| PortConfig {
-            port: i as u16 + 1,
-            bind: addresses[i],
-            peer: v4(&peers[i]),
-            trains: true,
-        })
+        .map(|i| PortConfig::datagrams(i as u16 + 1, addresses[i], v4(&peers[i]), true))
         .collect();
     for (peer, address) in peers.iter().zip(addresses) {
         peer.connect(address).unwrap();

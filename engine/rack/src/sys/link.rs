@@ -1,0 +1,204 @@
+//! What a port is plugged into: a UDP socket, or a network interface.
+
+use std::io;
+use std::net::SocketAddrV4;
+use std::os::fd::RawFd;
+
+use super::interface::Interface;
+use super::packet::{Form, PacketSocket};
+use super::xdp::XdpSocket;
+use super::{Received, Sender, Sent, Socket, Watched};
+
+/// Where a link leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Plug {
+    /// A UDP socket of this host: a datagram is a frame.
+    Datagrams {
+        /// The socket's own address.
+        bind: SocketAddrV4,
+        /// The only address that it talks with; none: the one that sent the last datagram.
+        peer: Option<SocketAddrV4>,
+        /// Whether frames of a size may cross the kernel together (see [`crate::sys`]).
+        trains: bool,
+    },
+    /// A network interface through a ring of an `AF_PACKET` socket.
+    Packets {
+        /// Which.
+        interface: Interface,
+        /// Of the ring.
+        form: Form,
+    },
+    /// A network interface through the rings of an `AF_XDP` socket.
+    Xdp {
+        /// Which.
+        interface: Interface,
+    },
+}
+
+impl Plug {
+    /// A UDP socket with one peer.
+    pub fn datagrams(bind: SocketAddrV4, peer: SocketAddrV4, trains: bool) -> Self {
+        Self::Datagrams { bind, peer: Some(peer), trains }
+    }
+
+    /// Reads the two texts that configurations have: a UDP address and that of the peer (or `any`),
+    /// or a ring (`xdp`, `packet`, `packet-v3`) and an interface.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about the one that is wrong; `owner` is whose link it is.
+    pub fn parse(owner: &str, first: &str, second: &str, trains: bool) -> Result<Self, String> {
+        let form = match first {
+            "xdp" => None,
+            "packet" => Some(Form::Frames),
+            "packet-v3" => Some(Form::Blocks),
+            _ => {
+                let bind = address(first, owner)?;
+                let peer = match second {
+                    "any" => None,
+                    _ => Some(address(second, &format!("the peer of {owner}"))?),
+                };
+                return Ok(Self::Datagrams { bind, peer, trains });
+            }
+        };
+        let interface = Interface::parse(second).map_err(|text| format!("{owner}: {text}."))?;
+        Ok(match form {
+            None => Self::Xdp { interface },
+            Some(form) => Self::Packets { interface, form },
+        })
+    }
+}
+
+/// An address like 127.0.0.1:7000; the error is a sentence.
+pub fn address(text: &str, what: &str) -> Result<SocketAddrV4, String> {
+    text.parse().map_err(|_| {
+        format!("'{text}' is not the address of {what}; it looks like 127.0.0.1:7000.")
+    })
+}
+
+/// An open link.
+pub enum Link {
+    /// See [`Plug::Datagrams`].
+    Datagrams(Socket),
+    /// See [`Plug::Packets`].
+    Packets(PacketSocket),
+    /// See [`Plug::Xdp`].
+    Xdp(XdpSocket),
+}
+
+impl Link {
+    /// Opens the link. The error is a sentence that `owner` (e.g. "switch port 3") starts.
+    pub fn open(owner: &str, plug: &Plug) -> io::Result<Self> {
+        match plug {
+            &Plug::Datagrams { bind, peer: Some(peer), trains } => {
+                Socket::open(owner, bind, peer, trains).map(Self::Datagrams)
+            }
+            &Plug::Datagrams { bind, peer: None, trains } => {
+                Socket::open_to_any(owner, bind, trains).map(Self::Datagrams)
+            }
+            Plug::Packets { interface, form } => PacketSocket::open(interface, *form)
+                .map(Self::Packets)
+                .map_err(|error| unusable(owner, interface, &error)),
+            Plug::Xdp { interface } => XdpSocket::open(interface)
+                .map(Self::Xdp)
+                .map_err(|error| unusable(owner, interface, &without_xdp(error))),
+        }
+    }
+
+    /// Opens the link that two texts of a configuration describe ([`Plug::parse`]).
+    pub fn described(owner: &str, first: &str, second: &str) -> io::Result<Self> {
+        let plug = Plug::parse(owner, first, second, true)
+            .map_err(|text| io::Error::new(io::ErrorKind::InvalidInput, text))?;
+        Self::open(owner, &plug)
+    }
+
+    /// Frames that came without the checksum that their sender left to a network card; an interface
+    /// with XDP does not tell.
+    pub fn unsummed(&self) -> u64 {
+        match self {
+            Self::Packets(socket) => socket.unsummed(),
+            Self::Datagrams(_) | Self::Xdp(_) => 0,
+        }
+    }
+
+    /// Frames that the kernel dropped since the link was opened because nobody took them.
+    pub fn receive_drops(&self) -> u64 {
+        match self {
+            Self::Datagrams(socket) => socket.receive_drops(),
+            Self::Packets(socket) => socket.receive_drops(),
+            Self::Xdp(socket) => socket.receive_drops(),
+        }
+    }
+}
+
+/// Says that an interface cannot be used, and what to do.
+fn unusable(owner: &str, interface: &Interface, error: &io::Error) -> io::Error {
+    let why = if error.kind() == io::ErrorKind::PermissionDenied {
+        "network interfaces are for root (CAP_NET_RAW and CAP_NET_ADMIN); run it with sudo, or \
+         use a UDP port in its place"
+            .to_owned()
+    } else {
+        error.to_string()
+    };
+    let text = format!("{owner} cannot use the interface {interface}: {why}");
+    io::Error::new(error.kind(), text)
+}
+
+/// The kernel's error, with what it means here.
+fn without_xdp(error: io::Error) -> io::Error {
+    let why = match error.raw_os_error() {
+        Some(libc::EAFNOSUPPORT | libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL) => {
+            "this kernel or its driver has no AF_XDP; use a ring of AF_PACKET"
+        }
+        Some(libc::EBUSY) => "another XDP program is attached to it, or its first queue is in use",
+        _ => return error,
+    };
+    io::Error::new(error.kind(), format!("{why} ({error})"))
+}
+
+/// What carries frames to and from a peer.
+pub trait Carrier: Watched {
+    /// See [`Received::fill`].
+    fn receive(&self, into: &mut Received) -> io::Result<usize>;
+
+    /// See [`Sender::send`].
+    fn transmit(&self, sender: &mut Sender, bytes: &[u8], frames: &[(usize, usize)]) -> Sent;
+}
+
+impl Watched for Link {
+    fn descriptor(&self) -> RawFd {
+        match self {
+            Self::Datagrams(socket) => socket.raw(),
+            Self::Packets(socket) => socket.raw(),
+            Self::Xdp(socket) => socket.raw(),
+        }
+    }
+}
+
+impl Carrier for Link {
+    fn receive(&self, into: &mut Received) -> io::Result<usize> {
+        match self {
+            Self::Datagrams(socket) => socket.receive(into),
+            Self::Packets(socket) => Ok(socket.receive(into)),
+            Self::Xdp(socket) => Ok(socket.receive(into)),
+        }
+    }
+
+    fn transmit(&self, sender: &mut Sender, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
+        match self {
+            Self::Datagrams(socket) => socket.transmit(sender, bytes, frames),
+            Self::Packets(socket) => sender.messages(socket.raw(), bytes, frames),
+            Self::Xdp(socket) => socket.transmit(bytes, frames),
+        }
+    }
+}
+
+impl Carrier for Socket {
+    fn receive(&self, into: &mut Received) -> io::Result<usize> {
+        into.datagrams(self)
+    }
+
+    fn transmit(&self, sender: &mut Sender, bytes: &[u8], frames: &[(usize, usize)]) -> Sent {
+        sender.datagrams(self, bytes, frames)
+    }
+}

@@ -64,6 +64,10 @@ test-tools:
 	    echo "==> apt: installing redis-server, redis-tools and memcached (for the tests of the back end 'redis' and of the benchmarks)"; \
 	    $(SUDO) apt-get update -qq; \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends redis-server redis-tools memcached; fi
+	@if ! command -v ip >/dev/null || ! command -v ping >/dev/null || ! command -v iperf3 >/dev/null || ! command -v ethtool >/dev/null || ! command -v tcpdump >/dev/null; then \
+	    echo "==> apt: installing iproute2, iputils-ping, iperf3, ethtool and tcpdump (for the tests of switches between interfaces)"; \
+	    $(SUDO) apt-get update -qq; \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends iproute2 iputils-ping iperf3 ethtool tcpdump; fi
 
 test: setup test-tools test-engine test-python ## Set up, then run every test
 

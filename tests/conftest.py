@@ -9,7 +9,18 @@ import pytest
 
 TESTS = Path(__file__).parent
 
-LIVE_FOLDERS = {"api", "bench", "cli", "client", "gateway", "lab", "live", "packaging", "web"}
+LIVE_FOLDERS = {
+    "api",
+    "bench",
+    "cli",
+    "client",
+    "gateway",
+    "lab",
+    "live",
+    "packaging",
+    "switch",
+    "web",
+}
 """Their tests start processes, use sockets and run in wall time."""
 
 

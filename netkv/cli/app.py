@@ -24,6 +24,7 @@ from netkv.cli import (
     scheme,
     serve,
     soak,
+    switch,
 )
 
 app = typer.Typer(
@@ -60,6 +61,7 @@ app.add_typer(runs.app, name="runs")
 p4.app.command("fuzz")(p4_fuzz.fuzz)
 p4.app.command("record")(p4_fuzz.record)
 app.add_typer(p4.app, name="p4")
+app.add_typer(switch.app, name="switch")
 app.add_typer(bench.app, name="bench")
 app.command("evaluate")(evaluate.evaluate)
 app.command("soak")(soak.soak)

@@ -77,8 +77,8 @@ class P4RuntimeServer:
         self.address = ""
         """host:port once started."""
 
-    async def start(self, port: int = 0) -> str:
-        """Listen on 127.0.0.1; port 0 takes a free one. Returns the address as host:port.
+    async def start(self, port: int = 0, host: str = "127.0.0.1") -> str:
+        """Listen on an address; port 0 takes a free one. Returns the address as host:port.
 
         Raises OSError if the port is in use.
         """
@@ -91,19 +91,19 @@ class P4RuntimeServer:
             maximum_concurrent_rpcs=MAX_RPCS,
         )
         p4r_grpc.add_P4RuntimeServicer_to_server(_Service(self), server)
-        wanted = f"127.0.0.1:{port}"
+        wanted = f"{host}:{port}"
         try:
             bound = server.add_insecure_port(wanted)
         except RuntimeError:
             bound = 0
         if not bound:
             raise OSError(
-                f"P4Runtime cannot listen on {wanted}: the port is in use; stop its owner or "
-                "choose another port"
+                f"P4Runtime cannot listen on {wanted}: the port is in use, or it is no "
+                "address of this machine; stop its owner or choose another port"
             )
         await server.start()
         self._server = server
-        self.address = f"127.0.0.1:{bound}"
+        self.address = f"{host}:{bound}"
         if self._port is not None:
             self._thread = ThreadPoolExecutor(1, thread_name_prefix="p4rt-packets")
             self._pump = asyncio.create_task(self._pump_packets(self._port, self._thread))

@@ -1,0 +1,190 @@
+"""`netkv switch run`: the engine with its ports and its P4Runtime server, until it is stopped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from netkv import _engine
+from netkv.errors import NetkvError, UsageError
+from netkv.p4rt.server import P4RuntimeServer
+from netkv.switch.ports import Interface, Port, Ring
+
+_WATCH_SECONDS = 0.25
+LOOPBACK = ("127.", "localhost")
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the command line says."""
+
+    bundle: bytes
+    """The compiled program."""
+    include_dirs: Sequence[str]
+    """Where programs that a controller sends as source find what they include."""
+    ports: Sequence[Port]
+    ring: Ring
+    host: str
+    tcp_port: int
+    """Of the P4Runtime server; 0 takes a free one."""
+    device_id: int
+    cpu_port: int
+    pcap: Path | None
+    """Directory for a record of every port."""
+    executor: str
+    pipelines: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Running:
+    """A switch that runs."""
+
+    p4runtime: str
+    """host:port of its P4Runtime server."""
+    options: Options
+
+    def to_json(self) -> dict[str, Any]:
+        """For `--json`."""
+        return {
+            "p4runtime": self.p4runtime,
+            "device_id": self.options.device_id,
+            "cpu_port": self.options.cpu_port,
+            "ports": {
+                str(port.number): str(port).partition(": ")[2] for port in self.options.ports
+            },
+            "pcap": None if self.options.pcap is None else str(self.options.pcap),
+        }
+
+
+def address(text: str, *, allow_remote: bool) -> tuple[str, int]:
+    """Host and TCP port of an address. Raises `UsageError` for one that other machines reach."""
+    host, colon, port = text.rpartition(":")
+    if not colon or not host or not port.isascii() or not port.isdigit() or int(port) > 65_535:
+        raise UsageError(f"'--grpc {text}' is not an address; it looks like 127.0.0.1:9559.")
+    if not allow_remote and not host.startswith(LOOPBACK):
+        raise UsageError(
+            f"'--grpc {text}' lets other machines program the switch, without a password. "
+            f"If that is wanted, give --allow-remote too."
+        )
+    return host, int(port)
+
+
+def run(
+    options: Options,
+    listening: Callable[[Running], None],
+    warn: Callable[[str], None],
+) -> dict[str, int]:
+    """Runs the switch until SIGINT or SIGTERM; returns its counts.
+
+    Calls `listening` when frames and controllers may come, and `warn` with sentences about frames
+    that no program can do anything with. Raises `NetkvError`: a port cannot be used, or the switch
+    has ended by itself.
+    """
+    switch = _engine.Switch(options.bundle, options.seed, options.executor, options.pipelines)
+    try:
+        node = _engine.SwitchNode(
+            switch,
+            [port.plug(options.ring) for port in options.ports],
+            options.cpu_port,
+            seed=options.seed,
+        )
+        if options.pcap is not None:
+            node.record(str(options.pcap))
+    except (OSError, ValueError) as error:
+        raise NetkvError(_sentence(str(error))) from error
+    try:
+        asyncio.run(_serve(options, switch, node, listening, warn))
+        return node.statistics()
+    finally:
+        node.stop()
+
+
+async def _serve(
+    options: Options,
+    switch: _engine.Switch,
+    node: _engine.SwitchNode,
+    listening: Callable[[Running], None],
+    warn: Callable[[str], None],
+) -> None:
+    server = P4RuntimeServer(
+        switch,
+        node,
+        device_id=options.device_id,
+        bundle=options.bundle,
+        include_dirs=options.include_dirs,
+    )
+    stop = asyncio.Event()
+    with _signals(stop):
+        try:
+            served = await server.start(options.tcp_port, options.host)
+        except OSError as error:
+            raise NetkvError(_sentence(str(error))) from error
+        try:
+            node.start()
+            listening(Running(served, options))
+            await _watch(node, options.ports, stop, warn)
+        finally:
+            await server.stop()
+
+
+async def _watch(
+    node: _engine.SwitchNode,
+    ports: Sequence[Port],
+    stop: asyncio.Event,
+    warn: Callable[[str], None],
+) -> None:
+    """Returns when `stop` is set; raises `NetkvError` when the node has ended by itself."""
+    warned: set[str] = set()
+    while not stop.is_set():
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(_WATCH_SECONDS):
+                await stop.wait()
+        if (failure := node.failure()) is not None:
+            raise NetkvError(failure)
+        counts = node.statistics()
+        for name, text in _warnings(ports).items():
+            if counts[name] and name not in warned:
+                warned.add(name)
+                warn(text)
+
+
+def _warnings(ports: Sequence[Port]) -> dict[str, str]:
+    """For counts that should stay 0, what it means if they do not."""
+    interfaces = ", ".join(port.name for port in ports if isinstance(port, Interface))
+    offloads = (
+        f"Turn that off at the other ends of {interfaces}: ethtool -K INTERFACE tx off"
+        if interfaces
+        else "Its sender has to make frames of 14 to 2048 bytes"
+    )
+    return {
+        "unsummed": "Warning: frames arrive without their checksums: who sends them leaves "
+        f"checksums to a network card. {offloads}.",
+        "malformed": "Warning: frames of less than 14 or more than 2048 bytes are dropped; TCP "
+        f"sends such frames if it leaves their segmentation to a network card. {offloads}.",
+        "unrecorded": "Warning: frames could not be recorded; the disk may be full.",
+    }
+
+
+@contextlib.contextmanager
+def _signals(stop: asyncio.Event) -> Iterator[None]:
+    """Meanwhile SIGINT, SIGTERM and SIGHUP set the event."""
+    loop = asyncio.get_running_loop()
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    for number in numbers:
+        loop.add_signal_handler(number, stop.set)
+    try:
+        yield
+    finally:
+        for number in numbers:
+            loop.remove_signal_handler(number)
+
+
+def _sentence(text: str) -> str:
+    """The engine's texts begin small and have no full stop."""
+    return f"{text[:1].upper()}{text[1:].rstrip('.')}."

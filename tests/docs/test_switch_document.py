@@ -1,0 +1,156 @@
+"""docs/bring-your-own-switch.md: its program, hosts, switch, controller and traffic, as written."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import finsy as fy
+import pytest
+
+from netkv.cli import switch as cli
+from netkv.lab.ports import free_ports
+from tests.docs.documents import ROOT, blocks
+from tests.switch.sandbox import Sandbox, skip_without
+from tests.waiting import PATIENCE_S, until
+
+DOCUMENT = ROOT / "docs" / "bring-your-own-switch.md"
+SHELL = [block.text for block in blocks("sh", DOCUMENT)]
+CONTROLLER, HOST = [block.text for block in blocks("python", DOCUMENT)]
+OPTIONS = {f"--{name.replace('_', '-')}" for name in inspect.signature(cli.run).parameters}
+
+pytestmark = pytest.mark.live
+
+
+def script(beginning: str) -> str:
+    """The shell block that begins like that, with the interpreter that runs the tests."""
+    (found,) = [text for text in SHELL if text.startswith(beginning)]
+    return found.replace(".venv/bin/python", sys.executable)
+
+
+def write_files(folder: Path) -> None:
+    (program,) = blocks("p4", DOCUMENT)
+    (folder / "learning.p4").write_text(program.text)
+    (folder / "controller.py").write_text(CONTROLLER)
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sandbox]:
+    """The document, done up to its traffic."""
+    skip_without("ethtool", "ping", "iperf3", "redis-server", "redis-cli")
+    folder = tmp_path_factory.mktemp("switch")
+    write_files(folder)
+    with Sandbox(folder) as sandbox:
+        assert "no errors" in sandbox.run(script("netkv p4 check"))
+        sandbox.run(script("for n in 1 2"))
+        switch = folder / "switch.log"
+        sandbox.start(script("netkv switch run learning.p4 --port 1=sw1"), switch)
+        until(lambda: "P4Runtime is at 127.0.0.1:9559" in switch.read_text(), "the switch runs")
+        log = folder / "controller.log"
+        sandbox.start(script(sys.executable), log)
+        until(lambda: _is_flooding(sandbox), "the controller has prepared the switch")
+        yield sandbox
+
+
+def _is_flooding(place: Sandbox) -> bool:
+    return "1 received" in place.run("ip netns exec h1 ping -c 1 -W 1 10.0.0.2", None)
+
+
+def test_traffic_crosses_the_switch_and_is_learned(place: Sandbox) -> None:
+    out = place.run(script("ip netns exec h1 ping"))
+    assert "0% packet loss" in out
+    assert "iperf Done." in out
+    assert out.endswith("OK\nhello\n")
+    learned = (place.folder / "controller.log").read_text()
+    assert sorted(re.findall(r"is at port (\d)", learned)) == ["1", "2"]
+    assert "Warning" not in (place.folder / "switch.log").read_text()
+
+
+def test_recorded_frames_are_readable_and_have_directions(place: Sandbox) -> None:
+    skip_without("tcpdump")
+    place.run("ip netns exec h1 ping -c 1 10.0.0.2")
+    shown = place.run("tcpdump -n -r frames/port-1.pcapng icmp 2>/dev/null")
+    assert "10.0.0.1 > 10.0.0.2: ICMP echo request" in shown
+    assert "10.0.0.2 > 10.0.0.1: ICMP echo reply" in shown
+
+
+@pytest.fixture
+def without_root(tmp_path: Path) -> Iterator[dict[str, Any]]:
+    """The switch of the last section, at free ports; gives what `--json` prints."""
+    write_files(tmp_path)
+    command = script("netkv switch run learning.p4 --port 1=udp")
+    for port, free in zip((7001, 7002), free_ports(2), strict=True):
+        command = command.replace(str(port), str(free))
+    running = subprocess.Popen(
+        [sys.executable, "-m", "netkv", *command.split()[1:], "--grpc", "127.0.0.1:0", "--json"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert running.stdout is not None
+        # The document's last line is the one brace at the margin.
+        lines = iter(running.stdout.readline, "}\n")
+        yield json.loads("".join(lines) + "}")
+    finally:
+        running.terminate()
+        running.communicate()
+    assert running.returncode == 0
+
+
+def test_switch_without_root_floods_a_frame(without_root: dict[str, Any]) -> None:
+    """There is no controller, so no group to flood to: packet-out would be another test."""
+    first, second = (place.removeprefix("udp ") for place in without_root["ports"].values())
+    assert first.startswith("127.0.0.1:")
+    variables: dict[str, Any] = {}
+    exec(compile(HOST.replace("7001", first.rpartition(":")[2]), "host.py", "exec"), variables)
+    with closing(variables["host"]), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as other:
+        asyncio.run(_flooding(without_root["p4runtime"]))
+        other.settimeout(PATIENCE_S)
+        host, _, port = second.rpartition(":")
+        other.sendto(bytes(14), (host, int(port)))
+        variables["host"].settimeout(PATIENCE_S)
+        assert variables["host"].recv(2048) == bytes(14)
+        variables["host"].sendto(variables["frame"], ("127.0.0.1", int(first.rpartition(":")[2])))
+        assert other.recv(2048) == variables["frame"]
+
+
+async def _flooding(address: str) -> None:
+    """The multicast group that the document's controller writes."""
+    async with fy.Switch("learning", address) as switch:
+        await switch.write([+fy.P4MulticastGroupEntry(1, replicas=[1, 2])])
+
+
+@pytest.mark.slow
+def test_shell_reads_what_the_switch_has(without_root: dict[str, Any]) -> None:
+    """`netkv switch shell` with a file for a terminal."""
+    typed = "print('found', [table.preamble.name for table in p4info.tables])\nexit\n"
+    done = subprocess.run(
+        [sys.executable, "-m", "netkv", "switch", "shell", "--grpc", without_root["p4runtime"]],
+        input=typed,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "'SwitchIngress.destinations'" in done.stdout, done.stderr
+
+
+def test_fields_of_the_tables_are_options() -> None:
+    text = DOCUMENT.read_text()
+    for option in re.findall(
+        r"--[a-z-]+", text[text.index("| option |") : text.index("## The con")]
+    ):
+        assert option in OPTIONS, option

@@ -1,0 +1,114 @@
+"""A network namespace with names of namespaces of its own, in which a test may do what it likes.
+
+What is started in it sees no interface, port or namespace of the machine, and nothing of it is left
+when it is closed.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from types import TracebackType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+_HOLD = (
+    "mkdir -p /run/netns && mount --make-rprivate / && mount -t tmpfs tmpfs /run/netns && "
+    "ip link set lo up && echo ready && exec cat"
+)
+
+
+def skip_without(*programs: str) -> None:
+    """Skips the test where it is not root, or a program is missing, with the reason."""
+    if os.geteuid() != 0:
+        pytest.skip("network namespaces need root")
+    for program in ("ip", "unshare", "nsenter", *programs):
+        if shutil.which(program) is None:
+            pytest.skip(f"'{program}' is not installed (make test installs it)")
+
+
+class Sandbox:
+    """The namespace. A context manager."""
+
+    def __init__(self, folder: Path) -> None:
+        """`folder` is where commands run."""
+        self.folder = folder
+        self._holder: subprocess.Popen[str] | None = None
+        self._started: list[subprocess.Popen[bytes]] = []
+
+    def __enter__(self) -> Sandbox:
+        self._holder = subprocess.Popen(
+            ["unshare", "--net", "--mount", "sh", "-c", _HOLD],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        assert self._holder.stdout is not None
+        line = self._holder.stdout.readline()
+        assert line == "ready\n", line
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        for process in reversed(self._started):
+            process.terminate()
+            process.wait()
+        assert self._holder is not None
+        self._holder.communicate()
+
+    def words(self, script: str) -> list[str]:
+        """The command that runs a shell script inside."""
+        assert self._holder is not None
+        target = ["--target", str(self._holder.pid), "--net", "--mount"]
+        inside = ["bash", "-euo", "pipefail", "-c", f"cd '{self.folder}'; {script}"]
+        return ["nsenter", *target, *inside]
+
+    def run(self, script: str, status: int | None = 0) -> str:
+        """Runs a shell script, `netkv` being this one; returns what it printed, errors too."""
+        done = subprocess.run(
+            self.words(script),
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        assert status is None or done.returncode == status, done.stdout
+        return done.stdout
+
+    def start(self, script: str, log: Path) -> subprocess.Popen[bytes]:
+        """Starts one command, which ends with the sandbox; its output goes into a file."""
+        with log.open("wb") as out:
+            process = subprocess.Popen(
+                self.words(f"exec {script}"),
+                env=self.environment(),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+            )
+        self._started.append(process)
+        return process
+
+    def environment(self) -> dict[str, str]:
+        """PATH begins with a `netkv` that is the one under test."""
+        tools = self.folder / "tools"
+        tools.mkdir(exist_ok=True)
+        netkv = tools / "netkv"
+        netkv.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m netkv "$@"\n')
+        netkv.chmod(0o755)
+        return {
+            **os.environ,
+            "PATH": f"{tools}{os.pathsep}{os.environ['PATH']}",
+            "PYTHONPATH": str(ROOT),
+            "NETKV_HOME": str(self.folder / "home"),
+        }

@@ -118,7 +118,7 @@ def run(plan: Plan, progress: Progress) -> EndToEnd:
                 progress(first + 1 + turn, count, f"{value_size} bytes, round {turn + 1}")
                 _round(contenders, plan.seconds / ROUNDS)
         for contender in contenders:
-            results.append(_result(contender, plan.entries))
+            results.append(result_of(contender, plan.entries))
             core_ns.append(_middle([turn.core_ns for turn in contender.loaded]))
         suffix = "" if len(plan.value_sizes) == 1 else f"_{value_size}_bytes"
         ratios |= {f"{name}{suffix}": ratio for name, ratio in _ratios(contenders).items()}
@@ -134,7 +134,8 @@ def _round(contenders: Sequence[Contender], seconds: float) -> None:
         contender.single.append(contender.measure(1, seconds / 2))
 
 
-def _result(contender: Contender, entries: int) -> BenchResult:
+def result_of(contender: Contender, entries: int) -> BenchResult:
+    """The medians of its turns."""
     return BenchResult(
         program=contender.program,
         path=contender.path,
@@ -158,23 +159,26 @@ def _ratios(contenders: Sequence[Contender]) -> dict[str, float]:
     echo, switch = by_name["echo"], by_name["switch"]
     echo_trains, switch_trains = by_name["echo, trains"], by_name["switch, trains"]
     return {
-        "throughput_to_echo": _paired(switch.loaded, echo.loaded, _rate),
-        "latency_to_echo": _paired(switch.single, echo.single, _latency),
-        "throughput_to_echo_with_trains": _paired(switch_trains.loaded, echo_trains.loaded, _rate),
-        "latency_to_echo_with_trains": _paired(switch_trains.single, echo_trains.single, _latency),
-        "throughput_with_trains_to_plain_echo": _paired(switch_trains.loaded, echo.loaded, _rate),
+        "throughput_to_echo": paired(switch.loaded, echo.loaded, rate),
+        "latency_to_echo": paired(switch.single, echo.single, latency),
+        "throughput_to_echo_with_trains": paired(switch_trains.loaded, echo_trains.loaded, rate),
+        "latency_to_echo_with_trains": paired(switch_trains.single, echo_trains.single, latency),
+        "throughput_with_trains_to_plain_echo": paired(switch_trains.loaded, echo.loaded, rate),
     }
 
 
-def _rate(turn: Turn) -> float:
+def rate(turn: Turn) -> float:
+    """Requests per second."""
     return turn.pps
 
 
-def _latency(turn: Turn) -> float:
+def latency(turn: Turn) -> float:
+    """Median of the time of a single request, in nanoseconds."""
     return turn.ns_p50 or 0.0
 
 
-def _paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], float]) -> float:
+def paired(own: Sequence[Turn], other: Sequence[Turn], of: Callable[[Turn], float]) -> float:
+    """The median of the ratios within a round."""
     pairs = [(of(a), of(b)) for a, b in zip(own, other, strict=True)]
     found = [a / b for a, b in pairs if b > 0]
     return round(median(found), 3) if found else 0.0
@@ -225,12 +229,14 @@ def _datagrams(plan: Plan, value_size: int, stack: contextlib.ExitStack) -> Iter
                 path=f"{PATH}-trains" if trains else PATH,
                 executor="udp-echo" if kind == "echo" else plan.executor,
                 value_size=value_size,
-                measure=_DatagramTurn(node, load),
+                measure=DatagramTurn(node, load),
             )
 
 
 @dataclass(frozen=True)
-class _DatagramTurn:
+class DatagramTurn:
+    """Loads a node that answers every frame."""
+
     node: _engine.EchoNode | _engine.SwitchNode
     load: _engine.DatagramLoad
 

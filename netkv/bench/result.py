@@ -11,7 +11,14 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 Executor = Literal[
-    "interpreter", "compiled", "handwritten", "udp-echo", "redis", "memcached", "gateway"
+    "interpreter",
+    "compiled",
+    "handwritten",
+    "udp-echo",
+    "veth-echo",
+    "redis",
+    "memcached",
+    "gateway",
 ]
 """What did the work."""
 

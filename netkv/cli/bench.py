@@ -76,6 +76,43 @@ def e2e(
 
 
 @app.command()
+def veth(
+    seconds: Annotated[
+        float, typer.Option(min=0.1, max=600, help="Load for each row; latency takes half of it.")
+    ] = 3.0,
+    ring: Annotated[
+        list[str] | None,
+        typer.Option(metavar="xdp|packet|packet-v3", help="Only this ring; repeatable."),
+    ] = None,
+    entries: Annotated[int, typer.Option(min=1, max=65_536, help="Keys in the cache.")] = 10_000,
+    outstanding: Annotated[int, typer.Option(min=1, max=65_536, help="Requests under way.")] = 64,
+    json: Json = False,
+) -> None:
+    """Measure a switch between network interfaces against the same rings without a program.
+
+    Reads that the yardstick cache_read answers, over veth pairs that this command makes; needs
+    root. All take turns within the same seconds; the ratios are what counts. bmv2's figure was
+    recorded once, with 64 requests outstanding.
+    """
+    from netkv.bench import veth as measured
+    from netkv.cli.progress import steps
+
+    plan = measured.Plan(measured.rings(ring or []), entries, outstanding, seconds)
+    with steps() as progress:
+        found = measured.run(plan, progress)
+    for sentence in found.left_out:
+        notify(sentence)
+    if json:
+        print_json(found.benchmark.to_json())
+        return
+    for row in found.benchmark.results:
+        took = "" if row.ns_p50 is None else f"  {row.ns_p50 / 1000:6.1f} µs one at a time"
+        notify(f"{row.path:<19} {row.executor:<9} {row.pps:>10,.0f} a second{took}")
+    for name, ratio in found.benchmark.ratios.items():
+        stdout().print(f"{ratio:6.2f}  {name}", highlight=False)
+
+
+@app.command()
 def sim(
     seconds: Annotated[
         float, typer.Option(min=0.01, max=600, help="Of wall time for each rack.")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -50,13 +50,24 @@ def up(
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Seed of everything random.")] = None,
     executor: Executor = None,
+    fabric: Annotated[
+        Literal["udp", "veth"] | None,
+        typer.Option(
+            help="What frames travel over: UDP sockets (default), or network namespaces in which "
+            "any program can use the network across the switch (root)."
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
     """Bring a lab up, and leave it up. A lab that is up already is no error."""
-    from netkv.lab import daemon
+    from netkv.lab import daemon, veth
 
     name = lab or daemon.DEFAULT_LAB
-    found = daemon.up(name, _spec(scheme, scenario, executor_change(changes, executor), seed))
+    asked = executor_change(changes, executor)
+    spec = _spec(scheme, scenario, asked + ([f"lab.fabric={fabric}"] if fabric else []), seed)
+    if spec.lab.fabric == "veth":
+        veth.check()
+    found = daemon.up(name, spec)
     if json:
         print_json(found.to_json())
         return
@@ -65,6 +76,8 @@ def up(
         f"The lab '{name}' {'was up already' if found.already else 'is up'}. "
         f"'netkv down {name}' takes it down."
     )
+    if spec.lab.fabric == "veth":
+        notify(f"Its hosts are network namespaces: ip netns exec {veth.PREFIX}{name}-client bash")
 
 
 def down(
@@ -73,10 +86,11 @@ def down(
     json: Json = False,
 ) -> None:
     """Take a lab down. No process, socket or file of it is left, also after a crash of netkv."""
-    from netkv.lab import daemon, state
+    from netkv.lab import daemon, state, veth
 
     names = state.names() if every else [lab or daemon.DEFAULT_LAB]
     taken = {name: daemon.down(name) for name in names}
+    veth.sweep()
     if json:
         print_json({"labs": [{"name": name, "was_up": was} for name, was in taken.items()]})
         return

@@ -1,7 +1,8 @@
 """The cables of a rack: addresses and switch ports of its nodes.
 
-A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. All
-clients of the load share switch port 1, external clients (programs that use the rack,
+A cable is a pair of UDP sockets on loopback: the switch's end of the port and the peer's end. In
+the fabric `veth` it is a pair of interfaces, except for external clients, which need no privileges.
+All clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
 address (docs/wire-format.md). A process takes the place of an external client by binding the peer's
@@ -10,20 +11,31 @@ end of its cable, and releases it when it ends.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
 
+from netkv import _engine
+from netkv.control import topology
 from netkv.control.topology import CPU_PORT
 from netkv.lab import ports
 from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import partitions
+from netkv.lab.veth import Host, VethFabric
+from netkv.rack.nodes import Client, Coordinator, Servers, partitions
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
 FIRST_SERVER_PORT = 100
+
+SINKS = (_engine.NETKV_PORT, _engine.MULTIGET_PORT)
+"""UDP ports of requests for one key and for several: their frames are the nodes' business, so the
+network stacks of the hosts must not answer them."""
+RING = "packet"
+"""Of interfaces: frames reach both the node and the network stack of its namespace, where other
+programs use it. (`xdp` would keep them from the stack.)"""
 
 
 @dataclass(frozen=True)
@@ -32,9 +44,23 @@ class Cable:
 
     port: int
     switch: str
-    """`127.0.0.1:P`, bound by the switch."""
+    """`127.0.0.1:P`, bound by the switch; or its interface."""
     peer: str
-    """`127.0.0.1:Q`, bound by the node at the other end."""
+    """`127.0.0.1:Q`, bound by the node at the other end; or its interface."""
+    ring: str | None = None
+    """Of the interfaces, if it has such."""
+
+    @property
+    def switch_end(self) -> list[str]:
+        """The switch's end, as configurations of nodes have it."""
+        return [self.switch, self.peer] if self.ring is None else [self.ring, self.switch]
+
+    @property
+    def peer_end(self) -> dict[str, str]:
+        """The other end, the same."""
+        if self.ring is None:
+            return {"bind": self.peer, "peer": self.switch}
+        return {"bind": self.ring, "peer": self.peer}
 
 
 @dataclass(frozen=True)
@@ -66,8 +92,53 @@ class Cabling:
         raise KeyError(server)
 
 
-def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
-    """Chooses free addresses; `external_clients` is the number of their places."""
+def hosts(spec: RackSpec, coordinated: bool = False) -> list[Host]:
+    """The hosts of the fabric `veth`: a namespace for each process that takes part in the load.
+
+    Each has the address of the first client or server in it.
+    """
+    found = [_host(Client.NAME, CLIENT_PORT, topology.client_ip(1))]
+    for index, share in enumerate(partitions(spec.lab)):
+        address = topology.server_ip(share[0])
+        found.append(_host(f"{Servers.NAME}{index}", FIRST_SERVER_PORT + index, address))
+    if coordinated:
+        found.append(_host(Coordinator.NAME, COORDINATOR_PORT, topology.COORDINATOR_IP))
+    return found
+
+
+def _host(name: str, port: int, address: int) -> Host:
+    mac = topology.mac_of(address).to_bytes(6, "big").hex(":")
+    return Host(name, port, f"{IPv4Address(address)}/8", mac)
+
+
+def plug(
+    spec: RackSpec,
+    external_clients: int = 0,
+    coordinated: bool = False,
+    fabric: VethFabric | None = None,
+) -> Cabling:
+    """Chooses free addresses; `external_clients` is the number of their places.
+
+    With a `fabric` of the `hosts` of the rack the cables are its interfaces.
+    """
+    cabling = _plug(spec, external_clients, coordinated)
+    if fabric is None:
+        return cabling
+    by_port = {host.port: host for host in fabric.hosts}
+
+    def through(cable: Cable) -> Cable:
+        name = by_port[cable.port].name
+        return Cable(cable.port, fabric.port(cable.port), fabric.interface(name), RING)
+
+    return replace(
+        cabling,
+        client=through(cabling.client),
+        servers=tuple(map(through, cabling.servers)),
+        coordinator=None if cabling.coordinator is None else through(cabling.coordinator),
+    )
+
+
+def _plug(spec: RackSpec, external_clients: int, coordinated: bool) -> Cabling:
     shares = partitions(spec.lab)
     numbers = [
         CLIENT_PORT,
@@ -96,7 +167,7 @@ def switch_config(
         "seed": spec.seed,
         "executor": spec.lab.executor,
         "pipelines": spec.lab.pipelines,
-        "ports": [[cable.port, cable.switch, cable.peer] for cable in cabling.cables],
+        "ports": [[cable.port, *cable.switch_end] for cable in cabling.cables],
         "cpu_port": CPU_PORT,
         "links": links,
         "p4runtime": cabling.p4runtime,
@@ -124,8 +195,7 @@ def server_config(
         "stores": stores,
         "store_timeout": spec.lab.redis.timeout,
         "slow": slow,
-        "bind": cabling.servers[index].peer,
-        "peer": cabling.servers[index].switch,
+        **cabling.servers[index].peer_end,
         "role": role,
         "partitions": list(cabling.partitions[index]),
         "servers": spec.lab.servers,
@@ -144,8 +214,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
     options = CoordinatorOptions.of(spec.lab)
     assert cable is not None
     return {
-        "bind": cable.peer,
-        "peer": cable.switch,
+        **cable.peer_end,
         "workers": options.coordinator_workers,
         "limit": options.coordinator_queue,
         "servers": spec.lab.servers,
@@ -158,8 +227,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
 def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
     """Configuration of the load generator, whose clients play `role`."""
     return {
-        "bind": cabling.client.peer,
-        "peer": cabling.client.switch,
+        **cabling.client.peer_end,
         **load_config(spec, role),
     }
 

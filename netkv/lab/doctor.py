@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from netkv import schemes
-from netkv.lab import ports, state
+from netkv.lab import ports, state, veth
 from netkv.lab.spec import LabSpec
 from netkv.schemes import registry
 
@@ -53,6 +53,7 @@ def run() -> list[Check]:
         _loopback,
         _buffers,
         _processors,
+        _veth,
         _rocksdb,
         _redis,
         _state,
@@ -159,6 +160,18 @@ def _processors() -> Check:
         hint = "Switch, servers and clients share it: expect low throughput."
         return Check("processors", "warn", "one processor", hint)
     return Check("processors", "ok", f"{count} processors")
+
+
+def _veth() -> Check:
+    if os.geteuid() != 0:
+        return Check("veth", "ok", "not without root; the fabric 'udp' needs no privileges")
+    if (reason := veth.missing()) is not None:
+        return Check("veth", "warn", "there is no fabric 'veth'", reason)
+    wanted = [name for name in ("ethtool", "ping", "iperf3") if shutil.which(name) is None]
+    more = f"; not installed: {', '.join(wanted)}" if wanted else ""
+    gone = veth.sweep()
+    swept = f"; removed what a crash had left: {', '.join(gone)}" if gone else ""
+    return Check("veth", "ok", f"labs and switches can use network namespaces{more}{swept}")
 
 
 def _rocksdb() -> Check:

@@ -12,6 +12,8 @@ from netkv.options import RATE, SECONDS, Formerly, Spec
 Backend = Literal["memory", "rocksdb", "redis"]
 Target = Literal["engine"]
 """What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
+Fabric = Literal["udp", "veth"]
+"""What frames of a live rack travel over."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
 
@@ -84,6 +86,10 @@ class GenericLab(Spec):
     """
     target: Target = "engine"
     """What executes the P4 programs."""
+    fabric: Fabric = "udp"
+    """Live only: what frames travel over. `udp`: sockets of this machine, without privileges;
+    `veth`: a network namespace for each host, in which any program can use the network across the
+    switch (docs/veth.md); needs root."""
     topology: TopologySpec = TopologySpec()
     """Switches and how they are joined."""
     profile: str = "this-machine"

@@ -36,6 +36,7 @@ from netkv.lab.rack_nodes import (
 from netkv.lab.shards import Shards
 from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
+from netkv.lab.veth import VethFabric
 from netkv.rack.base import Rack
 from netkv.rack.nodes import partitions, redis_servers
 from netkv.rack.report import RackEvent, RackSample
@@ -83,6 +84,7 @@ class LiveRack(Rack):
         self.nodes = (self.switch, *self.linked_nodes, self.controller, *self._redis)
         self._on_processes = on_processes
         self._cabling: Cabling | None = None
+        self._fabric: VethFabric | None = None
         self._reaper: StaleClientReaper | None = None
         self.sampler.begin(time.monotonic())
 
@@ -130,6 +132,8 @@ class LiveRack(Rack):
             self.controller.forget()
             if self.shards.foreign:
                 await self.wipe_shards(range(self.spec.lab.servers))
+            if self.spec.lab.fabric == "veth":
+                await asyncio.to_thread(self._open_fabric)
             await self._start_processes()
             await self._start_controller()
             self._reaper = StaleClientReaper(
@@ -151,6 +155,8 @@ class LiveRack(Rack):
         if running:
             self.emit("stopping", "rack", "Stopping all nodes.")
             await asyncio.gather(*(process.stop() for process in running))
+        if self._fabric is not None:
+            await asyncio.to_thread(self._fabric.close)
         self.processes_changed()
 
     async def sample(self) -> RackSample:
@@ -206,10 +212,20 @@ class LiveRack(Rack):
     def _now(self) -> float:
         return time.time()
 
+    def _open_fabric(self) -> None:
+        hosts = cabling.hosts(self.spec, self.scheme.coordinated)
+        self._fabric = VethFabric(self.directory.name, hosts, sinks=cabling.SINKS)
+        self._fabric.open()
+        # Programs of schemes forward IPv4 and no ARP.
+        self._fabric.neighbours()
+
     async def _start_processes(self) -> None:
         for attempt in range(1, _ADDRESS_TRIES + 1):
             self._cabling = cabling.plug(
-                self.spec, self.scheme.external_clients(self.spec.lab), self.scheme.coordinated
+                self.spec,
+                self.scheme.external_clients(self.spec.lab),
+                self.scheme.coordinated,
+                self._fabric,
             )
             try:
                 # The switch first: servers and clients may send as soon as they run.

@@ -1,0 +1,69 @@
+"""A rack over the fabric `veth`: it serves, and other programs talk across its switch."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from netkv.cli import main
+from netkv.lab.rack import LiveRack
+from tests.lab.racks import finish, serves, spec, written
+from tests.switch.sandbox import skip_without
+from tests.waiting import until
+
+
+def within(name: str, command: str) -> str:
+    done = subprocess.run(
+        ["ip", "netns", "exec", name, *command.split()],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.stdout + done.stderr
+
+
+def namespaces(name: str) -> list[Path]:
+    return list(Path("/run/netns").glob(f"netkv-{name}*"))
+
+
+async def test_rack_serves_and_other_programs_cross_its_switch(tmp_path: Path) -> None:
+    skip_without("ping", "redis-server", "redis-cli")
+    name = f"veth{os.getpid()}"
+    rack = LiveRack(spec("netcache", fabric="veth"), tmp_path / name)
+    await rack.start()
+    client, server = f"netkv-{name}-client", f"netkv-{name}-servers-0"
+    try:
+        await serves(rack)
+        await written(rack, 20)
+        await finish(rack, "drain")
+        verified = await finish(rack, "verify")
+        assert verified.client_statistics["verified"] > 0
+        assert verified.client_statistics["acked_writes_lost"] == 0
+        assert verified.client_statistics["stale_reads"] == 0
+        assert " 0% packet loss" in within(client, "ping -c 3 -i 0.1 10.2.0.0")
+        redis = await asyncio.create_subprocess_exec(
+            *["ip", "netns", "exec", server, "redis-server", "--bind", "10.2.0.0"],
+            *["--protected-mode", "no", "--save", ""],
+            stdout=subprocess.DEVNULL,
+        )
+        try:
+            until(lambda: "PONG" in within(client, "redis-cli -h 10.2.0.0 ping"), "Redis answers")
+        finally:
+            redis.terminate()
+            await redis.wait()
+    finally:
+        await rack.stop()
+    assert namespaces(name) == []
+
+
+def test_veth_without_root_is_refused_in_words(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("NETKV_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["up", "lab", "--fabric", "veth"]) == 1
+    assert "which only root may: run netkv with sudo" in capfd.readouterr().err

@@ -111,7 +111,7 @@ def without_root(tmp_path: Path) -> Iterator[dict[str, Any]]:
 
 
 def test_switch_without_root_floods_a_frame(without_root: dict[str, Any]) -> None:
-    """There is no controller, so no group to flood to: packet-out would be another test."""
+    """The document's host sends; the test writes the group that its controller would write."""
     first, second = (place.removeprefix("udp ") for place in without_root["ports"].values())
     assert first.startswith("127.0.0.1:")
     variables: dict[str, Any] = {}

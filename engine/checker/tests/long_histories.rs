@@ -311,7 +311,7 @@ fn a_violation_has_the_requests_and_times_of_its_operations() {
     let expected = serde_json::json!([{
         "key": key.iter().map(|byte| format!("{byte:02x}")).collect::<String>(),
         "kind": "stale-read",
-        "text": "Get 2/9 returned the initial value, although put 1/1 had taken its place before \
+        "text": "Get 2/9 returned the initial value, although put 1/1 had replaced it before \
                  the get began.",
         "operations": [
             {"client": 1, "request": 1, "what": "put", "writer": {"client": 1, "request": 1},
@@ -385,7 +385,7 @@ fn a_write_without_times_is_reported_without_them() {
     let violations = checker.violations();
     assert_eq!(
         violations[0].text,
-        "Get 1/30 returned the value of put 1/1, although put 1/2 had taken its place before the \
+        "Get 1/30 returned the value of put 1/1, although put 1/2 had replaced it before the \
          get began."
     );
     for violation in violations {

@@ -11,8 +11,7 @@ use crate::errors::control_error;
 use crate::switch::Switch;
 use crate::values::{Params, params_of, params_out};
 
-/// `max_size` of groups by (profile, group). The data plane does not need it, P4Runtime wants it
-/// kept and obeyed.
+/// `max_size` of groups by (profile, group). P4Runtime requires it; the data plane does not use it.
 pub type GroupSizes = HashMap<(u32, u32), u32>;
 
 fn check_size(
@@ -26,8 +25,8 @@ fn check_size(
         return Ok(());
     }
     let text = format!(
-        "Group {group_id} may have weights of {max_size} together (its max_size), but those of its \
-         members are {weights}."
+        "The weights of the members of group {group_id} are {weights} in total, more than its \
+         max_size of {max_size}."
     );
     Err(control_error(py, "RESOURCE_EXHAUSTED", text))
 }
@@ -147,8 +146,8 @@ impl Switch {
             && max_size != known
         {
             let text = format!(
-                "The max_size of group {group_id} is {known} and stays so; delete the group and \
-                 insert it again to change it."
+                "The max_size of group {group_id} is {known} and cannot be modified; delete the \
+                 group and insert it again to change it."
             );
             return Err(control_error(py, "INVALID_ARGUMENT", text));
         }

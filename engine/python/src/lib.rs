@@ -1,5 +1,5 @@
-//! `netkv._engine`: the engine as a Python module. Its types and documentation are in
-//! `netkv/_engine.pyi`; here is only the translation.
+//! `netkv._engine`: the Python bindings of the engine. `netkv/_engine.pyi` documents their types
+//! and functions.
 
 mod bench;
 mod budget;
@@ -23,7 +23,7 @@ mod wire;
 
 use pyo3::prelude::*;
 
-/// The engine: everything that touches packets.
+/// The engine: compiler, switches, nodes of a rack, and simulator.
 #[pymodule]
 mod _engine {
     use pyo3::prelude::*;

@@ -1,4 +1,4 @@
-//! `Switch`: the program, packets through it, and what it tells.
+//! `Switch`: its program, packets, traces, digests and statistics.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -48,7 +48,7 @@ fn status(error: &ControlError) -> &'static str {
 }
 
 impl Switch {
-    /// A switch around an engine that is already there.
+    /// A switch with an existing engine.
     pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
         let engine = Arc::new(Mutex::new(engine));
         Self { engine, options, kind, group_sizes: Mutex::default() }
@@ -63,12 +63,12 @@ impl Switch {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Does something with the engine while Python goes on.
+    /// Calls `work` with the engine, without the interpreter lock.
     pub fn with<T: Send>(&self, py: Python<'_>, work: impl FnOnce(&mut Engine) -> T + Send) -> T {
         py.detach(|| work(&mut self.lock()))
     }
 
-    /// A control plane call, its refusal as an exception.
+    /// Executes a control plane call; a refusal becomes a `ControlError`.
     pub fn control<T: Send>(
         &self,
         py: Python<'_>,
@@ -77,7 +77,7 @@ impl Switch {
         self.with(py, work).map_err(|error| control_error(py, status(&error), error.message))
     }
 
-    /// As [`Switch::control`], in one pipeline if one is named.
+    /// As [`Switch::control`], in one pipeline if one is given.
     pub fn control_in<T: Send>(
         &self,
         py: Python<'_>,
@@ -90,7 +90,7 @@ impl Switch {
         })
     }
 
-    /// The program that runs.
+    /// The current program.
     pub fn program(&self, py: Python<'_>) -> Arc<Program> {
         self.with(py, |engine| Arc::clone(engine.program()))
     }
@@ -131,7 +131,7 @@ impl Switch {
     }
 
     fn load(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<()> {
-        // Made before the lock is taken: packets flow through the old program until then.
+        // Prepared before the engine is locked: the old program processes packets until then.
         let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
         self.with(py, |current| *current = engine);
         self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner).clear();

@@ -10,7 +10,7 @@ use crate::values::{
     Params, action_of, action_out, keys_of_table, matches_of, matches_out, params_of, params_out,
 };
 
-/// What insert and modify are given, with the program's widths.
+/// The entry that Python passes to insert and modify, with the widths of the program.
 fn entry_of(
     switch: &Switch,
     py: Python<'_>,

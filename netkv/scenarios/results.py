@@ -202,7 +202,7 @@ class HistoryOperation(Result):
     writer: HistoryRequest | None = None
     """Who wrote the value: the operation itself, or the write whose value a get returned."""
     result: str
-    """`ok`, `value`, `initial value`, `not found`, `unknown value`, `no answer`."""
+    """`ok`, `value`, `initial value`, `not found`, `value never written`, `no answer`."""
     start_ns: int | None = None
     """When its first packet was sent, in nanoseconds of the load generator's clock."""
     end_ns: int | None = None

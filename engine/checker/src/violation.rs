@@ -135,7 +135,7 @@ fn sentence(kind: ViolationKind, read: WriteId, records: &[Record]) -> String {
             format!("the value of put {}/{}", id.client, id.request)
         }
         Action::Read(Observed::NotFound) => "no value".to_owned(),
-        _ => "a value that no write of this key can have made".to_owned(),
+        _ => "a value that does not belong to this key".to_owned(),
     };
     let replaced = records
         .iter()

@@ -230,7 +230,7 @@ class Controller:
         else:
             self._session.put(answer)
 
-    def _carry_out(self, action: base.Elsewhere) -> None:
+    def _carry_out(self, action: base.HostAction) -> None:
         """Does what is no matter of the switch."""
         match action:
             case base.Save():

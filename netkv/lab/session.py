@@ -38,7 +38,7 @@ class ControlSession:
         channel: ControlChannel,
         control_plane: base.ControlPlane,
         note_bytes: Callable[[int], None],
-        carry_out: Callable[[base.Elsewhere], None],
+        carry_out: Callable[[base.HostAction], None],
         dropped: Counter[str],
     ) -> None:
         """`carry_out` does what is no matter of the switch; `dropped` counts what found no room."""

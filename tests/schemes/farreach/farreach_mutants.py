@@ -228,15 +228,15 @@ class DelaysNoRelease(Releases):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
         self._queued: dict[int, list[Taken]] = {}
-        heard: Callable[..., Any] = self._heard
+        on_answered: Callable[..., Any] = self._on_answered
 
         def then(now: Nanoseconds, address: int, point: Nanoseconds) -> Iterator[Action]:
-            yield from heard(now, address, point)
-            self._heard_at.clear()
+            yield from on_answered(now, address, point)
+            self._answered_at.clear()
             if self._queued.get(address):
                 self.begin(self._queued[address].pop(0), [address])
 
-        self._heard = then
+        self._on_answered = then
 
     def begin(self, taken: Taken, clients: Any) -> None:
         clients = list(clients)

@@ -417,7 +417,7 @@ def test_torn_or_foreign_save_is_refused_with_a_sentence(data: bytes | str) -> N
     it.disk = made[data] if isinstance(data, str) else data
     it.replace_controller()
     recovered(it)
-    (refusal,) = [note for note in it.notes if note.what == "what was saved is refused"]
+    (refusal,) = [note for note in it.notes if note.what == "saved state is refused"]
     assert str(refusal.fields["because"]).endswith(".")
     assert it.control.statistics()["incarnation"] == 2
 

@@ -246,7 +246,7 @@ def test_snapshot_without_an_original_is_incomplete_and_the_one_before_stays_in_
     statistics = it.control.statistics()
     assert statistics["snapshots_incomplete"] == 1
     notes = [note for note in it.notes if note.what == "snapshot incomplete"]
-    assert notes[0].fields["because"] == "1 originals did not come"
+    assert notes[0].fields["because"] == "1 originals did not arrive"
     assert (saved(it).snapshot, saved(it).records) == (in_force.snapshot, in_force.records)
     # Nothing was released for it, so nothing is lost.
     it.crash_switch()

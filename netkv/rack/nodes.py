@@ -56,7 +56,7 @@ class Node(ABC):
     async def start(self, storage: Storage | None = None) -> None:
         """Starts the node again, with its old addresses.
 
-        `storage`: whether servers still have their records; None: if their back end is persistent.
+        `storage`: whether servers still have their records; None: if their back end can keep them.
         Raises `UsageError` if the node runs, or for a `storage` that it does not support.
         """
 

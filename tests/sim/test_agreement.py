@@ -16,11 +16,11 @@ from netkv.scenarios.runner import run_scenario
 
 SHORT = ("warmup=1", "duration=3", "expect=[]")
 THROUGHPUT = 0.25
-"""Of the live one, by which they may differ."""
+"""Largest difference, as a share of the live throughput."""
 HIT_RATIO = 0.015
-"""A point, and half of one for what 20,000 reads leave to chance."""
+"""Largest difference: one point, and half a point for the sampling error of 20,000 reads."""
 SERVER_SHARE = 0.03
-"""Of all requests to servers."""
+"""Largest difference, as a share of all requests to servers."""
 
 pytestmark = pytest.mark.live
 
@@ -37,7 +37,7 @@ async def quickstart(*changes: str) -> dict[str, RunResult]:
 
 
 def differences(simulated: dict[str, RunResult], other: dict[str, RunResult]) -> list[str]:
-    """A sentence for each figure that is too far from the other one."""
+    """A text for each figure that differs too much."""
     assert set(simulated) == set(other) == {"nocache", "netcache"}
     found = []
     for scheme, run in simulated.items():

@@ -1,4 +1,4 @@
-"""What the controller of FarReach saves: all of it comes back, or a sentence says why not."""
+"""The saved state of FarReach's controller: it is read back, or an error has the reason."""
 
 from itertools import pairwise
 from random import Random

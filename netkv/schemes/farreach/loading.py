@@ -19,9 +19,9 @@ from netkv.schemes.farreach.record import KEPT, Record
 
 
 class Loaded(NamedTuple):
-    """A reply to LOAD; `index`: of its entry in the list of entries."""
+    """A reply to LOAD; `position`: index of its entry in the list of entries."""
 
-    index: int
+    position: int
     ok: bool
     bits: int
     number: int

@@ -198,7 +198,7 @@ class Snapshots:
 
     def on_loaded(self, now: Nanoseconds, loaded: Loaded) -> Iterator[Action]:
         """A LOAD is answered."""
-        index = loaded.index
+        index = loaded.position
         if (
             self._phase is not Phase.LOADING
             or loaded.number != self._number

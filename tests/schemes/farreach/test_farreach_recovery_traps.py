@@ -219,9 +219,9 @@ def test_silence_counts_only_while_anybody_can_be_heard(monkeypatch: pytest.Monk
     check(channel_is_cut_during_a_recovery)
 
     def on_timer(self: Heartbeat, now: Nanoseconds) -> None:
-        if self._due is not None and self._due <= now:  # beats without an answer
+        if self._due is not None and self._due <= now:  # heartbeats without an answer
             self._due = now + self._interval
-            list(self._beaten(now))
+            list(self._on_heartbeat(now))
 
     monkeypatch.setattr(Heartbeat, "on_timer", on_timer)
     assert suffered(channel_is_cut_during_a_recovery, FarReach) == LOST

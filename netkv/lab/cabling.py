@@ -4,8 +4,8 @@ A cable is a pair of UDP sockets on loopback: the switch's end of the port and t
 clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
-address (docs/wire-format.md). A process takes the place of an external client by binding the peer's
-end of its cable, and releases it when it ends.
+address (docs/wire-format.md). A process becomes an external client by binding the peer's end of its
+cable; this lasts until it ends.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ FIRST_SERVER_PORT = 100
 
 @dataclass(frozen=True)
 class Cable:
-    """One switch port and what is plugged into it."""
+    """One switch port and its two addresses."""
 
     port: int
     switch: str
@@ -39,22 +39,22 @@ class Cable:
 
 @dataclass(frozen=True)
 class Cabling:
-    """All addresses of a rack; they stay the same while its nodes come and go."""
+    """All addresses of a rack; they do not change when nodes restart."""
 
     client: Cable
     servers: tuple[Cable, ...]
     """One for each server process."""
     partitions: tuple[tuple[int, ...], ...]
-    """The servers (indices) in each server process."""
+    """Indices of the servers in each server process."""
     p4runtime: str
-    """Where the switch's P4Runtime server listens."""
+    """Address of the switch's P4Runtime server."""
     external_clients: tuple[Cable, ...] = ()
     """One for each program that may use the rack."""
     coordinator: Cable | None = None
 
     @property
     def cables(self) -> tuple[Cable, ...]:
-        """All of them."""
+        """All cables."""
         others = () if self.coordinator is None else (self.coordinator,)
         return (self.client, *self.external_clients, *self.servers, *others)
 
@@ -67,7 +67,7 @@ class Cabling:
 
 
 def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
-    """Chooses free addresses; `external_clients` is the number of their places."""
+    """Chooses free addresses, with cables for `external_clients` external clients."""
     shares = partitions(spec.lab)
     numbers = [
         CLIENT_PORT,
@@ -112,10 +112,10 @@ def server_config(
     stores: list[dict[str, Any]],
     slow: float,
 ) -> dict[str, Any]:
-    """Configuration of the `index`-th server node; `data` is where its store may keep files.
+    """Configuration of the `index`-th server node; `data`: directory for the files of its store.
 
-    `stores` are the places of its servers' records in Redis, if they are there. `slow` divides its
-    service rate.
+    `stores`: locations of its servers' records in Redis, if it is the back end. `slow`: divisor of
+    its service rate.
     """
     size = spec.workload.value_size
     return {
@@ -156,7 +156,7 @@ def coordinator_config(spec: RackSpec, cabling: Cabling) -> dict[str, Any]:
 
 
 def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]:
-    """Configuration of the load generator, whose clients play `role`."""
+    """Configuration of the load generator, whose clients have the role `role`."""
     return {
         "bind": cabling.client.peer,
         "peer": cabling.client.switch,
@@ -165,7 +165,7 @@ def client_config(spec: RackSpec, cabling: Cabling, role: str) -> dict[str, Any]
 
 
 def external_client_configs(spec: RackSpec, cabling: Cabling, role: str) -> list[dict[str, Any]]:
-    """Configurations of external clients (`_engine.Session`), one for each place."""
+    """Configurations of the external clients (`_engine.Session`)."""
     return [
         {
             "bind": cable.peer,

@@ -31,7 +31,7 @@ class Packages:
         foreign.install(self._folder, package, text, scheme)
 
     def load(self) -> registry.Catalogue:
-        """What the registry finds now."""
+        """The current content of the registry."""
         return registry.load(registry.entry_points())
 
 
@@ -111,7 +111,7 @@ def test_a_scheme_that_does_not_load_is_refused_with_the_reason(
 
 
 def test_listing_schemes_imports_no_control_plane() -> None:
-    """Nor the engine, which takes longer than all else."""
+    """Listing schemes does not import the engine, which is slow to load."""
     listing = (
         "import sys; from netkv import schemes; schemes.all_schemes(); "
         "print(*[name for name in sys.modules if 'control' in name or '_engine' in name])"

@@ -20,9 +20,9 @@ SHORT = ("warmup=1", "duration=3", "expect=[]")
 THROUGHPUT = 0.25
 """Part of the simulated throughput by which the live one may be above it."""
 HIT_RATIO = 0.015
-"""A point, and half of one for what 20,000 reads leave to chance."""
+"""Largest difference: one point, and half a point for the sampling error of 20,000 reads."""
 SERVER_SHARE = 0.03
-"""Of all requests to servers."""
+"""Largest difference, as a share of all requests to servers."""
 
 pytestmark = pytest.mark.live
 

@@ -1,4 +1,4 @@
-"""Table writes in a simulated switch of several pipelines: where they are, when, in what order."""
+"""Table writes in a simulated switch of several pipelines: when each pipeline gets them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def bundle() -> bytes:
 
 
 class Writer(base.ControlPlane):
-    """Writes what it is told to at the start, and keeps what it hears."""
+    """Sends the given writes at the start, and records events."""
 
     name = "writer"
 
@@ -60,14 +60,14 @@ def no_route(write: int, ip: int) -> base.DeleteEntry:
 
 @dataclass
 class Rig:
-    """A switch and its controller; nobody else does anything."""
+    """A switch and its controller, without load."""
 
     simulation: _engine.Simulation
     switch: _engine.Switch
     controller: SwitchControl
     writer: Writer
     seen: list[tuple[int, list[int]]] = field(default_factory=list)
-    """Each time something reached the switch: when, and how many entries each pipeline has."""
+    """After each write that reaches the switch: time, and entries of each pipeline."""
 
     def run(self, seconds: float = 0.1) -> None:
         until = self.simulation.now() + round(seconds * 1e9)

@@ -1,4 +1,4 @@
-"""A planted bug is found, made small, and shown again exactly as it happened."""
+"""A planted bug is found, reduced, and replayed exactly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def found() -> Found:
 
 @cache
 def reduced() -> Found:
-    """The same, small."""
+    """The reduced case."""
     return reduce(InThisProcess(PLANTED), found(), seconds=30)
 
 

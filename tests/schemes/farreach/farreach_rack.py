@@ -1,6 +1,7 @@
-"""A rack in miniature for FarReach's control plane: p4/farreach, servers and clients that keep to
-docs/farreach.md, between them networks that lose, double and reorder frames, and a disk; all from
-one seed, in virtual time.
+"""A test rack for FarReach's control plane, in virtual time and from one seed.
+
+It has p4/farreach, small servers and clients after docs/farreach.md, networks that lose, duplicate
+and reorder frames, and a disk.
 """
 
 import zlib
@@ -50,7 +51,7 @@ T = TypeVar("T")
 
 @dataclass
 class Net:
-    """What happens to a frame on its way; shares of 0 to 1."""
+    """Impairments of a network; shares of 0 to 1."""
 
     loss: float = 0.0
     doubling: float = 0.0
@@ -67,7 +68,7 @@ Controls = Callable[[Topology, FarReachParameters], FarReach]
 class Rack:
     """Runs a control plane against the models.
 
-    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
+    `steps_left`: events and actions before the controller dies; None: it does not die.
     """
 
     parameters: FarReachParameters = field(default_factory=FarReachParameters)
@@ -95,7 +96,7 @@ class Rack:
         self.disk_fails = False
         self.refuse: Callable[[TableWrite], bool] = lambda _: False
         self.lost: Callable[[Datagram], bool] = lambda _: False
-        """Frames that are lost on either network, besides those that chance picks."""
+        """Frames that are lost on either network, in addition to random losses."""
         self.steps_left: int | None = None
         self.steps = 0
         self.dead = False
@@ -125,7 +126,7 @@ class Rack:
     # ------------------------------------------------------------------------- driving
 
     def start(self, *, preload: tuple[bytes, ...] = ()) -> "Rack":
-        """Bring everything up."""
+        """Start switch and controller."""
         self.tell(Started(self.disk))
         if preload:
             self.tell(Preload(preload))
@@ -136,7 +137,7 @@ class Rack:
         return self
 
     def crash_switch(self, pause: Nanoseconds = 0) -> None:
-        """The switch loses everything; what is on its way to and from it does not arrive."""
+        """The switch loses its state; frames on their way to and from it are lost."""
         self._restarts += 1
         self.switch_up = False
         self.run(pause)
@@ -146,12 +147,12 @@ class Rack:
         self.tell(SwitchRestarted())
 
     def kill_controller(self) -> None:
-        """The controller is gone with all that it knew."""
+        """The controller dies and loses its state."""
         self.dead = True
         self._restarts += 1
 
     def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
-        """Another controller takes over; the switch is emptied for it."""
+        """A new controller takes over, with an emptied switch."""
         self._restarts += 1
         self.control = self.control_type(self.topology, parameters or self.parameters)
         self.dead = False
@@ -160,7 +161,7 @@ class Rack:
         self.tell(Started(self.disk))
 
     def tell(self, event: Event) -> None:
-        """Give the control plane an event and carry out what it wants."""
+        """Pass an event to the control plane and carry out its actions."""
         if self._dies():
             return
         for action in self.control.handle(self.now, event):
@@ -177,7 +178,7 @@ class Rack:
         return self.dead
 
     def run(self, duration: Nanoseconds) -> None:
-        """Let time pass."""
+        """Advance the time."""
         end = self.now + duration
         while True:
             timer = None if self.dead or not self.switch_up else self.control.deadline()
@@ -196,7 +197,7 @@ class Rack:
         self.now = end
 
     def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:
-        """Let time pass until `condition` holds; fails after `limit`."""
+        """Advance the time until `condition` holds; fails after `limit`."""
         end = self.now + limit
         while not condition():
             assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
@@ -229,7 +230,7 @@ class Rack:
         return reply
 
     def store(self, key: bytes, value: bytes) -> None:
-        """The owner has a record that nobody wrote."""
+        """Give the owner a record without a write."""
         shim = self.shims[self.topology.owner(key).index]
         shim.store[key] = Record(key, 0, 0, 0, value)
         self.judge.written[key, value] = (0, 0)
@@ -238,14 +239,14 @@ class Rack:
         return set(self.control.cached_keys())
 
     def complaints(self) -> list[str]:
-        """What users suffered so far, and would on reading every key they know of."""
+        """The violations so far, and those of reading all known keys."""
         for key in sorted(self.judge.known):
             client = 1 + self.random.randrange(self.clients)
             if self.do(client, Op.GET, key).reply is None:
                 self.judge.complaints.append("a read without an answer")
         return self.judge.complaints
 
-    # -------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
     def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
         """Do something later."""
@@ -349,7 +350,7 @@ def key_of(number: int) -> bytes:
 
 
 def watching(watch: Callable[[T], None]) -> Callable[[T], bool]:
-    """For `Rack.refuse` and `Rack.lost`: nothing is refused or lost, but `watch` is called."""
+    """For `Rack.refuse` and `Rack.lost`: calls `watch`, and refuses or loses nothing."""
 
     def passes(seen: T) -> bool:
         watch(seen)

@@ -1,9 +1,10 @@
-"""A rack in miniature for control planes: a switch and servers that keep to the protocol, and a
-network between them that loses, doubles and reorders frames, all from one seed, in virtual time.
+"""A test rack for control planes, in virtual time and from one seed.
 
-The switch asserts what a real one would suffer from silently: two live entries that share a number
-or cells, a generation given twice. The servers assert that no message number is given twice, and
-keep to `engine/roles`: windows of numbers, leases, generations compared as serial numbers.
+It has models of a switch and of servers, and a network that loses, duplicates and reorders frames.
+The switch asserts that no two entries share a number or cells, and that no generation is used
+twice, which a real switch would not detect. The servers assert that no message number is used
+twice. Like `engine/roles`, they have windows of message numbers and leases, and compare generations
+as serial numbers.
 """
 
 import zlib
@@ -43,14 +44,14 @@ LEASE = SECOND
 
 
 def encode_hot_key(report: HotKey) -> Digest:
-    """The digest that carries a report."""
+    """The digest of a hot-key report."""
     key = int.from_bytes(report.key)
     return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})
 
 
 @dataclass
 class Network:
-    """What happens to a frame on its way; shares of 0 to 1."""
+    """Impairments of the network; shares of 0 to 1."""
 
     loss: float = 0.0
     doubling: float = 0.0
@@ -59,7 +60,7 @@ class Network:
 
 @dataclass
 class Entry:
-    """A live lookup entry."""
+    """An installed lookup entry."""
 
     entry: int
     index: int
@@ -69,7 +70,7 @@ class Entry:
 
 @dataclass
 class Window:
-    """What a server remembers of the controller's messages: request → message, and its answer."""
+    """A server's deduplication window for the controller: request → message and answer."""
 
     newest: int
     known: dict[int, tuple[Message, Message]] = field(default_factory=dict)
@@ -88,7 +89,7 @@ class Window:
 class FakeRack:
     """Runs a control plane against the model. `values`: length of each key's value in bytes.
 
-    `steps_left`: events heard and actions carried out before the controller dies, None for ever.
+    `steps_left`: events and actions before the controller dies; None: it does not die.
     """
 
     control: NetCache | ForwardingOnly
@@ -132,18 +133,18 @@ class FakeRack:
     # ------------------------------------------------------------------------- driving
 
     def start(self) -> None:
-        """Bring the switch up."""
+        """Start the switch."""
         self.tell(Started())
 
     def restart_switch(self) -> None:
-        """The switch loses everything; what was on its way to its tables does not happen."""
+        """The switch loses its state; table writes on their way are lost."""
         self._power_on()
         self.tell(SwitchRestarted())
 
     def replace_controller(self, control: NetCache | ForwardingOnly) -> None:
-        """Another controller, which knows nothing, loads the program and so empties the switch.
+        """A new controller without state loads the program, which empties the switch.
 
-        What servers have sent to the one before it arrives nevertheless.
+        Messages of servers to the previous controller still arrive.
         """
         self.control = control
         self.dead = False
@@ -153,7 +154,7 @@ class FakeRack:
         self.tell(Started())
 
     def tell(self, event: Event) -> None:
-        """Give the control plane an event and carry out what it wants."""
+        """Pass an event to the control plane and carry out its actions."""
         if self._dies():
             return
         for action in self.control.handle(self.now, event):
@@ -173,7 +174,7 @@ class FakeRack:
         self.tell(encode_hot_key(HotKey(key, count, self.epoch)))
 
     def run(self, duration: Nanoseconds) -> None:
-        """Let time pass."""
+        """Advance the time."""
         end = self.now + duration
         while True:
             timer = None if self.dead else self.control.deadline()
@@ -192,14 +193,14 @@ class FakeRack:
         self.now = end
 
     def run_until(self, condition: Callable[[], bool], limit: Nanoseconds) -> None:
-        """Let time pass until `condition` holds; fails after `limit`."""
+        """Advance the time until `condition` holds; fails after `limit`."""
         end = self.now + limit
         while not condition():
             assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
             self.run(MILLISECOND)
 
     def blocked(self, key: bytes) -> bool:
-        """Whether the owner of `key` holds writes to it."""
+        """Whether the owner of `key` blocks writes to it."""
         return self.held.get(key, 0) > self.now
 
     def readable(self, key: bytes) -> bool:
@@ -207,7 +208,7 @@ class FakeRack:
         entry = self.entries.get(key)
         return entry is not None and self.valid.get(entry.entry) == entry.generation
 
-    # -------------------------------------------------------------------------- inside
+    # ------------------------------------------------------------------------- helpers
 
     def _at(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
         self._order += 1
@@ -225,7 +226,7 @@ class FakeRack:
                 self._send(lambda: self._at_switch(datagram.message, datagram.destination))
             case InsertEntry() | DeleteEntry() | SetDefault():
                 restarts = self._restarts
-                # In order, as one P4Runtime stream keeps them.
+                # In order, as in one P4Runtime stream.
                 self._at(MILLISECOND, lambda: self._write(action, restarts))
 
     def _check_number(self, message: Message) -> None:
@@ -334,7 +335,7 @@ class FakeRack:
         if entry is None:
             self.records.pop(key, None)
             return message.reply(status=Status.NOT_CACHED)
-        # The server believes the switch: INVALIDATE has told it the generation.
+        # The server takes the generation from INVALIDATE, which the switch has marked.
         self.records[key] = entry.generation
         if length is None or length > entry.bitmap.bit_count() * 16:
             return message.reply(status=Status.TOO_LARGE)

@@ -1,4 +1,4 @@
-"""NetCache's control plane against the rack in miniature."""
+"""NetCache's control plane in the test rack."""
 
 from typing import Any
 
@@ -44,7 +44,7 @@ def cached(it: FakeRack) -> set[bytes]:
 
 
 def assert_settled(it: FakeRack) -> None:
-    """What the control plane believes is what is: no leak of entries or cells, nothing half in."""
+    """The control plane's state agrees with the switch, without leaks or pending operations."""
     it.network = CALM
     it.run(5 * SECOND)
     statistics = it.control.statistics()

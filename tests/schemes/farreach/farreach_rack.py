@@ -8,8 +8,6 @@ import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
-from heapq import heappop, heappush
-from random import Random
 from typing import TypeVar
 
 from netkv.control.base import (
@@ -18,7 +16,6 @@ from netkv.control.base import (
     Action,
     CloneSession,
     DeleteEntry,
-    Event,
     InsertEntry,
     ModifyEntry,
     Nanoseconds,
@@ -34,7 +31,6 @@ from netkv.control.base import (
     SwitchRestarted,
     TableWrite,
     TableWritten,
-    Timer,
 )
 from netkv.control.messages import Datagram, Message, Op, Status, decode, encode
 from netkv.control.topology import CPU_PORT, Topology
@@ -43,6 +39,7 @@ from netkv.schemes.farreach.parameters import FarReachParameters
 from netkv.schemes.farreach.record import Record
 from tests.schemes.farreach.farreach_hosts import Asked, Judge, Process, Shim
 from tests.schemes.farreach.farreach_switch import Switch
+from tests.schemes.virtual_rack import Network, VirtualRack
 
 MICROSECOND = 1000
 
@@ -50,11 +47,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class Net:
-    """Impairments of a network; shares of 0 to 1."""
-
-    loss: float = 0.0
-    doubling: float = 0.0
+class Net(Network):
     slowest: Nanoseconds = 200 * MICROSECOND
 
 
@@ -65,11 +58,10 @@ Controls = Callable[[Topology, FarReachParameters], FarReach]
 
 
 @dataclass
-class Rack:
-    """Runs a control plane against the models.
+class Rack(VirtualRack):
+    """Runs a control plane against the models."""
 
-    `steps_left`: events and actions before the controller dies; None: it does not die.
-    """
+    control: FarReach = field(init=False)
 
     parameters: FarReachParameters = field(default_factory=FarReachParameters)
     seed: int = 0
@@ -84,8 +76,7 @@ class Rack:
         self.topology = Topology.of_ports(
             range(1, self.clients + 1), range(101, 101 + self.servers)
         )
-        self.now: Nanoseconds = 0
-        self.random = Random(self.seed)
+        self.begin(self.seed)
         self.judge = Judge()
         self.switch = Switch(self.topology, self.parameters.pipelines, self.judge.passed)
         self.notes: list[Note] = []
@@ -97,14 +88,9 @@ class Rack:
         self.refuse: Callable[[TableWrite], bool] = lambda _: False
         self.lost: Callable[[Datagram], bool] = lambda _: False
         """Frames that are lost on either network, in addition to random losses."""
-        self.steps_left: int | None = None
-        self.steps = 0
-        self.dead = False
-        self.switch_up = True
+        self.steps_left = None
         self.writes = 0
         self._restarts = 0  # of switch and controller together
-        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
-        self._order = 0
         self._table_time = 0
         self.pipeline_time: Nanoseconds | None = None
         """How long a table write takes from one pipeline to the next; None: up to 100 us."""
@@ -148,7 +134,7 @@ class Rack:
 
     def kill_controller(self) -> None:
         """The controller dies and loses its state."""
-        self.dead = True
+        super().kill_controller()
         self._restarts += 1
 
     def replace_controller(self, parameters: FarReachParameters | None = None) -> None:
@@ -159,49 +145,6 @@ class Rack:
         self.steps_left = None
         self.switch.power_on()
         self.tell(Started(self.disk))
-
-    def tell(self, event: Event) -> None:
-        """Pass an event to the control plane and carry out its actions."""
-        if self._dies():
-            return
-        for action in self.control.handle(self.now, event):
-            if self._dies():
-                return
-            self._carry_out(action)
-
-    def _dies(self) -> bool:
-        self.steps += 1
-        if self.steps_left is not None:
-            if self.steps_left == 0:
-                self.kill_controller()
-            self.steps_left -= 1
-        return self.dead
-
-    def run(self, duration: Nanoseconds) -> None:
-        """Advance the time."""
-        end = self.now + duration
-        while True:
-            timer = None if self.dead or not self.switch_up else self.control.deadline()
-            due = self._queue[0][0] if self._queue else end + 1
-            if timer is not None and timer < due:
-                due = timer
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            if self._queue and self._queue[0][0] <= self.now:
-                heappop(self._queue)[2]()
-            else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
-        self.now = end
-
-    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds = 60 * SECOND) -> None:
-        """Advance the time until `condition` holds; fails after `limit`."""
-        end = self.now + limit
-        while not condition():
-            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
-            self.run(MILLISECOND)
 
     # ---------------------------------------------------------------------- operations
 
@@ -248,21 +191,13 @@ class Rack:
 
     # ------------------------------------------------------------------------- helpers
 
-    def after(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        """Do something later."""
-        self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
-
     def _from(self, port: int) -> Callable[[Datagram], None]:
         return lambda datagram: self._travel(
             self.net, datagram, lambda: self._at_switch(port, datagram)
         )
 
     def _travel(self, net: Net, datagram: Datagram, arrive: Callable[[], None]) -> None:
-        copies = 2 if self.random.random() < net.doubling else 1
-        for _ in range(copies):
-            if self.random.random() >= net.loss and not self.lost(datagram):
-                self.after(self.random.randrange(1, net.slowest), arrive)
+        self.travel(net, arrive, lambda: self.lost(datagram))
 
     def _at_switch(self, port: int, datagram: Datagram) -> None:
         if not self.switch_up:
@@ -287,7 +222,7 @@ class Rack:
             shim = next(each for each in self.shims.values() if each.host.port == out)
             self._travel(self.net, datagram, lambda: shim.receive(datagram))
 
-    def _carry_out(self, action: Action) -> None:
+    def carry_out(self, action: Action) -> None:
         match action:
             case Note():
                 self.notes.append(action)

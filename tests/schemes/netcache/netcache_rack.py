@@ -10,8 +10,6 @@ as serial numbers.
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from random import Random
 
 from netkv.control.base import (
     MILLISECOND,
@@ -19,7 +17,6 @@ from netkv.control.base import (
     Action,
     DeleteEntry,
     Digest,
-    Event,
     InsertEntry,
     Nanoseconds,
     Note,
@@ -29,7 +26,6 @@ from netkv.control.base import (
     Started,
     SwitchRestarted,
     TableWritten,
-    Timer,
 )
 from netkv.control.forwarding import ForwardingOnly
 from netkv.control.message_numbers import is_newer
@@ -38,6 +34,7 @@ from netkv.control.outstanding import WINDOW
 from netkv.control.topology import CONTROLLER_IP, CPU_PORT, SERVICE_IP
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.digests import HOT_KEY, HotKey
+from tests.schemes.virtual_rack import Network, VirtualRack
 
 LOOKUP = "NetkvIngress.lookup.cache"
 LEASE = SECOND
@@ -47,15 +44,6 @@ def encode_hot_key(report: HotKey) -> Digest:
     """The digest of a hot-key report."""
     key = int.from_bytes(report.key)
     return Digest(HOT_KEY, {"key": key, "count": report.count, "epoch": report.epoch})
-
-
-@dataclass
-class Network:
-    """Impairments of the network; shares of 0 to 1."""
-
-    loss: float = 0.0
-    doubling: float = 0.0
-    slowest: Nanoseconds = MILLISECOND
 
 
 @dataclass
@@ -86,11 +74,8 @@ class Window:
 
 
 @dataclass
-class FakeRack:
-    """Runs a control plane against the model. `values`: length of each key's value in bytes.
-
-    `steps_left`: events and actions before the controller dies; None: it does not die.
-    """
+class FakeRack(VirtualRack):
+    """Runs a control plane against the model. `values`: length of each key's value in bytes."""
 
     control: NetCache | ForwardingOnly
     values: dict[bytes, int]
@@ -99,8 +84,7 @@ class FakeRack:
     steps_left: int | None = None
 
     def __post_init__(self) -> None:
-        self.now: Nanoseconds = 0
-        self.random = Random(self.seed)
+        self.begin(self.seed)
         self.sent: list[Message] = []
         self.notes: list[Note] = []
         self.refuse: Callable[[Action], bool] = lambda _: False
@@ -113,13 +97,9 @@ class FakeRack:
         self.told: dict[int, int] = {}  # generation → length that the server answered to ADMIT
         self.late = 0  # messages that a server took for late copies
         self.windows: dict[int, Window] = {}
-        self.dead = False
-        self.steps = 0
         self._numbers_before: int | None = None  # the newest of the controllers before this one
         self._newest: int | None = None
         self._restarts = 0
-        self._queue: list[tuple[Nanoseconds, int, Callable[[], None]]] = []
-        self._order = 0
         self._power_on()
 
     def _power_on(self) -> None:
@@ -153,51 +133,9 @@ class FakeRack:
         self._power_on()
         self.tell(Started())
 
-    def tell(self, event: Event) -> None:
-        """Pass an event to the control plane and carry out its actions."""
-        if self._dies():
-            return
-        for action in self.control.handle(self.now, event):
-            if self._dies():
-                return
-            self._carry_out(action)
-
-    def _dies(self) -> bool:
-        self.steps += 1
-        if self.steps_left is not None:
-            self.dead = self.dead or self.steps_left == 0
-            self.steps_left -= 1
-        return self.dead
-
     def hot(self, key: bytes, count: int) -> None:
         """The switch reports a hot key."""
         self.tell(encode_hot_key(HotKey(key, count, self.epoch)))
-
-    def run(self, duration: Nanoseconds) -> None:
-        """Advance the time."""
-        end = self.now + duration
-        while True:
-            timer = None if self.dead else self.control.deadline()
-            due = self._queue[0][0] if self._queue else end + 1
-            if timer is not None and timer < due:
-                due = timer
-            if due > end:
-                break
-            self.now = max(self.now, due)
-            if self._queue and self._queue[0][0] <= self.now:
-                heappop(self._queue)[2]()
-            else:
-                self.tell(Timer())
-                later = None if self.dead else self.control.deadline()
-                assert later is None or later > self.now, "the timer must move on"
-        self.now = end
-
-    def run_until(self, condition: Callable[[], bool], limit: Nanoseconds) -> None:
-        """Advance the time until `condition` holds; fails after `limit`."""
-        end = self.now + limit
-        while not condition():
-            assert self.now < end, f"not within {limit} ns: {self.control.statistics()}"
-            self.run(MILLISECOND)
 
     def blocked(self, key: bytes) -> bool:
         """Whether the owner of `key` blocks writes to it."""
@@ -210,11 +148,7 @@ class FakeRack:
 
     # ------------------------------------------------------------------------- helpers
 
-    def _at(self, delay: Nanoseconds, what: Callable[[], None]) -> None:
-        self._order += 1
-        heappush(self._queue, (self.now + delay, self._order, what))
-
-    def _carry_out(self, action: Action) -> None:
+    def carry_out(self, action: Action) -> None:
         match action:
             case Note():
                 self.notes.append(action)
@@ -223,11 +157,13 @@ class FakeRack:
                 assert datagram.source == CONTROLLER_IP
                 self.sent.append(datagram.message)
                 self._check_number(datagram.message)
-                self._send(lambda: self._at_switch(datagram.message, datagram.destination))
+                self.travel(
+                    self.network, lambda: self._at_switch(datagram.message, datagram.destination)
+                )
             case InsertEntry() | DeleteEntry() | SetDefault():
                 restarts = self._restarts
                 # In order, as in one P4Runtime stream.
-                self._at(MILLISECOND, lambda: self._write(action, restarts))
+                self.after(MILLISECOND, lambda: self._write(action, restarts))
 
     def _check_number(self, message: Message) -> None:
         if message.op is Op.OUTGROWN_REPLY:
@@ -237,12 +173,6 @@ class FakeRack:
         assert self._numbers_before is None or is_newer(request, self._numbers_before)
         if self._newest is None or is_newer(request, self._newest):
             self._newest = request
-
-    def _send(self, deliver: Callable[[], None]) -> None:
-        copies = 2 if self.random.random() < self.network.doubling else 1
-        for _ in range(copies):
-            if self.random.random() >= self.network.loss:
-                self._at(self.random.randrange(1, self.network.slowest), deliver)
 
     def _write(self, action: InsertEntry | DeleteEntry | SetDefault, restarts: int) -> None:
         if restarts != self._restarts:
@@ -294,7 +224,7 @@ class FakeRack:
                 self._to_controller(message.reply(mark=mark))
         elif message.op is not Op.OUTGROWN_REPLY and self.servers_up:
             assert destination == SERVICE_IP
-            self._send(lambda: self._at_server(message))
+            self.travel(self.network, lambda: self._at_server(message))
 
     def _at_server(self, message: Message) -> None:
         owner = self.control.topology.owner(message.key).index
@@ -352,7 +282,7 @@ class FakeRack:
 
     def _to_controller(self, reply: Message) -> None:
         frame = encode(reply, source=SERVICE_IP, destination=CONTROLLER_IP)
-        self._send(lambda: self.tell(PacketIn(1, frame)))
+        self.travel(self.network, lambda: self.tell(PacketIn(1, frame)))
 
 
 def key_of(number: int) -> bytes:

@@ -6,7 +6,8 @@ from netkv.control.base import MILLISECOND, SECOND, Preload
 from netkv.control.topology import Topology
 from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
-from tests.schemes.netcache.netcache_rack import LEASE, FakeRack, Network, key_of
+from tests.schemes.netcache.netcache_rack import LEASE, FakeRack, key_of
+from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(60)]

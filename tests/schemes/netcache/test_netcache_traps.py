@@ -29,8 +29,9 @@ from netkv.schemes.netcache.control_plane import NetCache
 from netkv.schemes.netcache.parameters import NetCacheParameters
 from tests.schemes import mutants, traps
 from tests.schemes.mutants import Mutant, message_of
-from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, Network, key_of
+from tests.schemes.netcache.netcache_rack import LOOKUP, FakeRack, key_of
 from tests.schemes.traps import count_every_copy, suffered
+from tests.schemes.virtual_rack import Network
 
 TOPOLOGY = Topology.of_ports([1], [2, 3])
 KEYS = [key_of(i) for i in range(4)]

@@ -206,7 +206,7 @@ class LiveServers(LiveLinkedNode, nodes.Servers):
         durable = backend != "memory"
         if storage == "kept" and not durable:
             raise UsageError(
-                f"The records of '{self.name}' cannot be kept: a store in memory is gone with its "
+                f"The records of '{self.name}' cannot be kept: a store in memory ends with its "
                 f"process ('lab.backend: rocksdb' and 'redis' keep them)."
             )
         if storage == "lost" and backend == "redis":

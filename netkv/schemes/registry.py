@@ -129,7 +129,7 @@ def _package(point: metadata.EntryPoint) -> str:
 def _load(point: metadata.EntryPoint) -> Scheme:
     scheme = point.load()
     if not isinstance(scheme, Scheme):
-        raise TypeError(f"'{point.value}' is a {type(scheme).__name__}, not a Scheme")
+        raise TypeError(f"'{point.value}' is of type {type(scheme).__name__}, not Scheme")
     if scheme.name != point.name:
         raise ValueError(f"its own name is '{scheme.name}'")
     if not issubclass(scheme.options, SchemeOptions):

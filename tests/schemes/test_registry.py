@@ -74,7 +74,7 @@ def test_a_scheme_of_another_package_is_found(packages: Packages) -> None:
     ("text", "said"),
     [
         ("import not_there", "ModuleNotFoundError: No module named 'not_there'"),
-        ("SCHEME = 1", "'netkv_broken:SCHEME' is no Scheme but a int"),
+        ("SCHEME = 1", "'netkv_broken:SCHEME' is of type int, not Scheme"),
         ("", "AttributeError"),
         (source(name="other"), "its own name is 'other'"),
         (source(option="epoch: float = 2.0", base="SwitchCache"), "in another way"),

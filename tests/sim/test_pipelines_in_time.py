@@ -234,5 +234,5 @@ def test_a_model_that_does_not_fit_the_program_is_refused(bundle: bytes) -> None
     document = json.dumps(
         config.rack_config(spec, schemes.get("nocache"), config.lay_out(spec), profile)
     )
-    with pytest.raises(ValueError, match="gives switch 0 2 pipelines, and its program runs in 1"):
+    with pytest.raises(ValueError, match="gives switch 0 2 pipelines, but its program runs in 1"):
         _engine.Simulation(document, [_engine.Switch(bundle)])

@@ -108,7 +108,8 @@ fn build_entry(
         matches,
         action: EntryAction::Direct { action_id, params },
         // Tests of p4c give priorities in exact tables, too, where they have no effect.
-        priority: if has_priority { priority.unwrap_or(1) } else { 0 },
+        // One test of p4c gives the priority 0, the lowest one.
+        priority: if has_priority { priority.unwrap_or(1).max(1) } else { 0 },
         metadata: Vec::new(),
         controller_metadata: 0,
         idle_timeout_ns: 0,

@@ -71,7 +71,9 @@ def from_bundle(bundle: bytes) -> p4i.P4Info:
     the program, and ids in the order of the program."""
     document = read_bundle(bundle)
     program, details = document["program"], document["p4info"]
-    return _from_program(program, _in_program_order(program, details))
+    info = _from_program(program, _in_program_order(program, details))
+    _sort_by_id(info)
+    return info
 
 
 def as_p4c(bundle: bytes) -> p4i.P4Info:
@@ -80,6 +82,8 @@ def as_p4c(bundle: bytes) -> p4i.P4Info:
     document = read_bundle(bundle)
     info = _from_program(document["program"], document["p4info"])
     _drop_hidden(info)
+    if info.tables or document["p4info"]["types"] is not None:
+        info.type_info.SetInParent()
     return info
 
 
@@ -143,9 +147,7 @@ def _from_program(program: Json, details: Json) -> p4i.P4Info:
         _add_meter(info, program, meter)
     _add_structured_annotations(info, details["structured"])
     if details["types"] is not None:
-        info.type_info.SetInParent()
         json_format.ParseDict(_types(details["types"]), info.type_info)
-    _sort_by_id(info)
     return info
 
 

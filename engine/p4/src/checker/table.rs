@@ -441,7 +441,9 @@ impl Checker<'_> {
                 _ => Ty::Unknown,
             };
             let own = format!("{}_{}", name.text, self.hir.tables.len());
-            let annotations = self.check_annotations(annotations);
+            let mut annotations = self.check_annotations(annotations);
+            // The name stands alone, and tables that give the same name share the object.
+            annotations.name = annotations.name.map(|name| format!(".{name}").into());
             let checked = self.make_instance(&ty, args, own.into(), annotations, expr.span)?;
             let id = checked.id;
             locals.push(HLocal::Instance(checked));

@@ -294,7 +294,7 @@ impl Checker<'_> {
 
     fn can_contain(&self, kind: StructKind, ty: &Ty) -> bool {
         match (kind, self.hir.types.base(ty)) {
-            (_, Ty::Unknown) => true,
+            (_, Ty::Unknown | Ty::Var(_)) => true,
             (StructKind::Union, _) => self.hir.types.is_header(ty),
             (_, Ty::Bit(_) | Ty::Int(_) | Ty::Bool | Ty::Varbit(_)) => true,
             (StructKind::Header, Ty::Enum(id)) => self.hir.types.enums[id].repr.is_some(),

@@ -10,7 +10,9 @@ use netkv_ir::{
 use super::Lowerer;
 use super::expr::RValue;
 use super::storage::join;
-use crate::hir::{Annotations, DeclId, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
+use crate::hir::{
+    Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, InstanceKind,
+};
 use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
@@ -100,6 +102,12 @@ impl Lowerer<'_> {
                     "meter" | "direct_meter" => "meter",
                     _ => "action profile",
                 };
+                let known = |profile: &ActionProfile| profile.identity.name == name;
+                if let ("action profile", Some(at)) =
+                    (kind, self.program.action_profiles.iter().position(known))
+                {
+                    return Some(Object::Profile(at as u32));
+                }
                 self.check_unique_name(kind, &name, instance.span);
                 let identity = self.identity(name, &instance.annotations);
                 self.instantiate_extern(of, types, instance, identity)
@@ -134,16 +142,15 @@ impl Lowerer<'_> {
         }
         self.env.extend(values.iter().cloned());
         self.objects.extend(objects.iter().cloned());
-        for local in &def.locals {
+        self.add_actions(def, &path);
+        // As in P4Info, the objects of a block come before those of the blocks in it.
+        let is_block = |local: &&HLocal| {
+            matches!(local, HLocal::Instance(inner) if matches!(inner.kind, InstanceKind::Block(_)))
+        };
+        let own = def.locals.iter().filter(|local| !is_block(local));
+        for local in own.chain(def.locals.iter().filter(is_block)) {
             let lowered = match local {
-                HLocal::Var(_) => None,
-                // P4Info has the actions of tables, and those that a control calls itself.
-                HLocal::Action(action) => {
-                    if hir.actions[*action].called {
-                        self.add_action(*action, &path);
-                    }
-                    None
-                }
+                HLocal::Var(_) | HLocal::Action(_) => None,
                 HLocal::Instance(inner) => {
                     // Its constructor arguments may use those of the enclosing block.
                     self.env.extend(values.iter().cloned());
@@ -166,6 +173,28 @@ impl Lowerer<'_> {
             }
         }
         Some(Object::Block(Rc::new(BlockInstance { block, path, values, objects })))
+    }
+
+    /// Adds the actions of a block in the order of P4Info: those declared outside of it, then its
+    /// own. P4Info has the actions of tables, and those that a control calls itself.
+    fn add_actions(&mut self, block: &HBlock, path: &str) {
+        let hir = self.hir;
+        let tables = block.locals.iter().filter_map(|local| match local {
+            HLocal::Table(table) => Some(&hir.tables[*table]).filter(|table| table.applied),
+            _ => None,
+        });
+        let listed: Vec<usize> =
+            tables.flat_map(|table| table.actions.iter().map(|entry| entry.action)).collect();
+        for action in listed.iter().filter(|action| hir.actions[**action].global) {
+            self.add_action(*action, path);
+        }
+        for local in &block.locals {
+            if let HLocal::Action(action) = local
+                && (hir.actions[*action].called || listed.contains(action))
+            {
+                self.add_action(*action, path);
+            }
+        }
     }
 
     /// The object that an expression denotes, if any.
@@ -234,7 +263,7 @@ impl Lowerer<'_> {
                             "The elements of a v1model register are bit<W> or int<W>, not {shown}."
                         );
                         self.reporter.error(instance.span, message);
-                        return None;
+                        1
                     }
                 };
                 self.details.registers.push(self.types.spec(element));

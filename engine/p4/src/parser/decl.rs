@@ -207,7 +207,7 @@ impl Parser<'_> {
             Ok((name, value))
         })?;
         if members.is_empty() {
-            return self.error(name.span, format!("Enum '{}' has no member.", name.text));
+            self.reporter.error(name.span, format!("Enum '{}' has no member.", name.text));
         }
         Ok(DeclKind::Enum { name, repr, members })
     }
@@ -337,6 +337,11 @@ impl Parser<'_> {
         body: &mut BlockBody,
         applied: &mut bool,
     ) -> ParseResult<()> {
+        if self.peek().is(";") {
+            let span = self.bump().span;
+            self.reporter.error(span, "Expected a declaration, not ';'.");
+            return Ok(());
+        }
         let annotations = self.parse_annotations()?;
         let token = self.peek().clone();
         let words = if is_parser { PARSER_KEYWORDS } else { CONTROL_KEYWORDS };

@@ -10,9 +10,7 @@ use netkv_ir::{
 use super::Lowerer;
 use super::expr::RValue;
 use super::storage::join;
-use crate::hir::{
-    Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, InstanceKind,
-};
+use crate::hir::{Annotations, DeclId, HBlock, HExpr, HExprKind, HInstance, HLocal, InstanceKind};
 use crate::p4info_details::FieldDetails;
 use crate::types::Ty;
 
@@ -144,9 +142,7 @@ impl Lowerer<'_> {
         self.objects.extend(objects.iter().cloned());
         self.add_actions(def, &path);
         // As in P4Info, the objects of a block come before those of the blocks in it.
-        let is_block = |local: &&HLocal| {
-            matches!(local, HLocal::Instance(inner) if matches!(inner.kind, InstanceKind::Block(_)))
-        };
+        let is_block = |local: &&HLocal| matches!(local, HLocal::Instance(inner) if matches!(inner.kind, InstanceKind::Block(_)));
         let own = def.locals.iter().filter(|local| !is_block(local));
         for local in own.chain(def.locals.iter().filter(is_block)) {
             let lowered = match local {

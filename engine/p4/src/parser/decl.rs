@@ -347,7 +347,8 @@ impl Parser<'_> {
         let words = if is_parser { PARSER_KEYWORDS } else { CONTROL_KEYWORDS };
         let decl = match token.ident().map(|t| &**t) {
             _ if *applied => {
-                return self.error_unexpected("'}' after the 'apply' block, which is the last part");
+                return self
+                    .error_unexpected("'}' after the 'apply' block, which is the last part");
             }
             Some("state") if is_parser => {
                 body.states.push(self.parse_state()?);

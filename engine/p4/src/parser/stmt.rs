@@ -165,7 +165,8 @@ impl Parser<'_> {
     fn parse_branch(&mut self) -> ParseResult<Stmt> {
         let stmt = self.parse_stmt()?;
         if let StmtKind::Decl(_) = stmt.kind {
-            return self.error(stmt.span, "A declaration cannot stand here alone: write '{ ... }'.");
+            return self
+                .error(stmt.span, "A declaration cannot stand here alone: write '{ ... }'.");
         }
         Ok(stmt)
     }

@@ -501,6 +501,9 @@ def p4_budget(bundle: bytes) -> P4Budget:
     Raises ValueError for a program that is too large to estimate.
     """
 
+def program_text(bundle: bytes) -> str:
+    """The program as text: its objects and control-flow graphs (`netkv p4 ir`)."""
+
 def run_stf(bundle: bytes, text: str, name: str, executor: str = "compiled") -> StfResult:
     """Run a packet test (STF) on a fresh switch; raises ValueError for a command that is none."""
 

@@ -98,6 +98,7 @@ fn bundled<'py>(
                 "source_hash": compiled.source_hash,
                 "warnings": as_json(&compiled.warnings),
                 "program": compiled.program,
+                "p4info": compiled.p4info,
             });
             let mut bundle = HEAD.to_vec();
             bundle.extend_from_slice(content.to_string().as_bytes());
@@ -135,6 +136,12 @@ pub fn compile_source<'py>(
     let options = options(include_dirs, defines)?;
     let compiled = py.detach(|| netkv_p4::compile_source(name, source, &options));
     bundled(py, name, compiled)
+}
+
+/// See `_engine.pyi`.
+#[pyfunction]
+pub fn program_text(bundle: &[u8]) -> PyResult<String> {
+    Ok(netkv_ir::program_text(&*program_of(bundle)?))
 }
 
 /// The executor of this name; ValueError if there is none.

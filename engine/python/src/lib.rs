@@ -33,7 +33,7 @@ mod _engine {
     #[pymodule_export]
     use crate::budget::p4_budget;
     #[pymodule_export]
-    use crate::bundle::{compile_p4, compile_source, run_stf};
+    use crate::bundle::{compile_p4, compile_source, program_text, run_stf};
     #[pymodule_export]
     use crate::errors::{CompileError, ControlError, MalformedFrameError};
     #[pymodule_export]

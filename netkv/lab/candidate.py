@@ -5,9 +5,9 @@ Rules
 1. Whoever has the higher election id is primary: another client may take the switch over while the
    lab is up. That is no failure. The controller yields: it writes nothing, and gets nothing from
    the switch, whose tables stay as they are.
-2. It waits as a backup (election id 0, which is never primary). When the switch has no primary, it
-   claims an id above all that were used, and a session begins: the other client may have changed
-   anything, so the program is loaded anew, as after a restart of the switch.
+2. It waits as a backup (without an election id, so it is never primary). When the switch has no
+   primary, it claims an id above all that were used, and a session begins: the other client may
+   have changed anything, so the program is loaded anew, as after a restart of the switch.
 3. Each change is reported once.
 """
 
@@ -21,7 +21,7 @@ from netkv.p4rt.errors import Code
 
 DEVICE_ID = 1
 ONLY_BACKUP = 0
-"""The election id that is never primary."""
+"""Stands for no election id: such a client is never primary."""
 
 
 class Candidate:

@@ -5,7 +5,7 @@ Rules
 1. The client with the highest election id is primary, so another client may take over the switch
    while the lab is up. That is no failure. The controller then writes nothing, and receives nothing
    from the switch, whose tables stay as they are.
-2. The controller waits as a backup (election id 0, which is never primary). When the switch has no
+2. The controller waits as a backup (without an election id, so it is never primary). When the switch has no
    primary, it claims an id above all used ones, and a session begins. The other client may have
    changed the switch, so the program is loaded again, as after a restart of the switch.
 3. Each change is reported once.
@@ -21,7 +21,7 @@ from netkv.p4rt.errors import Code
 
 DEVICE_ID = 1
 ONLY_BACKUP = 0
-"""The election id that is never primary."""
+"""Stands for no election id: such a client is never primary."""
 
 
 class Candidate:

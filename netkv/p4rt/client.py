@@ -50,7 +50,7 @@ class ControllerError(RpcError):
     ) -> None:
         super().__init__(code, message)
         self.failed = failed or {}
-        """For a Write: the updates that failed, by index in the list given to `write`."""
+        """For a Write or Read: what failed of it, by index in the list that was given."""
 
     @property
     def disconnected(self) -> bool:
@@ -86,7 +86,7 @@ class P4RuntimeClient:
     def __init__(
         self, address: str, *, device_id: int = 1, election_id: int = 1, role: str = ""
     ) -> None:
-        """`address` is host:port."""
+        """`address` is host:port. A client with election id 0 is a backup only."""
         self.address = address
         self.device_id = device_id
         self.election_id = election_id
@@ -224,7 +224,7 @@ class P4RuntimeClient:
             self._names = Names(info)
 
     async def get_pipeline(self) -> p4r.ForwardingPipelineConfig:
-        """P4Info and cookie of the program that runs."""
+        """P4Info and cookie of the program that runs; FAILED_PRECONDITION if there is none yet."""
         response = await self._call(
             self._stub.GetForwardingPipelineConfig(
                 p4r.GetForwardingPipelineConfigRequest(
@@ -233,6 +233,11 @@ class P4RuntimeClient:
                 )
             )
         )
+        if not response.HasField("config"):
+            raise ControllerError(
+                Code.FAILED_PRECONDITION,
+                f"{self.address} has no forwarding pipeline config yet; call set_pipeline",
+            )
         self._names = Names(response.config.p4info)
         return response.config
 
@@ -266,14 +271,22 @@ class P4RuntimeClient:
             )
 
     async def read(self, *entities: p4r.Entity) -> AsyncIterator[p4r.Entity]:
-        """Entities that match what is asked for, in any number."""
+        """Entities that match what is asked for, in any number.
+
+        Raises `ControllerError` after the entities of the other requests if one fails, with the
+        code of the first that failed.
+        """
         request = p4r.ReadRequest(device_id=self.device_id, role=self.role, entities=entities)
         try:
             async for response in self._stub.Read(request):
                 for entity in response.entities:
                     yield entity
         except aio.AioRpcError as error:
-            raise _controller_error(error) from None
+            failure = _controller_error(error)
+            for cause in failure.failed.values():
+                failure.code = cause.code
+                break
+            raise failure from None
 
     async def packet_out(self, packet: p4r.PacketOut) -> None:
         """Send a packet (see `Names.packet_out`)."""
@@ -301,9 +314,9 @@ class P4RuntimeClient:
         return p4r_grpc.P4RuntimeStub(self._channel)
 
     async def _claim(self) -> None:
-        update = p4r.MasterArbitrationUpdate(
-            device_id=self.device_id, election_id=U128.encode(self.election_id)
-        )
+        update = p4r.MasterArbitrationUpdate(device_id=self.device_id)
+        if self.election_id:
+            update.election_id.CopyFrom(U128.encode(self.election_id))
         if self.role:
             update.role.name = self.role
         await self._send(p4r.StreamMessageRequest(arbitration=update))

@@ -1,7 +1,8 @@
 //! `Switch`: its program, packets, traces, digests and statistics.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::mem;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use netkv_compiled::ExecutorKind;
 use netkv_dataplane::{ControlError, Output, PIPELINES, SwitchOptions, stf};
@@ -15,7 +16,6 @@ use serde_json::Value;
 use crate::bundle::{self, engine_of};
 use crate::digests::digests_out;
 use crate::errors::control_error;
-use crate::groups::GroupSizes;
 use crate::json;
 
 type Engine = netkv_dataplane::Switch;
@@ -26,7 +26,8 @@ pub struct Switch {
     engine: Arc<Mutex<Engine>>,
     options: SwitchOptions,
     kind: ExecutorKind,
-    pub(crate) group_sizes: Mutex<GroupSizes>,
+    /// Takes the engine while [`Switch::exclusively`] runs.
+    holder: Mutex<Option<Py<Switch>>>,
 }
 
 /// Name of the gRPC status.
@@ -51,7 +52,7 @@ impl Switch {
     /// A switch with an existing engine.
     pub fn around(engine: Engine, options: SwitchOptions, kind: ExecutorKind) -> Self {
         let engine = Arc::new(Mutex::new(engine));
-        Self { engine, options, kind, group_sizes: Mutex::default() }
+        Self { engine, options, kind, holder: Mutex::default() }
     }
 
     /// The engine itself, for a node to drive.
@@ -88,6 +89,31 @@ impl Switch {
             None => work(engine),
             Some(pipeline) => engine.in_pipeline(pipeline, work),
         })
+    }
+
+    /// Waits for the engine, which the caller may keep while it runs Python.
+    ///
+    /// The guard cannot be waited for without the GIL, and whoever has the guard may need the GIL.
+    fn lock_with_gil(&self, py: Python<'_>) -> MutexGuard<'_, Engine> {
+        loop {
+            match self.engine.try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
+                Err(TryLockError::WouldBlock) => py.detach(|| drop(self.lock())),
+            }
+        }
+    }
+
+    /// A switch that can hold this switch's engine, and has one of its own in the meantime.
+    fn holder(&self, py: Python<'_>) -> PyResult<Py<Self>> {
+        let kept = self.holder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(holder) = kept {
+            return Ok(holder);
+        }
+        let program = self.program(py);
+        let spare = py.detach(|| Engine::new(program, SwitchOptions::default()));
+        let spare = spare.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Py::new(py, Self::around(spare, self.options, self.kind))
     }
 
     /// The current program.
@@ -134,8 +160,35 @@ impl Switch {
         // Prepared before the engine is locked: the old program processes packets until then.
         let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
         self.with(py, |current| *current = engine);
-        self.group_sizes.lock().unwrap_or_else(PoisonError::into_inner).clear();
         Ok(())
+    }
+
+    fn sibling(&self, py: Python<'_>, bundle: &[u8]) -> PyResult<Self> {
+        let engine = py.detach(|| engine_of(bundle, self.options, self.kind))?;
+        Ok(Self::around(engine, self.options, self.kind))
+    }
+
+    fn exchange(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
+        let other = other.get();
+        if Arc::ptr_eq(&self.engine, &other.engine) {
+            return Err(PyValueError::new_err("A switch cannot exchange state with itself."));
+        }
+        py.detach(|| mem::swap(&mut *self.lock(), &mut *other.lock()));
+        Ok(())
+    }
+
+    fn exclusively<'py>(
+        &self,
+        py: Python<'py>,
+        work: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let holder = self.holder(py)?;
+        let mut guard = self.lock_with_gil(py);
+        mem::swap(&mut *guard, &mut *holder.get().lock());
+        let answer = work.call1((holder.clone_ref(py),));
+        mem::swap(&mut *guard, &mut *holder.get().lock());
+        *self.holder.lock().unwrap_or_else(PoisonError::into_inner) = Some(holder);
+        answer
     }
 
     fn process<'py>(

@@ -20,6 +20,7 @@ from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code
 
 DEVICE_ID = 1
+"""Of every switch that netkv starts."""
 ONLY_BACKUP = 0
 """The election id that is never primary."""
 
@@ -27,9 +28,10 @@ ONLY_BACKUP = 0
 class Candidate:
     """The role of the controller; it outlives restarts of the switch."""
 
-    def __init__(self, address: str, on_change: Callable[[str], object]) -> None:
+    def __init__(self, address: str, device_id: int, on_change: Callable[[str], object]) -> None:
         """`address` is that of the P4Runtime server; `on_change` gets sentences."""
         self._address = address
+        self._device_id = device_id
         self._on_change = on_change
         self._state: Literal["connecting", "backup", "primary"] = "connecting"
         self._election_id: int | None = None
@@ -72,7 +74,7 @@ class Candidate:
         return {
             "state": self._state,
             "p4runtime": self._address,
-            "device_id": DEVICE_ID,
+            "device_id": self._device_id,
             "election_id": self._election_id,
             "primary": self._state == "primary",
             "other_election_id": self._other,

@@ -10,8 +10,10 @@ from netkv.errors import FieldError
 from netkv.options import RATE, SECONDS, Formerly, Spec
 
 Backend = Literal["memory", "rocksdb", "redis"]
-Target = Literal["engine"]
-"""What executes P4 programs: netkv's own engine; a lab can use nothing else yet."""
+ELSEWHERE = "p4runtime://"
+"""Begins the target of a switch that runs elsewhere."""
+Target = Literal["engine", "bmv2"] | Annotated[str, Field(pattern=rf"^{ELSEWHERE}\S+:\d+$")]
+"""What executes P4 programs: netkv's own engine, bmv2, or a switch that runs elsewhere."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
 
@@ -55,6 +57,51 @@ class RedisSpec(Spec):
         return self
 
 
+class SwitchPort(Spec):
+    """A port of a switch that runs elsewhere, and how its frames get there."""
+
+    number: Annotated[int, Field(ge=1, le=509)]
+    """The port's number at the switch."""
+    via: Annotated[str, Field(pattern=r"^(grpc://\S+:\d+|[^\s/:]{1,15})$")]
+    """The network interface that is cabled to the port (root or CAP_NET_RAW), or
+    `grpc://HOST:PORT`: the `--dp-grpc-server-addr` of a bmv2, which serves all its ports."""
+
+
+class SwitchSpec(Spec):
+    """A switch that runs elsewhere; only with `lab.target: p4runtime://HOST:PORT`."""
+
+    device_id: Annotated[int, Field(ge=1)] = 1
+    """Its P4Runtime device id."""
+    ports: dict[str, SwitchPort] = Field(default_factory=dict)
+    """Its ports by the node that is attached: `client`, `servers-0`, `servers-1`, ...,
+    `coordinator`, and `external-1`, ... for programs that use the lab."""
+    config: str = "bmv2"
+    """What the controller loads: `bmv2`, the program as p4c compiles it; `bundle`, for netkv's own
+    switch; or a file that another compiler has made for this switch, with `p4info`."""
+    p4info: str | None = None
+    """The file with the P4Info of `config`, a serialized message."""
+
+    @model_validator(mode="after")
+    def _numbers_differ(self) -> SwitchSpec:
+        seen: dict[int, str] = {}
+        for node, port in self.ports.items():
+            if (other := seen.setdefault(port.number, node)) != node:
+                text = f"port {port.number} is that of '{other}' already"
+                raise FieldError(text, "ports", node, "number")
+        return self
+
+    @model_validator(mode="after")
+    def _described(self) -> SwitchSpec:
+        given = self.config not in ("bmv2", "bundle")
+        if given and self.p4info is None:
+            text = f"the program '{self.config}' needs 'p4info', the file with its P4Info"
+            raise FieldError(text, "p4info")
+        if not given and self.p4info is not None:
+            text = f"'config: {self.config}' brings its P4Info itself; leave 'p4info' out"
+            raise FieldError(text, "p4info")
+        return self
+
+
 class GenericLab(Spec):
     """Options of every lab; those of schemes join them in `LabSpec`."""
 
@@ -83,7 +130,10 @@ class GenericLab(Spec):
     client identity and a switch port beside those of the load; as many as the scheme has room for.
     """
     target: Target = "engine"
-    """What executes the P4 programs."""
+    """What executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and simple_switch_grpc
+    on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs elsewhere."""
+    switch: SwitchSpec = SwitchSpec()
+    """A switch that runs elsewhere: its ports, and what is loaded into it."""
     topology: TopologySpec = TopologySpec()
     """Switches and how they are joined."""
     profile: str = "this-machine"
@@ -102,3 +152,21 @@ class GenericLab(Spec):
     pipelines: Pipelines = 1
     """Ingress and egress pipelines of each switch, with tables and registers of their own; a scheme
     says how many it supports."""
+
+    @model_validator(mode="after")
+    def _target_can(self) -> GenericLab:
+        if self.target == "engine":
+            return self
+        if self.pipelines != 1:
+            raise FieldError(
+                f"the target '{self.target}' has 1 pipeline; 'pipelines: {self.pipelines}' needs "
+                f"'target: engine'",
+                "pipelines",
+            )
+        if self.target.startswith(ELSEWHERE) and not self.switch.ports:
+            raise FieldError(
+                f"the target '{self.target}' needs the ports of that switch: 'switch.ports', by "
+                f"node, each with 'number' and 'via'",
+                "switch",
+            )
+        return self

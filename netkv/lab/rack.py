@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from netkv import schemes
-from netkv.lab import cabling
+from netkv.lab import cabling, target
 from netkv.lab.cabling import Cabling
 from netkv.lab.process import BusyPortError, NodeProcess
 from netkv.lab.rack_nodes import (
@@ -69,6 +69,8 @@ class LiveRack(Rack):
         super().__init__(spec, schemes.of(spec), on_event)
         self.directory = directory
         self.bundle = directory / "program.bundle"
+        self.target = target.of(spec.lab, self.bundle)
+        self._prepared = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)
         self.switch = LiveSwitch(LiveSwitch.NAME, self)
@@ -121,11 +123,26 @@ class LiveRack(Rack):
         self.bundle.write_bytes(bundle)
         super().take_program(bundle)
 
+    async def compile(self) -> None:
+        await super().compile()
+        await self._prepare_target()
+
+    async def _prepare_target(self) -> None:
+        """Compiles the program for the target, unless that was done."""
+        if not self._prepared:
+            self._prepared = True
+
+            def note(text: str) -> None:
+                self.emit("note", self.switch.name, text)
+
+            await self.target.prepare(self.scheme, self.spec.lab, self.program_hash, note)
+
     async def start(self) -> None:
         self.emit("starting", "rack", f"Bringing up {self.scheme.title}.")
         try:
             if not self.program_hash:
                 await self.compile()
+            await self._prepare_target()
             # A rack that comes up has no memory, also if another one ran in this directory.
             self.controller.forget()
             if self.shards.foreign:

@@ -38,7 +38,7 @@ from netkv.lab.spec import RackSpec
 from netkv.lab.stale_clients import StaleClientReaper
 from netkv.rack.base import Rack
 from netkv.rack.nodes import partitions, redis_servers
-from netkv.rack.report import RackEvent, RackSample
+from netkv.rack.report import COMPILER, RackEvent, RackSample
 
 _ADDRESS_TRIES = 5
 """How often to choose other addresses when another process took one."""
@@ -133,7 +133,7 @@ class LiveRack(Rack):
             self._prepared = True
 
             def note(text: str) -> None:
-                self.emit("note", self.switch.name, text)
+                self.emit("note", COMPILER, text)
 
             await self.target.prepare(self.scheme, self.spec.lab, self.program_hash, note)
 

@@ -29,6 +29,10 @@ EventKind = Literal[
 that has lost its memory begins to get it back; `recovered`: it is as before."""
 
 
+COMPILER = "p4c"
+"""The `node` of events about the compilation for a target that is not netkv's own engine."""
+
+
 @dataclass(frozen=True)
 class RackEvent:
     """Something that happened in a rack."""
@@ -37,7 +41,7 @@ class RackEvent:
     """Seconds since the epoch."""
     kind: EventKind
     node: str
-    """`switch`, `servers-0`, `client`, `controller`, or `rack` for the whole."""
+    """`switch`, `servers-0`, `client`, `controller`, `rack` for the whole, or `COMPILER`."""
     text: str
     """A sentence for people."""
     recovered: Recovered | None = None

@@ -15,11 +15,17 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from netkv import resources
 from netkv.errors import NetkvError
 from netkv.lab import state
 from netkv.lab.bmv2 import toolchain
+from netkv.p4rt import p4info
+
+if TYPE_CHECKING:
+    from netkv.lab.spec import LabSpec
+    from netkv.schemes import Scheme
 
 _JSON, _P4INFO, _WARNINGS = "program.json", "program.p4info.bin", "warnings.txt"
 _OPTIONS = ("--std", "p4-16")
@@ -63,6 +69,13 @@ def compile_program(program: Path, source_hash: str, defines: Mapping[str, str])
     except OSError as error:
         raise NetkvError(f"The output of p4c cannot be kept in {place.parent}: {error}.") from error
     return _found(place, cached=False)
+
+
+def compile_scheme(scheme: Scheme, lab: LabSpec) -> Compiled:
+    """The program of a scheme for a lab; raises `NetkvError`."""
+    bundle = scheme.compile(lab)
+    source_hash = str(p4info.read_bundle(bundle)["source_hash"])
+    return compile_program(scheme.program_path, source_hash, scheme.defines(lab))
 
 
 def command(

@@ -139,8 +139,8 @@ class Bridge:
         """
         if port not in self._sockets:
             raise ValueError(f"there is no cable at port {port}")
-        names = {field.name for field in fields(Impairment)}
-        if unknown := sorted(set(impairment) - names):
+        names = [field.name for field in fields(Impairment)]
+        if unknown := [name for name in impairment if name not in names]:
             raise ValueError(f"'{unknown[0]}' is no impairment of a link: {', '.join(names)}")
         wanted = Impairment(**impairment)
         if wanted == Impairment(reorder_span=wanted.reorder_span):

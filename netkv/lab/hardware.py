@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.options import RATE, SECONDS, Formerly, Spec
@@ -12,7 +13,18 @@ from netkv.options import RATE, SECONDS, Formerly, Spec
 Backend = Literal["memory", "rocksdb", "redis"]
 ELSEWHERE = "p4runtime://"
 """Begins the target of a switch that runs elsewhere."""
-Target = Literal["engine", "bmv2"] | Annotated[str, Field(pattern=rf"^{ELSEWHERE}\S+:\d+$")]
+_ADDRESS = rf"^{ELSEWHERE}\S+:\d+$"
+
+
+def _known(target: Any) -> Any:
+    if target in ("engine", "bmv2") or re.match(_ADDRESS, str(target)):
+        return target
+    raise FieldError(f"it is '{target}'; it should be 'engine', 'bmv2' or '{ELSEWHERE}HOST:PORT'")
+
+
+Target = Annotated[
+    Literal["engine", "bmv2"] | Annotated[str, Field(pattern=_ADDRESS)], BeforeValidator(_known)
+]
 """What executes P4 programs: netkv's own engine, bmv2, or a switch that runs elsewhere."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
@@ -60,6 +72,9 @@ class RedisSpec(Spec):
 class SwitchPort(Spec):
     """A port of a switch that runs elsewhere, and how its frames get there."""
 
+    node: str
+    """The node that is attached: `client`, `servers-0`, `servers-1`, ..., `coordinator`, and
+    `external-1`, ... for programs that use the lab."""
     number: Annotated[int, Field(ge=1, le=509)]
     """The port's number at the switch."""
     via: Annotated[str, Field(pattern=r"^(grpc://\S+:\d+|[^\s/:]{1,15})$")]
@@ -72,9 +87,8 @@ class SwitchSpec(Spec):
 
     device_id: Annotated[int, Field(ge=1)] = 1
     """Its P4Runtime device id."""
-    ports: dict[str, SwitchPort] = Field(default_factory=dict)
-    """Its ports by the node that is attached: `client`, `servers-0`, `servers-1`, ...,
-    `coordinator`, and `external-1`, ... for programs that use the lab."""
+    ports: list[SwitchPort] = Field(default_factory=list)
+    """Its ports, one for each node."""
     config: str = "bmv2"
     """What the controller loads: `bmv2`, the program as p4c compiles it; `bundle`, for netkv's own
     switch; or a file that another compiler has made for this switch, with `p4info`."""
@@ -83,11 +97,13 @@ class SwitchSpec(Spec):
 
     @model_validator(mode="after")
     def _numbers_differ(self) -> SwitchSpec:
-        seen: dict[int, str] = {}
-        for node, port in self.ports.items():
-            if (other := seen.setdefault(port.number, node)) != node:
+        numbers: dict[int, str] = {}
+        for index, port in enumerate(self.ports):
+            if port.node in numbers.values():
+                raise FieldError(f"'{port.node}' has a port already", "ports", index, "node")
+            if (other := numbers.setdefault(port.number, port.node)) != port.node:
                 text = f"port {port.number} is that of '{other}' already"
-                raise FieldError(text, "ports", node, "number")
+                raise FieldError(text, "ports", index, "number")
         return self
 
     @model_validator(mode="after")
@@ -165,8 +181,8 @@ class GenericLab(Spec):
             )
         if self.target.startswith(ELSEWHERE) and not self.switch.ports:
             raise FieldError(
-                f"the target '{self.target}' needs the ports of that switch: 'switch.ports', by "
-                f"node, each with 'number' and 'via'",
+                f"the target '{self.target}' needs the ports of that switch: 'switch.ports', each "
+                f"with 'node', 'number' and 'via'",
                 "switch",
             )
         return self

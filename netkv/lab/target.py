@@ -213,7 +213,7 @@ class ElsewhereTarget(_ExternalTarget):
     def switch_config(
         self, spec: RackSpec, cabling: Cabling, links: list[dict[str, Any]]
     ) -> dict[str, Any]:
-        via = [[port.number, port.via] for port in self._switch.ports.values()]
+        via = [[port.number, port.via] for port in self._switch.ports]
         return {**self._bridge_config(spec, cabling, links), "via": via}
 
 
@@ -238,15 +238,15 @@ def port_numbers(lab: GenericLab, nodes: Mapping[str, int]) -> dict[str, int]:
     """
     if elsewhere(lab) is None:
         return dict(nodes)
-    named = lab.switch.ports
+    named = {port.node: port.number for port in lab.switch.ports}
     for node in nodes:
         if node not in named:
             raise UsageError(
                 f"The lab needs a port of the switch at {elsewhere(lab)} for the node '{node}': "
-                f"'lab.switch.ports.{node}' with 'number' and 'via'.\n"
+                f"one of 'lab.switch.ports' with 'node: {node}'.\n"
                 f"  Nodes of this lab: {', '.join(nodes)}."
             )
-    return {node: named[node].number for node in nodes}
+    return {node: named[node] for node in nodes}
 
 
 def _ports(cabling: Cabling) -> list[list[Any]]:

@@ -32,6 +32,12 @@ def test_target_that_no_lab_can_use_is_refused(netkv_here: Netkv) -> None:
     )
 
 
+def test_simulator_has_no_other_target_than_the_engine(netkv_here: Netkv) -> None:
+    said = netkv_here("scenario", "run", "quickstart", "--target", "bmv2", "--mode", "sim")
+    assert said.status == 2
+    assert "'lab.target': the simulator runs programs on netkv's own engine" in said.err
+
+
 @pytest.mark.parametrize(
     ("words", "wrong"),
     [

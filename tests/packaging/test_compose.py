@@ -64,7 +64,7 @@ class Machine:
             cwd=self.folder,
             capture_output=True,
             text=True,
-            timeout=PATIENCE_S,
+            timeout=4 * PATIENCE_S,
         )
 
     def healthy(self, words: list[str], process: subprocess.Popen[bytes]) -> None:
@@ -74,7 +74,7 @@ class Machine:
             assert process.poll() is None, (self.folder / "log-0").read_text()
             return self.run(words).returncode == 0
 
-        until(well, f"{words} succeeds", every_s=0.2)
+        until(well, f"{words} succeeds", every_s=1.0)
 
     def end(self) -> None:
         for process in reversed(self._running):

@@ -5,10 +5,9 @@ message from the client is a frame that comes in at a port, one from the switch 
 A message has the device id (field 2), the port (3) and the frame (4).
 
 `PacketStream` is the client's side of that call without I/O: HTTP/2 for the one stream that it
-needs, the framing of gRPC, and the two messages. bytes of the connection go in (`receive`), bytes
-for the connection come out (`take_output`). A gRPC library crosses an interpreter and a completion
-queue for each message; here a read or a write has as many frames as there are (docs/bmv2.md has the
-measurement).
+needs, the framing of gRPC, and the two messages. Bytes of the connection go in (`receive`), bytes
+for the connection come out (`take_output`). A gRPC library handles each message by itself, through
+a completion queue; here a read or a write of the socket has as many frames as there are.
 
 Rules
 -----

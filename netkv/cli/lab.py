@@ -72,6 +72,11 @@ def up(
         return
     try:
         _up(name, spec, json, "Ctrl-C takes it down.")
+    except KeyboardInterrupt:
+        daemon.down(name)
+        return
+    # From here on it is this command's, whatever ends it.
+    try:
         daemon.watch(name)
     except KeyboardInterrupt:
         notify(f"Taking the lab '{name}' down.")

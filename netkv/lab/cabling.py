@@ -68,18 +68,27 @@ class Cabling:
         raise KeyError(server)
 
 
+def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> dict[str, int]:
+    """The switch port of each node, by its name: clients, servers, and the coordinator.
+
+    Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
+    """
+    wanted = {Client.NAME: CLIENT_PORT}
+    wanted |= {f"{EXTERNAL}{n + 1}": FIRST_EXTERNAL_PORT + n for n in range(external_clients)}
+    processes = len(partitions(spec.lab))
+    wanted |= {f"{Servers.NAME}{n}": FIRST_SERVER_PORT + n for n in range(processes)}
+    if coordinated:
+        wanted[Coordinator.NAME] = COORDINATOR_PORT
+    return target.port_numbers(spec.lab, wanted)
+
+
 def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
     """Chooses free addresses; `external_clients` is the number of their places.
 
     Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
     """
     shares = partitions(spec.lab)
-    wanted = {Client.NAME: CLIENT_PORT}
-    wanted |= {f"{EXTERNAL}{n + 1}": FIRST_EXTERNAL_PORT + n for n in range(external_clients)}
-    wanted |= {f"{Servers.NAME}{n}": FIRST_SERVER_PORT + n for n in range(len(shares))}
-    if coordinated:
-        wanted[Coordinator.NAME] = COORDINATOR_PORT
-    numbers = target.port_numbers(spec.lab, wanted)
+    numbers = port_numbers(spec, external_clients, coordinated)
     *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
     cables = [Cable(*each) for each in zip(numbers.values(), free[::2], free[1::2], strict=True)]
     servers = 1 + external_clients

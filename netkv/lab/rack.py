@@ -64,12 +64,16 @@ class LiveRack(Rack):
         """`directory` takes logs and data. `on_processes` is called with the newest process of
         each node when one was started or has ended.
 
-        Raises `UsageError` for a scheme that does not exist or cannot run in this lab.
+        Raises `UsageError` for a scheme that does not exist or cannot run in this lab, and for a
+        node without a port of a switch that runs elsewhere.
         """
         super().__init__(spec, schemes.of(spec), on_event)
         self.directory = directory
         self.bundle = directory / "program.bundle"
         self.target = target.of(spec.lab, self.bundle)
+        # Before anything is compiled.
+        external = self.scheme.external_clients(spec.lab)
+        cabling.port_numbers(spec, external, self.scheme.coordinated)
         self._prepared = False
         self.shards = Shards(spec.lab, self.data)
         self.controller = LiveController(self)

@@ -71,10 +71,20 @@ class Machine:
         """Waits until a health check succeeds while the process runs."""
 
         def well() -> bool:
-            assert process.poll() is None, (self.folder / "log-0").read_text()
+            assert process.poll() is None, f"{process.args} has ended"
             return self.run(words).returncode == 0
 
         until(well, f"{words} succeeds", every_s=1.0)
+
+    def up(self, process: subprocess.Popen[bytes]) -> None:
+        """Waits until a lab is up; its process is the newest one."""
+        log = self.folder / f"log-{len(self._running) - 1}"
+
+        def ready() -> bool:
+            assert process.poll() is None, log.read_text()
+            return "is up. Ctrl-C takes it down." in log.read_text()
+
+        until(ready, "the lab is up", every_s=0.5)
 
     def end(self) -> None:
         for process in reversed(self._running):
@@ -199,6 +209,7 @@ def test_lab_of_a_container_comes_up_on_its_switch(machine: Machine, lab: str) -
         (mounted / file.name).write_text(with_ports([file.read_text()], moved)[0])
     words = with_ports(command(lab), {"/lab/": f"{mounted}/"})
     process = machine.start([NETKV, *words])
+    machine.up(process)
     machine.healthy(health(lab), process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0
@@ -217,6 +228,7 @@ def start_redis(machine: Machine) -> str:
 
 def test_engine_lab_comes_up_as_in_its_container(machine: Machine) -> None:
     process = machine.start([NETKV, *command("engine")])
+    machine.up(process)
     machine.healthy(health("engine"), process)
     process.send_signal(signal.SIGTERM)
     assert process.wait(PATIENCE_S) == 0

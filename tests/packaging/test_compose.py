@@ -71,7 +71,7 @@ class Machine:
         """Waits until a health check succeeds while the process runs."""
 
         def well() -> bool:
-            assert process.poll() is None, f"{process.args} has ended"
+            assert process.poll() is None, "the process has ended"
             return self.run(words).returncode == 0
 
         until(well, f"{words} succeeds", every_s=1.0)

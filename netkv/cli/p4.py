@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from netkv.cli import completion, p4_bench, p4_budget, p4_corpus, p4_steps
+from netkv.cli import completion, p4_bench, p4_budget, p4_compile, p4_corpus, p4_steps
 from netkv.cli.executor import Executor
 from netkv.cli.output import Json, notify, print_json, stdout
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Check, describe, trace, test and time P4 programs.", no_args_is_help=True)
 app.command("bench")(p4_bench.bench)
+app.command("compile")(p4_compile.compile_)
 
 Program = Annotated[
     Path,

@@ -4,8 +4,9 @@ A cable is a pair of UDP sockets on loopback: the switch's end of the port and t
 clients of the load share switch port 1, external clients (programs that use the rack,
 `netkv.client`) have ports from 2 on, the servers of one process share port 100 + its index, and the
 coordinator, if the scheme has one, is at port 90; the switch finds the port of a host from its IP
-address (docs/wire-format.md). A process becomes an external client by binding the peer's end of its
-cable; this lasts until it ends.
+address (docs/wire-format.md). A switch that runs elsewhere has the ports that the lab's file names.
+A process becomes an external client by binding the peer's end of its cable; this lasts until it
+ends.
 """
 
 from __future__ import annotations
@@ -14,16 +15,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from netkv.control.topology import CPU_PORT
-from netkv.lab import ports
+from netkv.lab import ports, target
 from netkv.lab.spec import RackSpec
-from netkv.rack.nodes import partitions
+from netkv.rack.nodes import Client, Coordinator, Servers, partitions
 from netkv.schemes.options import CoordinatorOptions
 
 CLIENT_PORT = 1
 FIRST_EXTERNAL_PORT = 2
 COORDINATOR_PORT = 90
 FIRST_SERVER_PORT = 100
+EXTERNAL = "external-"
+"""Begins the names of external clients' places, from 1, for the ports of a switch elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -66,41 +68,38 @@ class Cabling:
         raise KeyError(server)
 
 
+def port_numbers(spec: RackSpec, external_clients: int, coordinated: bool) -> dict[str, int]:
+    """The switch port of each node, by its name: clients, servers, and the coordinator.
+
+    Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
+    """
+    wanted = {Client.NAME: CLIENT_PORT}
+    wanted |= {f"{EXTERNAL}{n + 1}": FIRST_EXTERNAL_PORT + n for n in range(external_clients)}
+    processes = len(partitions(spec.lab))
+    wanted |= {f"{Servers.NAME}{n}": FIRST_SERVER_PORT + n for n in range(processes)}
+    if coordinated:
+        wanted[Coordinator.NAME] = COORDINATOR_PORT
+    return target.port_numbers(spec.lab, wanted)
+
+
 def plug(spec: RackSpec, external_clients: int = 0, coordinated: bool = False) -> Cabling:
-    """Chooses free addresses, with cables for `external_clients` external clients."""
+    """Chooses free addresses, with cables for `external_clients` external clients.
+
+    Raises `UsageError` for a node without a port, if the switch is one that runs elsewhere.
+    """
     shares = partitions(spec.lab)
-    numbers = [
-        CLIENT_PORT,
-        *range(FIRST_EXTERNAL_PORT, FIRST_EXTERNAL_PORT + external_clients),
-        *range(FIRST_SERVER_PORT, FIRST_SERVER_PORT + len(shares)),
-        COORDINATOR_PORT,
-    ]
+    numbers = port_numbers(spec, external_clients, coordinated)
     *free, p4runtime = (f"127.0.0.1:{port}" for port in ports.free_ports(2 * len(numbers) + 1))
-    cables = [Cable(*cable) for cable in zip(numbers, free[::2], free[1::2], strict=True)]
+    cables = [Cable(*each) for each in zip(numbers.values(), free[::2], free[1::2], strict=True)]
+    servers = 1 + external_clients
     return Cabling(
         client=cables[0],
-        external_clients=tuple(cables[1 : 1 + external_clients]),
-        servers=tuple(cables[1 + external_clients : -1]),
+        external_clients=tuple(cables[1:servers]),
+        servers=tuple(cables[servers : servers + len(shares)]),
         partitions=shares,
-        p4runtime=p4runtime,
+        p4runtime=target.elsewhere(spec.lab) or p4runtime,
         coordinator=cables[-1] if coordinated else None,
     )
-
-
-def switch_config(
-    spec: RackSpec, cabling: Cabling, bundle: Path, links: list[dict[str, Any]]
-) -> dict[str, Any]:
-    """Configuration of the switch node; `links` are impaired (`LiveLinkedNode.links`)."""
-    return {
-        "bundle": str(bundle),
-        "seed": spec.seed,
-        "executor": spec.lab.executor,
-        "pipelines": spec.lab.pipelines,
-        "ports": [[cable.port, cable.switch, cable.peer] for cable in cabling.cables],
-        "cpu_port": CPU_PORT,
-        "links": links,
-        "p4runtime": cabling.p4runtime,
-    }
 
 
 def server_config(

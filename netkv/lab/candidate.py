@@ -5,9 +5,10 @@ Rules
 1. The client with the highest election id is primary, so another client may take over the switch
    while the lab is up. That is no failure. The controller then writes nothing, and receives nothing
    from the switch, whose tables stay as they are.
-2. The controller waits as a backup (without an election id, so it is never primary). When the switch has no
-   primary, it claims an id above all used ones, and a session begins. The other client may have
-   changed the switch, so the program is loaded again, as after a restart of the switch.
+2. The controller waits as a backup (without an election id, so it is never primary). When the
+   switch has no primary, it claims an id above all used ones, and a session begins. The other
+   client may have changed the switch, so the program is loaded again, as after a restart of the
+   switch.
 3. Each change is reported once.
 """
 
@@ -20,6 +21,7 @@ from netkv.p4rt.client import ControllerError, NotPrimaryError
 from netkv.p4rt.errors import Code
 
 DEVICE_ID = 1
+"""Of every switch that netkv starts."""
 ONLY_BACKUP = 0
 """Stands for no election id: such a client is never primary."""
 
@@ -27,9 +29,10 @@ ONLY_BACKUP = 0
 class Candidate:
     """The arbitration state of the controller; it outlives restarts of the switch."""
 
-    def __init__(self, address: str, on_change: Callable[[str], object]) -> None:
+    def __init__(self, address: str, device_id: int, on_change: Callable[[str], object]) -> None:
         """`address`: of the P4Runtime server; `on_change` is called with a text for users."""
         self._address = address
+        self._device_id = device_id
         self._on_change = on_change
         self._state: Literal["connecting", "backup", "primary"] = "connecting"
         self._election_id: int | None = None
@@ -72,7 +75,7 @@ class Candidate:
         return {
             "state": self._state,
             "p4runtime": self._address,
-            "device_id": DEVICE_ID,
+            "device_id": self._device_id,
             "election_id": self._election_id,
             "primary": self._state == "primary",
             "other_election_id": self._other,

@@ -29,11 +29,12 @@ from netkv.control import base
 from netkv.control.topology import Topology
 from netkv.errors import NetkvError
 from netkv.lab.cabling import Cabling
-from netkv.lab.candidate import DEVICE_ID, ONLY_BACKUP, Candidate
+from netkv.lab.candidate import ONLY_BACKUP, Candidate
 from netkv.lab.channel import ControlChannel
 from netkv.lab.saving import SaveFile, Saver
 from netkv.lab.session import ControlSession
 from netkv.lab.spec import RackSpec
+from netkv.lab.target import Target
 from netkv.p4rt.client import ControllerError, P4RuntimeClient
 from netkv.schemes import Scheme
 
@@ -50,7 +51,7 @@ class Controller:
         scheme: Scheme,
         spec: RackSpec,
         cabling: Cabling,
-        bundle: Path,
+        target: Target,
         *,
         channel: ControlChannel,
         preload: Sequence[bytes],
@@ -75,9 +76,9 @@ class Controller:
         self.control_plane = scheme.control_plane(spec, topology)
         self.bytes = 0
         """Bytes of P4Runtime messages between controller and switch so far, both directions."""
-        self.candidate = Candidate(cabling.p4runtime, self._note)
+        self.candidate = Candidate(cabling.p4runtime, target.device_id, self._note)
         self._address = cabling.p4runtime
-        self._bundle = bundle
+        self._target = target
         self._channel = channel
         self._preload = tuple(preload)
         self._save_file = SaveFile(saved)
@@ -173,11 +174,14 @@ class Controller:
     async def _run_session(self, saved: bytes | None) -> None:
         """Runs one session, from the connection to the end of the stream."""
         await self._channel.connected()
-        client = P4RuntimeClient(self._address, device_id=DEVICE_ID, election_id=ONLY_BACKUP)
+        device_id = self._target.device_id
+        client = P4RuntimeClient(self._address, device_id=device_id, election_id=ONLY_BACKUP)
         try:
             await client.connect(CONNECT_TIMEOUT, self.candidate.backup)
             self.candidate.primary(client.election_id)
-            await client.set_pipeline(await asyncio.to_thread(self._bundle.read_bytes))
+            if self._target.keeps_replication:
+                await client.clear_replication()
+            await client.set_pipeline(*await asyncio.to_thread(self._target.program().read))
             session = ControlSession(
                 client,
                 self._channel,

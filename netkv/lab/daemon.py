@@ -17,19 +17,21 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from netkv import schemes
 from netkv.errors import NetkvError, UsageError, suggest
 from netkv.lab import state
 from netkv.lab.process import child_environment
 from netkv.lab.spec import RackSpec
+from netkv.rack.report import COMPILER
 
 DEFAULT_LAB = state.DEFAULT_LAB
 UP_TIMEOUT = 120.0
 DOWN_TIMEOUT = 15.0
 REQUEST_TIMEOUT = 15.0
 _POLL = 0.05
+_WATCH_INTERVAL = 0.5
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,11 @@ class LabStatus:
     `other_election_id` (of another client that is primary)."""
     already: bool = False
     """Whether the lab was up before `up`."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """What p4c has printed about the program."""
+        return [str(event["text"]) for event in self.events if event["node"] == COMPILER]
 
     def to_json(self) -> dict[str, Any]:
         """For `--json`."""
@@ -88,6 +95,18 @@ def up(name: str, spec: RackSpec) -> LabStatus:
             lab.save()
     _wait_until_up(name)
     return _with(status(name), already=already)
+
+
+def watch(name: str) -> NoReturn:
+    """Stays as long as the lab is up, and raises `NetkvError` when it has ended."""
+    while True:
+        time.sleep(_WATCH_INTERVAL)
+        _reap()
+        lab = state.load(name)
+        if lab is None:
+            raise NetkvError(f"The lab '{name}' was taken down.")
+        if not lab.alive:
+            raise NetkvError(f"The supervisor of the lab '{name}' has ended.{_tail(lab)}")
 
 
 def down(name: str) -> bool:

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from netkv.errors import FieldError
 from netkv.options import RATE, SECONDS, Formerly, Spec
 
 Backend = Literal["memory", "rocksdb", "redis"]
-Target = Literal["engine"]
-"""What executes P4 programs; the only choice so far is netkv's own engine."""
+ELSEWHERE = "p4runtime://"
+"""Begins the target of a switch that runs elsewhere."""
+_ADDRESS = rf"^{ELSEWHERE}\S+:\d+$"
+
+
+def _known(target: Any) -> Any:
+    if target in ("engine", "bmv2") or re.match(_ADDRESS, str(target)):
+        return target
+    raise FieldError(f"it is '{target}'; it should be 'engine', 'bmv2' or '{ELSEWHERE}HOST:PORT'")
+
+
+Target = Annotated[
+    Literal["engine", "bmv2"] | Annotated[str, Field(pattern=_ADDRESS)], BeforeValidator(_known)
+]
+"""What executes P4 programs: netkv's own engine, bmv2, or a switch that runs elsewhere."""
 Executor = Literal["compiled", "interpreter"]
 Pipelines = Literal[1, 2, 4]
 
@@ -56,6 +70,55 @@ class RedisSpec(Spec):
         return self
 
 
+class SwitchPort(Spec):
+    """A port of a switch that runs elsewhere, and how its frames get there."""
+
+    node: str
+    """The node that is attached: `client`, `servers-0`, `servers-1`, ..., `coordinator`, and
+    `external-1`, ... for programs that use the lab."""
+    number: Annotated[int, Field(ge=1, le=509)]
+    """The port's number at the switch."""
+    via: Annotated[str, Field(pattern=r"^(grpc://\S+:\d+|[^\s/:]{1,15})$")]
+    """The network interface that is cabled to the port (root or CAP_NET_RAW), or
+    `grpc://HOST:PORT`: the `--dp-grpc-server-addr` of a bmv2, which serves all its ports."""
+
+
+class SwitchSpec(Spec):
+    """A switch that runs elsewhere; only with `lab.target: p4runtime://HOST:PORT`."""
+
+    device_id: Annotated[int, Field(ge=1)] = 1
+    """Its P4Runtime device id."""
+    ports: list[SwitchPort] = Field(default_factory=list)
+    """Its ports, one for each node."""
+    config: str = "bmv2"
+    """What the controller loads: `bmv2`, the program as p4c compiles it; `bundle`, for netkv's own
+    switch; or a file that another compiler has made for this switch, with `p4info`."""
+    p4info: str | None = None
+    """The file with the P4Info of `config`, a serialized message."""
+
+    @model_validator(mode="after")
+    def _numbers_differ(self) -> SwitchSpec:
+        numbers: dict[int, str] = {}
+        for index, port in enumerate(self.ports):
+            if port.node in numbers.values():
+                raise FieldError(f"'{port.node}' has a port already", "ports", index, "node")
+            if (other := numbers.setdefault(port.number, port.node)) != port.node:
+                text = f"port {port.number} is that of '{other}' already"
+                raise FieldError(text, "ports", index, "number")
+        return self
+
+    @model_validator(mode="after")
+    def _described(self) -> SwitchSpec:
+        given = self.config not in ("bmv2", "bundle")
+        if given and self.p4info is None:
+            text = f"the program '{self.config}' needs 'p4info', the file with its P4Info"
+            raise FieldError(text, "p4info")
+        if not given and self.p4info is not None:
+            text = f"'config: {self.config}' brings its P4Info itself; leave 'p4info' out"
+            raise FieldError(text, "p4info")
+        return self
+
+
 class GenericLab(Spec):
     """Options of every lab; those of schemes join them in `LabSpec`."""
 
@@ -82,7 +145,10 @@ class GenericLab(Spec):
     the limit of the scheme. Each has a client number and a switch port in addition to those of the
     load."""
     target: Target = "engine"
-    """What executes the P4 programs."""
+    """What executes the P4 programs: `engine`, netkv's own; `bmv2`, with p4c and simple_switch_grpc
+    on PATH (docs/bmv2.md); `p4runtime://HOST:PORT`, a switch that runs elsewhere."""
+    switch: SwitchSpec = SwitchSpec()
+    """A switch that runs elsewhere: its ports, and what is loaded into it."""
     topology: TopologySpec = TopologySpec()
     """Switches and their connections."""
     profile: str = "this-machine"
@@ -101,3 +167,21 @@ class GenericLab(Spec):
     pipelines: Pipelines = 1
     """Pipelines of each switch, each with its own tables and registers; a scheme may support fewer.
     """
+
+    @model_validator(mode="after")
+    def _target_can(self) -> GenericLab:
+        if self.target == "engine":
+            return self
+        if self.pipelines != 1:
+            raise FieldError(
+                f"the target '{self.target}' has 1 pipeline; 'pipelines: {self.pipelines}' needs "
+                f"'target: engine'",
+                "pipelines",
+            )
+        if self.target.startswith(ELSEWHERE) and not self.switch.ports:
+            raise FieldError(
+                f"the target '{self.target}' needs the ports of that switch: 'switch.ports', each "
+                f"with 'node', 'number' and 'via'",
+                "switch",
+            )
+        return self

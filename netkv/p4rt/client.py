@@ -78,6 +78,8 @@ class NotPrimaryError(ControllerError):
 
 _BROKEN_WRITE = "Internal error from Core"
 """Text of gRPC for a stream that broke under a write, before the cause is known."""
+_ID_IN_USE = "Election id already exists"
+"""Text of bmv2's server for an election id that a stream has which is just ending, or another."""
 
 
 class P4RuntimeClient:
@@ -241,6 +243,27 @@ class P4RuntimeClient:
         self._names = Names(response.config.p4info)
         return response.config
 
+    async def clear_replication(self) -> None:
+        """Delete the multicast groups and clone sessions of the program that runs, if one does.
+
+        bmv2 keeps them when a program is loaded, and its server forgets that it does: groups made
+        anew would have the old copies as well.
+        """
+        engine = p4r.PacketReplicationEngineEntry
+        groups = engine(multicast_group_entry=p4r.MulticastGroupEntry())
+        sessions = engine(clone_session_entry=p4r.CloneSessionEntry())
+        found: list[p4r.Entity] = []
+        try:
+            for entry in (groups, sessions):
+                wanted = p4r.Entity(packet_replication_engine_entry=entry)
+                found += [each async for each in self.read(wanted)]
+        except ControllerError as error:
+            if error.code is Code.FAILED_PRECONDITION:
+                return
+            raise
+        if found:
+            await self.write([p4r.Update(type=p4r.Update.DELETE, entity=each) for each in found])
+
     async def write(self, updates: Sequence[p4r.Update]) -> None:
         """Apply updates in order, in batches; those that can be done are done.
 
@@ -363,6 +386,11 @@ class P4RuntimeClient:
         """
         if error.code() is Code.INTERNAL and error.details() == _BROKEN_WRITE:
             return ControllerError(Code.UNAVAILABLE, f"the stream to {self.address} broke")
+        if error.code() is Code.INVALID_ARGUMENT and error.details() == _ID_IN_USE:
+            return ControllerError(
+                Code.UNAVAILABLE,
+                f"{self.address} has another client with the election id {self.election_id}",
+            )
         return _controller_error(error)
 
     def _on_message(self, message: p4r.StreamMessageResponse) -> None:

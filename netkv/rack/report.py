@@ -29,6 +29,10 @@ EventKind = Literal[
 recovery of a switch that has lost its state begins; `recovered`: it is complete."""
 
 
+COMPILER = "p4c"
+"""The `node` of events about the compilation for a target that is not netkv's own engine."""
+
+
 @dataclass(frozen=True)
 class RackEvent:
     """An event in a rack."""
@@ -37,7 +41,7 @@ class RackEvent:
     """Seconds since the epoch."""
     kind: EventKind
     node: str
-    """`switch`, `servers-0`, `client`, `controller`, or `rack` for the whole rack."""
+    """`switch`, `servers-0`, `client`, `controller`, `rack` for the whole rack, or `COMPILER`."""
     text: str
     """A description for users."""
     recovered: Recovered | None = None

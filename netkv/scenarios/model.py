@@ -94,6 +94,16 @@ class Scenario(Spec):
         return self
 
     @model_validator(mode="after")
+    def _possible_target(self) -> Scenario:
+        if self.mode == "sim" and self.lab.target != "engine":
+            raise FieldError(
+                f"the simulator runs programs on netkv's own engine; the target "
+                f"'{self.lab.target}' needs 'mode: live'",
+                *("lab", "target"),
+            )
+        return self
+
+    @model_validator(mode="after")
     def _possible_timeline(self) -> Scenario:
         coordinator = any(schemes.get(name).coordinated for name in self.schemes)
         try:
